@@ -1,0 +1,80 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One setting for every target: Swift 6 language mode comes with the tools version,
+/// and a warning is an error for everyone, not only in CI.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// The programs that `plugboard up` starts: a folder of `plugins/` each.
+let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
+
+let package = Package(
+    name: "plugboard",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "Observables", targets: ["Observables"]),
+        .library(name: "PlugboardClient", targets: ["PlugboardClient"]),
+        .executable(name: "plugboard", targets: ["plugboard"]),
+    ],
+    dependencies: [],
+    targets: [
+        .target(name: "Observables", swiftSettings: strict),
+        .target(name: "PlugboardWire", swiftSettings: strict),
+        .systemLibrary(name: "CPlatform"),
+        .target(name: "PlugboardPosix", dependencies: ["CPlatform"], swiftSettings: strict),
+        .target(
+            name: "PlugboardBroker",
+            dependencies: ["PlugboardWire", "PlugboardPosix"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PlugboardClient",
+            dependencies: ["Observables", "PlugboardWire", "PlugboardPosix"],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "plugboard",
+            dependencies: ["PlugboardBroker", "PlugboardClient"] + plugins.map { .target(name: $0) },
+            swiftSettings: strict
+        ),
+    ]
+        + plugins.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: ["PlugboardClient"],
+                path: "plugins/\(name)",
+                exclude: ["plugin.json"],
+                swiftSettings: strict
+            )
+        }
+        + [
+            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
+            .testTarget(name: "PlugboardWireTests", dependencies: ["PlugboardWire"], swiftSettings: strict),
+            .testTarget(name: "PlugboardPosixTests", dependencies: ["PlugboardPosix"], swiftSettings: strict),
+            .testTarget(
+                name: "PlugboardBrokerTests",
+                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "PlugboardClientTests",
+                dependencies: ["PlugboardClient", "PlugboardBroker", "Observables"],
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "ProtocolTests",
+                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "PluginTests",
+                dependencies: ["PlugboardBroker", "PlugboardClient"] + plugins.map { .target(name: $0) },
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "CommandTests",
+                dependencies: ["plugboard", "PlugboardBroker", "PlugboardClient"],
+                swiftSettings: strict
+            ),
+        ]
+)

@@ -1,0 +1,1 @@
+print("review-banner")
