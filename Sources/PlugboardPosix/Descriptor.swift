@@ -1,0 +1,87 @@
+// Owns one file descriptor. It can be moved but not copied, and closing is what
+// its end of life does, so no descriptor is closed twice or forgotten.
+
+/// What a non-blocking read or write came to.
+public enum Transfer: Equatable, Sendable {
+    /// That many bytes moved; at least one.
+    case bytes(Int)
+    /// Nothing can move now; wait for readiness.
+    case wouldBlock
+    /// The peer finished (reading), or is gone (writing).
+    case ended
+    /// The `errno` of any other failure.
+    case failed(Int32)
+}
+
+/// The sole owner of an open file descriptor. Not tied to a thread.
+public struct Descriptor: ~Copyable, Sendable {
+    /// The number, for calls that borrow it; never close it through this.
+    public let raw: Int32
+
+    /// Takes over a descriptor that nobody else closes.
+    public init(adopting raw: Int32) {
+        self.raw = raw
+    }
+
+    deinit {
+        close(raw)
+    }
+
+    /// Gives up ownership: the caller closes.
+    public consuming func release() -> Int32 {
+        let number = raw
+        discard self
+        return number
+    }
+
+    /// Reads what is there, at most the buffer's length.
+    public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        DescriptorCalls.read(raw, into: buffer)
+    }
+
+    /// Writes what the system takes at once.
+    public borrowing func write(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        DescriptorCalls.send(raw, bytes)
+    }
+}
+
+/// Calls on a borrowed descriptor number, for owners that keep many of them in
+/// plain memory (the broker's sessions).
+public enum DescriptorCalls {
+    /// Reads what is there, at most the buffer's length.
+    public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        let count = retrying { recv(fd, buffer.baseAddress, buffer.count, 0) }
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .ended : failure()
+    }
+
+    /// Sends what the system takes at once; a vanished peer is `.ended`, never a signal.
+    public static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+        let count = retrying { sendQuietly(fd, bytes.baseAddress, bytes.count) }
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .wouldBlock : failure()
+    }
+
+    /// Closes a number taken out of its `Descriptor` by `release()`.
+    public static func close(_ fd: Int32) {
+        _ = closeNumber(fd)
+    }
+
+    private static func failure() -> Transfer {
+        switch errno {
+        case EAGAIN, EWOULDBLOCK: .wouldBlock
+        case EPIPE, ECONNRESET: .ended
+        default: .failed(errno)
+        }
+    }
+}
+
+/// `close` under a name that the type above doesn't shadow.
+private func closeNumber(_ fd: Int32) -> Int32 {
+    close(fd)
+}
+
+/// `send` that never raises SIGPIPE.
+private func sendQuietly(_ fd: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    send(fd, bytes, count, noSignalFlag)
+}

@@ -1,0 +1,64 @@
+// The poller on Linux: cost per turn grows with what is ready, not with what is watched.
+
+#if os(Linux)
+    /// epoll(7), level-triggered.
+    public final class Epoll: Poller {
+        private static let eventsPerTurn = 512
+        private let descriptor: Descriptor
+        private let events: UnsafeMutablePointer<epoll_event>
+
+        public init() throws {
+            let fd = epoll_create1(Int32(EPOLL_CLOEXEC))
+            guard fd >= 0 else { throw SystemError.last("epoll_create1") }
+            descriptor = Descriptor(adopting: fd)
+            events = .allocate(capacity: Self.eventsPerTurn)
+        }
+
+        deinit {
+            events.deallocate()
+        }
+
+        public func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
+            try control(EPOLL_CTL_ADD, fd, token, interest)
+        }
+
+        public func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
+            try control(EPOLL_CTL_MOD, fd, token, interest)
+        }
+
+        public func remove(_ fd: Int32) {
+            var event = epoll_event()
+            _ = epoll_ctl(descriptor.raw, EPOLL_CTL_DEL, fd, &event)
+        }
+
+        public func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+            let count = epoll_wait(descriptor.raw, events, Int32(Self.eventsPerTurn), milliseconds)
+            guard count >= 0 else {
+                if errno == EINTR { return }
+                throw SystemError.last("epoll_wait")
+            }
+            for index in 0..<Int(count) {
+                let event = events[index]
+                let bits = event.events
+                body(
+                    Readiness(
+                        token: event.data.u64,
+                        canRead: bits & EPOLLIN.rawValue != 0,
+                        canWrite: bits & EPOLLOUT.rawValue != 0,
+                        isGone: bits & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+                    )
+                )
+            }
+        }
+
+        private func control(_ operation: Int32, _ fd: Int32, _ token: UInt64, _ interest: Interest) throws {
+            var event = epoll_event()
+            if interest.contains(.read) { event.events |= EPOLLIN.rawValue }
+            if interest.contains(.write) { event.events |= EPOLLOUT.rawValue }
+            event.data.u64 = token
+            guard epoll_ctl(descriptor.raw, operation, fd, &event) == 0 else {
+                throw SystemError.last("epoll_ctl")
+            }
+        }
+    }
+#endif

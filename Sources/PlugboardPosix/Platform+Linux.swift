@@ -1,0 +1,22 @@
+// What Linux spells its own way.
+
+#if os(Linux)
+    /// Asks `send` to report a vanished peer instead of raising SIGPIPE.
+    let noSignalFlag = Int32(MSG_NOSIGNAL)
+
+    let streamSocketType = Int32(SOCK_STREAM.rawValue)
+
+    /// A socket of the process's own: non-blocking, not inherited by children.
+    func makeStreamSocket() -> Int32 {
+        socket(AF_UNIX, streamSocketType | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    }
+
+    /// Accepts one connection as a non-blocking descriptor that children don't inherit.
+    func acceptStream(_ listener: Int32) -> Int32 {
+        accept4(listener, nil, nil, Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue))
+    }
+
+    func socketAddressHeader(_ address: inout sockaddr_un) {
+        address.sun_family = sa_family_t(AF_UNIX)
+    }
+#endif

@@ -1,0 +1,77 @@
+// The poller everywhere else, and on Linux where a test asks for it: one array
+// that is handed to the kernel as it is, with the place of each descriptor beside it.
+
+/// poll(2).
+public final class PollPoller: Poller {
+    private var watched: [pollfd] = []
+    private var tokens: [UInt64] = []
+    private var places: [Int32: Int] = [:]
+
+    public init() {}
+
+    public func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        guard places[fd] == nil else {
+            throw SystemError(code: EEXIST, operation: "poll", subject: "descriptor \(fd)")
+        }
+        places[fd] = watched.count
+        watched.append(pollfd(fd: fd, events: Self.bits(interest), revents: 0))
+        tokens.append(token)
+    }
+
+    public func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        guard let place = places[fd] else {
+            throw SystemError(code: ENOENT, operation: "poll", subject: "descriptor \(fd)")
+        }
+        watched[place].events = Self.bits(interest)
+        tokens[place] = token
+    }
+
+    public func remove(_ fd: Int32) {
+        guard let place = places.removeValue(forKey: fd) else { return }
+        let last = watched.count - 1
+        if place != last {
+            watched[place] = watched[last]
+            tokens[place] = tokens[last]
+            places[watched[place].fd] = place
+        }
+        watched.removeLast()
+        tokens.removeLast()
+    }
+
+    public func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+        let count = watched.withUnsafeMutableBufferPointer {
+            poll($0.baseAddress, nfds_t($0.count), milliseconds)
+        }
+        guard count >= 0 else {
+            if errno == EINTR { return }
+            throw SystemError.last("poll")
+        }
+        for ready in collect(Int(count)) { body(ready) }
+    }
+
+    /// Taken out before the calls, since what is called may add and remove.
+    private func collect(_ count: Int) -> [Readiness] {
+        var ready: [Readiness] = []
+        ready.reserveCapacity(count)
+        for (place, entry) in watched.enumerated() where entry.revents != 0 {
+            let bits = Int32(entry.revents)
+            ready.append(
+                Readiness(
+                    token: tokens[place],
+                    canRead: bits & POLLIN != 0,
+                    canWrite: bits & POLLOUT != 0,
+                    isGone: bits & (POLLHUP | POLLERR | POLLNVAL) != 0
+                )
+            )
+            if ready.count == count { break }
+        }
+        return ready
+    }
+
+    private static func bits(_ interest: Interest) -> Int16 {
+        var bits: Int32 = 0
+        if interest.contains(.read) { bits |= POLLIN }
+        if interest.contains(.write) { bits |= POLLOUT }
+        return Int16(bits)
+    }
+}

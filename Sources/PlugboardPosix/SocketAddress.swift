@@ -1,0 +1,31 @@
+// A path as the kernel wants it: bytes in a `sockaddr_un`, checked for length
+// before anything is opened.
+
+/// The address of a Unix socket.
+struct SocketAddress {
+    /// The longest path in bytes: `sun_path` less its final NUL (unix(7)).
+    static let pathBytesMax = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    private var storage = sockaddr_un()
+
+    /// Throws `SocketPathError.tooLong` for a path that can't be an address.
+    init(path: String) throws(SocketPathError) {
+        let bytes = Array(path.utf8)
+        guard bytes.count <= Self.pathBytesMax else {
+            throw .tooLong(path: path, bytes: bytes.count, limit: Self.pathBytesMax)
+        }
+        socketAddressHeader(&storage)
+        withUnsafeMutableBytes(of: &storage.sun_path) { target in
+            target.copyBytes(from: bytes)
+        }
+    }
+
+    /// Lends the address in the form that `bind` and `connect` take.
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

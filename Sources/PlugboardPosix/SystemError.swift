@@ -1,0 +1,37 @@
+// What the operating system refused, as a value: thrown upward untouched by
+// whoever meets it, never turned into a reply to a peer.
+
+/// A system call that failed: which one, on what, and the `errno` it left.
+public struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// The `errno` of the failure.
+    public let code: Int32
+    /// The call or step that failed, such as `bind`.
+    public let operation: String
+    /// What it was tried on, such as a path; empty where there is nothing to name.
+    public let subject: String
+
+    public init(code: Int32, operation: String, subject: String = "") {
+        self.code = code
+        self.operation = operation
+        self.subject = subject
+    }
+
+    /// The error that the calling thread's last failed call left behind.
+    public static func last(_ operation: String, _ subject: String = "") -> SystemError {
+        SystemError(code: errno, operation: operation, subject: subject)
+    }
+
+    public var description: String {
+        let reason = String(cString: strerror(code))
+        return subject.isEmpty ? "\(operation): \(reason)" : "\(operation) \(subject): \(reason)"
+    }
+}
+
+/// Calls until the answer is anything but "interrupted by a signal".
+@inline(__always)
+func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}

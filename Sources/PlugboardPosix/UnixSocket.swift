@@ -1,0 +1,113 @@
+// Listening and connected Unix stream sockets, all non-blocking and closed on exec.
+
+/// What `UnixSocket.accept` came to.
+public enum Acceptance: ~Copyable {
+    case connection(Descriptor)
+    /// Nobody is waiting.
+    case none
+    /// No descriptor is free in this process or this system: try later.
+    case exhausted
+}
+
+/// Makers of Unix stream sockets.
+public enum UnixSocket {
+    /// Listens at `path`, for the user only. The caller holds the path's `SocketLock`,
+    /// which is why a socket file found there is known to be dead and is replaced;
+    /// any other kind of file is left alone and reported.
+    public static func listen(path: String, backlog: Int32 = 1024) throws -> Descriptor {
+        let address = try SocketAddress(path: path)
+        try removeStale(path)
+        let descriptor = try make()
+        let previous = umask(0o177)
+        let bound = address.withPointer { bind(descriptor.raw, $0, $1) }
+        let failure = SystemError.last("bind", path)
+        umask(previous)
+        guard bound == 0 else { throw failure }
+        guard startListening(descriptor.raw, backlog) == 0 else { throw SystemError.last("listen", path) }
+        return descriptor
+    }
+
+    /// Connects to the broker at `path`. The connection is non-blocking; connecting
+    /// itself waits while the listener's queue is full.
+    public static func connect(path: String) throws -> Descriptor {
+        let address = try SocketAddress(path: path)
+        let descriptor = try make()
+        setBlocking(descriptor.raw, true)
+        let result = retrying { address.withPointer { startConnecting(descriptor.raw, $0, $1) } }
+        guard result == 0 else { throw SystemError.last("connect", path) }
+        setBlocking(descriptor.raw, false)
+        return descriptor
+    }
+
+    /// Takes one waiting connection.
+    public static func accept(_ listener: borrowing Descriptor) throws -> Acceptance {
+        while true {
+            let fd = acceptStream(listener.raw)
+            if fd >= 0 { return .connection(Descriptor(adopting: fd)) }
+            switch errno {
+            case EINTR, ECONNABORTED: continue
+            case EAGAIN, EWOULDBLOCK: return .none
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+            default: throw SystemError.last("accept")
+            }
+        }
+    }
+
+    /// Two connected sockets, for tests and for handing one to a child.
+    public static func pair() throws -> Pair {
+        var fds: (Int32, Int32) = (-1, -1)
+        let result = withUnsafeMutablePointer(to: &fds) { tuple in
+            tuple.withMemoryRebound(to: Int32.self, capacity: 2) {
+                socketpair(AF_UNIX, streamSocketType, 0, $0)
+            }
+        }
+        guard result == 0 else { throw SystemError.last("socketpair") }
+        for fd in [fds.0, fds.1] {
+            setBlocking(fd, false)
+            _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+        }
+        return Pair(first: Descriptor(adopting: fds.0), second: Descriptor(adopting: fds.1))
+    }
+
+    /// The two ends of `pair()`.
+    public struct Pair: ~Copyable, Sendable {
+        public let first: Descriptor
+        public let second: Descriptor
+    }
+
+    /// Switches a descriptor between waiting and answering at once.
+    public static func setBlocking(_ fd: Int32, _ blocking: Bool) {
+        let flags = fcntl(fd, F_GETFL)
+        _ = fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK)
+    }
+
+    /// Asks the kernel for room for `bytes` each way; it may give less.
+    public static func setBuffers(_ fd: Int32, bytes: Int32) {
+        var size = bytes
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func make() throws -> Descriptor {
+        let fd = makeStreamSocket()
+        guard fd >= 0 else { throw SystemError.last("socket") }
+        return Descriptor(adopting: fd)
+    }
+
+    private static func removeStale(_ path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw SystemError(code: EEXIST, operation: "bind", subject: "\(path) (a file that is no socket)")
+        }
+        guard unlink(path) == 0 else { throw SystemError.last("unlink", path) }
+    }
+}
+
+private func startListening(_ fd: Int32, _ backlog: Int32) -> Int32 {
+    listen(fd, backlog)
+}
+
+private func startConnecting(_ fd: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+    connect(fd, address, length)
+}
