@@ -1,0 +1,28 @@
+// The one table of what can be refused. A code is never renamed; a later version
+// adds rows.
+
+/// The stable name of an error, as it stands in the `error` field.
+public enum ErrorCode: String, CaseIterable, Sendable {
+    case badJSON = "bad_json"
+    case badUTF8 = "bad_utf8"
+    case tooLong = "too_long"
+    case tooDeep = "too_deep"
+    case duplicateField = "duplicate_field"
+    case unknownOperation = "unknown_op"
+    case unknownField = "unknown_field"
+    case missingField = "missing_field"
+    case wrongType = "wrong_type"
+    case badID = "bad_id"
+    case badKey = "bad_key"
+    case badPattern = "bad_pattern"
+    case notFound = "not_found"
+    case conflict = "conflict"
+    case duplicateSubscription = "duplicate_sub"
+    case unknownSubscription = "unknown_sub"
+    case noProvider = "no_provider"
+    case timeout = "timeout"
+    case forbidden = "forbidden"
+    case limit = "limit"
+    case storage = "storage"
+    case stopping = "stopping"
+}

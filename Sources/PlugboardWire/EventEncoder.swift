@@ -1,0 +1,132 @@
+// Events as lines. What differs per observer (which subscription) comes first and is
+// kept ready by the subscription; the rest is the same bytes for all of a kind.
+
+/// Writers of the `event` lines.
+public enum EventEncoder {
+    /// `,"key":"…","revision":` for a key: kept with it, since it never changes.
+    public static func appendKeyPrefix(_ key: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#","key":""#)
+        buffer.append(key)
+        buffer.append(#"","revision":"#)
+    }
+
+    /// `{"event":"update","sub":…`: what stands before the key in a subscription's updates.
+    /// A sub is given as the JSON it is written as.
+    public static func appendUpdateStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"update","sub":"#)
+        buffer.append(sub)
+    }
+
+    public static func appendEmitStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"emit","sub":"#)
+        buffer.append(sub)
+    }
+
+    public static func appendDeleteStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"delete","sub":"#)
+        buffer.append(sub)
+    }
+
+    /// What follows the start of an event: from the key to the line feed.
+    public static func appendTail(_ tail: EventTail, to buffer: inout ByteBuffer) {
+        buffer.append(tail.keyPrefix)
+        buffer.append(decimal: tail.revision)
+        if let value = tail.value {
+            buffer.append(#","value":"#)
+            buffer.append(value)
+        }
+        if let old = tail.old {
+            buffer.append(#","old":"#)
+            buffer.append(old)
+        }
+        buffer.append(tail.by)
+        if tail.cause > 0 {
+            buffer.append(#","cause":"#)
+            buffer.append(decimal: tail.cause)
+        }
+        if tail.isInitial { buffer.append(#","initial":true"#) }
+        buffer.append("}\n")
+    }
+
+    /// The end of a snapshot.
+    public static func appendSynced(
+        sub: UnsafeRawBufferPointer,
+        revision: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"event":"synced","sub":"#)
+        buffer.append(sub)
+        buffer.append(#","revision":"#)
+        buffer.append(decimal: revision)
+        buffer.append("}\n")
+    }
+
+    /// The last line before the broker closes a connection.
+    public static func appendBye(reason: StaticString, message: String, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"bye","reason":""#)
+        buffer.append(reason)
+        buffer.append(#"","message":"#)
+        JSONText.append(message, to: &buffer)
+        buffer.append("}\n")
+    }
+
+    /// The first line of every connection.
+    public static func appendHello(
+        epoch: String,
+        revision: UInt64,
+        client: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(
+            string: #"{"event":"hello","broker":"plugboard","version":"\#(ProtocolVersion.software)""#
+        )
+        buffer.append(
+            string: #","protocol":\#(ProtocolVersion.number),"epoch":"\#(epoch)","revision":\#(revision)"#
+        )
+        buffer.append(string: #","client":\#(client),"limits":{"#)
+        let limits = Limits.announced.map { #""\#($0.name)":\#($0.value)"# }
+        buffer.append(string: limits.joined(separator: ","))
+        let features = ProtocolVersion.features.map { #""\#($0)""# }
+        buffer.append(string: #"},"features":[\#(features.joined(separator: ","))]}"#)
+        buffer.append("\n")
+    }
+
+    /// `,"by":"…"`: kept with a client and with what it wrote.
+    public static func appendAuthor(name: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#","by":"#)
+        JSONText.append(name, to: &buffer)
+    }
+}
+
+/// The part of an event that all observers of a kind share.
+public struct EventTail {
+    /// As `EventEncoder.appendKeyPrefix` wrote it.
+    public var keyPrefix: UnsafeRawBufferPointer
+    public var revision: UInt64
+    public var value: UnsafeRawBufferPointer?
+    public var old: UnsafeRawBufferPointer?
+    /// As `EventEncoder.appendAuthor` wrote it.
+    public var by: UnsafeRawBufferPointer
+    /// 0: none was named.
+    public var cause: UInt64
+    public var isInitial: Bool
+
+    @inlinable
+    public init(
+        keyPrefix: UnsafeRawBufferPointer,
+        revision: UInt64,
+        value: UnsafeRawBufferPointer?,
+        old: UnsafeRawBufferPointer? = nil,
+        by: UnsafeRawBufferPointer,
+        cause: UInt64,
+        isInitial: Bool = false
+    ) {
+        self.keyPrefix = keyPrefix
+        self.revision = revision
+        self.value = value
+        self.old = old
+        self.by = by
+        self.cause = cause
+        self.isInitial = isInitial
+    }
+}

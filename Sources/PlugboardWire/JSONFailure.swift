@@ -1,0 +1,30 @@
+// Why bytes are not JSON: small enough to throw from the scanner at no cost to
+// the bytes that are.
+
+/// The first thing wrong with a text that should be JSON (RFC 8259).
+public struct JSONFailure: Error, Equatable, Sendable {
+    public enum Kind: Sendable {
+        /// Not the grammar of RFC 8259.
+        case syntax
+        /// Not UTF-8 (RFC 3629), or an escaped surrogate without its partner.
+        case encoding
+        /// Nested deeper than `Limits.depthMax`.
+        case depth
+    }
+
+    public let kind: Kind
+    /// The byte offset at which it shows.
+    public let offset: Int
+    /// What was expected, for a person.
+    public let reason: StaticString
+
+    init(_ kind: Kind, at offset: Int, _ reason: StaticString) {
+        self.kind = kind
+        self.offset = offset
+        self.reason = reason
+    }
+
+    public static func == (left: JSONFailure, right: JSONFailure) -> Bool {
+        left.kind == right.kind && left.offset == right.offset
+    }
+}

@@ -1,0 +1,36 @@
+// Numbers and literals: RFC 8259, sections 3 and 6.
+
+extension JSONScanner {
+    /// Moves over a number of any size; its text is the value, nobody rounds it here.
+    mutating func skipNumber() throws(JSONFailure) {
+        if current == UInt8(ascii: "-") { position += 1 }
+        if current == UInt8(ascii: "0") {
+            position += 1
+        } else {
+            try skipDigits()
+        }
+        if current == UInt8(ascii: ".") {
+            position += 1
+            try skipDigits()
+        }
+        if current | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+            try skipDigits()
+        }
+    }
+
+    /// Moves over `true`, `false` or `null`.
+    mutating func skipLiteral(_ literal: StaticString) throws(JSONFailure) {
+        for index in 0..<literal.utf8CodeUnitCount {
+            guard current == literal.utf8Start[index] else { throw syntax("true, false or null") }
+            position += 1
+        }
+    }
+
+    private mutating func skipDigits() throws(JSONFailure) {
+        let first = position
+        while position < end, base[position] &- UInt8(ascii: "0") <= 9 { position += 1 }
+        guard position > first else { throw syntax("a digit") }
+    }
+}

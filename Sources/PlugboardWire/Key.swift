@@ -1,0 +1,78 @@
+// The grammar of keys: tokens separated by dots. Keys are compared byte for byte.
+
+/// The rules for keys.
+public enum Key {
+    /// Why bytes are not a key or a pattern.
+    public enum Fault: String, Error, Sendable {
+        case empty = "it is empty"
+        case tooLong = "it is longer than 256 bytes"
+        case emptyToken = "a token is empty (two dots, or a dot at an end)"
+        case forbiddenCharacter = "it has a control character, white space, *, \" or \\"
+        case malformed = "it is not UTF-8"
+        case wildcardInToken = "* and ** stand alone as a token"
+        case earlyDeepWildcard = "** can only be the last token"
+    }
+
+    /// The first fault of `bytes` as a key, if any.
+    public static func fault(_ bytes: UnsafeRawBufferPointer) -> Fault? {
+        fault(bytes, wildcards: false)
+    }
+
+    /// Whether a token begins with `$`: such keys are written by the broker alone.
+    public static func isReserved(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var atTokenStart = true
+        for byte in bytes {
+            if atTokenStart, byte == UInt8(ascii: "$") { return true }
+            atTokenStart = byte == UInt8(ascii: ".")
+        }
+        return false
+    }
+
+    static func fault(_ bytes: UnsafeRawBufferPointer, wildcards: Bool) -> Fault? {
+        guard !bytes.isEmpty else { return .empty }
+        guard bytes.count <= Limits.keyBytesMax else { return .tooLong }
+        guard UTF8Sequence.firstMalformed(bytes) == nil else { return .malformed }
+        var tokenStart = 0
+        for index in 0...bytes.count where index == bytes.count || bytes[index] == UInt8(ascii: ".") {
+            let token = UnsafeRawBufferPointer(rebasing: bytes[tokenStart..<index])
+            if let fault = tokenFault(token, wildcards: wildcards, isLast: index == bytes.count) {
+                return fault
+            }
+            tokenStart = index + 1
+        }
+        return nil
+    }
+
+    private static func tokenFault(_ token: UnsafeRawBufferPointer, wildcards: Bool, isLast: Bool) -> Fault? {
+        guard !token.isEmpty else { return .emptyToken }
+        if wildcards, token[0] == UInt8(ascii: "*") {
+            if token.count == 1 { return nil }
+            guard token.count == 2, token[1] == UInt8(ascii: "*") else { return .wildcardInToken }
+            return isLast ? nil : .earlyDeepWildcard
+        }
+        for (index, byte) in token.enumerated() where isForbidden(byte, token, index) {
+            return wildcards && byte == UInt8(ascii: "*") ? .wildcardInToken : .forbiddenCharacter
+        }
+        return nil
+    }
+
+    /// Control characters (C0, DEL and C1), white space (Unicode's White_Space), `*`, `"`, `\`.
+    private static func isForbidden(_ byte: UInt8, _ token: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+        switch byte {
+        case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: "\""), UInt8(ascii: "\\"): true
+        case 0xC2: token[index + 1] <= 0xA0 || token[index + 1] == 0x85
+        case 0xE1: token[index + 1] == 0x9A && token[index + 2] == 0x80
+        case 0xE2: isGeneralPunctuationSpace(token[index + 1], token[index + 2])
+        case 0xE3: token[index + 1] == 0x80 && token[index + 2] == 0x80
+        default: false
+        }
+    }
+
+    /// U+2000…U+200A, U+2028, U+2029, U+202F and U+205F.
+    private static func isGeneralPunctuationSpace(_ second: UInt8, _ third: UInt8) -> Bool {
+        switch (second, third) {
+        case (0x80, 0x80...0x8A), (0x80, 0xA8), (0x80, 0xA9), (0x80, 0xAF), (0x81, 0x9F): true
+        default: false
+        }
+    }
+}

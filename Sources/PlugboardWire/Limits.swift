@@ -1,0 +1,69 @@
+// Every limit of the protocol, in one place: the greeting, the documentation and
+// the tests all print or compare these numbers, none is written down twice.
+
+/// The limits that the broker announces in its greeting.
+public enum Limits {
+    /// Bytes of one line, without its line feed.
+    public static let lineBytesMax = 1_048_576
+    /// Bytes of a key or a pattern.
+    public static let keyBytesMax = 256
+    /// Nesting of arrays and objects within one value; `[` alone is 1.
+    public static let depthMax = 64
+    /// Bytes of a kept value; only a patch's result can come near it.
+    public static let valueBytesMax = 1_048_576
+    /// Bytes of a request's `id`, between the quotes as written.
+    public static let idBytesMax = 64
+    /// Bytes of a client's name.
+    public static let nameBytesMax = 64
+    /// Bytes of a subscription's own `sub`, without quotes.
+    public static let subBytesMax = 64
+    /// Patterns of one subscription.
+    public static let patternsMax = 64
+    /// Subscriptions of one client.
+    public static let subscriptionsMax = 131_072
+    /// Writes of one batch.
+    public static let batchWritesMax = 1_024
+    /// Fields of one envelope, known and unknown ones together.
+    public static let fieldsMax = 32
+    /// Keys in one reply to `keys`.
+    public static let pageKeysMax = 10_000
+    /// Keys in a reply to `keys` that names no `limit`.
+    public static let pageKeysDefault = 1_000
+    /// Connections at a time.
+    public static let clientsMax = 16_384
+    /// Bytes of live events that may wait for a peer that doesn't read.
+    public static let outboxBytesMax = 16_777_216
+    /// Lines over the limit in a row before the connection is closed.
+    public static let overlongLinesMax = 64
+    /// The largest magnitude of an integer in an envelope: 2^53 − 1 (RFC 7493, section 2.2).
+    public static let integerMax: UInt64 = 9_007_199_254_740_991
+
+    /// Each announced limit with its name in the greeting.
+    public static let announced: [(name: String, value: Int)] = [
+        ("line", lineBytesMax),
+        ("key", keyBytesMax),
+        ("depth", depthMax),
+        ("value", valueBytesMax),
+        ("id", idBytesMax),
+        ("name", nameBytesMax),
+        ("sub", subBytesMax),
+        ("patterns", patternsMax),
+        ("subscriptions", subscriptionsMax),
+        ("batch", batchWritesMax),
+        ("fields", fieldsMax),
+        ("page", pageKeysMax),
+        ("clients", clientsMax),
+        ("outbox", outboxBytesMax),
+        ("overlong", overlongLinesMax),
+    ]
+}
+
+/// What this build of the protocol is called.
+public enum ProtocolVersion {
+    /// The number of the protocol; it grows only when old clients would break.
+    public static let number = 1
+    /// The version of the project.
+    public static let software = "0.1.0"
+    /// What a client may ask for beyond the plainest core, sorted.
+    public static let features = ["batch", "cause", "if", "initial", "old", "patch", "shorthand", "values"]
+}

@@ -1,0 +1,90 @@
+// What `help` says of each operation, for the broker's reply and for errors alike.
+
+/// The help of one operation.
+public struct OperationHelp: Sendable {
+    /// One sentence.
+    public let summary: String
+    /// How it is typed as words.
+    public let shorthand: String
+    /// A line that can be sent as it stands.
+    public let example: String
+
+    /// The help of an operation.
+    public static func of(_ operation: Operation) -> OperationHelp {
+        switch operation {
+        case .hello:
+            OperationHelp(
+                summary: "names this client; what it writes from then on carries the name as \"by\"",
+                shorthand: "hello NAME",
+                example: #"{"op":"hello","name":"price-indicator"}"#
+            )
+        case .publish:
+            OperationHelp(
+                summary: "sets the value of a key; its observers get an update",
+                shorthand: "publish KEY JSON",
+                example: #"{"op":"publish","id":1,"key":"cart.total","value":42.50}"#
+            )
+        case .emit:
+            OperationHelp(
+                summary: "tells the observers of a key something that is not kept",
+                shorthand: "emit KEY JSON",
+                example: #"{"op":"emit","key":"cart.add","value":{"sku":"B0009N5L7K"}}"#
+            )
+        case .patch:
+            OperationHelp(
+                summary: "merges into the value of a key (RFC 7396): null removes a member",
+                shorthand: "patch KEY JSON",
+                example: #"{"op":"patch","key":"profile","value":{"age":32}}"#
+            )
+        case .delete:
+            OperationHelp(
+                summary: "removes a key; its observers get a delete",
+                shorthand: "delete KEY",
+                example: #"{"op":"delete","key":"banner"}"#
+            )
+        case .batch:
+            OperationHelp(
+                summary: "several writes as one: all or nothing, one revision",
+                shorthand: "(JSON only)",
+                example:
+                    #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"delete","key":"b"}]}"#
+            )
+        case .get:
+            OperationHelp(
+                summary: "answers the value of a key, its revision and its writer",
+                shorthand: "get KEY",
+                example: #"{"op":"get","id":2,"key":"cart.total"}"#
+            )
+        case .keys:
+            OperationHelp(
+                summary: "lists the keys that match a pattern, in order, a page at a time",
+                shorthand: "keys [PATTERN]",
+                example: #"{"op":"keys","key":"catalog.*","limit":100}"#
+            )
+        case .subscribe:
+            OperationHelp(
+                summary: "tells the current values of all matching keys, then every change",
+                shorthand: "subscribe PATTERN…",
+                example: #"{"op":"subscribe","key":"cart.**","old":true}"#
+            )
+        case .unsubscribe:
+            OperationHelp(
+                summary: "ends a subscription",
+                shorthand: "unsubscribe SUB",
+                example: #"{"op":"unsubscribe","sub":1}"#
+            )
+        case .sync:
+            OperationHelp(
+                summary: "is answered after everything that earlier requests caused for this client",
+                shorthand: "sync",
+                example: #"{"op":"sync","id":3}"#
+            )
+        case .help:
+            OperationHelp(
+                summary: "says what can be sent",
+                shorthand: "help [OP]",
+                example: #"{"op":"help","about":"publish"}"#
+            )
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// Replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
+
+/// Writers of the `ok` and `error` lines.
+public enum ReplyEncoder {
+    /// `{"ok":"…","id":…`: the beginning of a reply. An empty `id` is left out.
+    public static func appendStart(
+        _ operation: Operation,
+        id: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"ok":""#)
+        buffer.append(operation.name)
+        buffer.append("\"")
+        if !id.isEmpty {
+            buffer.append(#","id":"#)
+            buffer.append(id)
+        }
+    }
+
+    /// A reply that only says at which revision the bus is.
+    public static func appendDone(
+        _ operation: Operation,
+        id: UnsafeRawBufferPointer,
+        revision: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        appendStart(operation, id: id, to: &buffer)
+        buffer.append(#","revision":"#)
+        buffer.append(decimal: revision)
+        buffer.append("}\n")
+    }
+
+    /// An error. Without an `id` it names the connection's `line`.
+    public static func appendRefusal(
+        _ refusal: Refusal,
+        id: UnsafeRawBufferPointer,
+        line: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"error":""#)
+        buffer.append(string: refusal.code.rawValue)
+        buffer.append("\"")
+        if id.isEmpty {
+            appendNumber(#","line":"#, line, &buffer)
+        } else {
+            buffer.append(#","id":"#)
+            buffer.append(id)
+        }
+        if let offset = refusal.offset { appendNumber(#","at":"#, UInt64(max(0, offset)), &buffer) }
+        if let write = refusal.write { appendNumber(#","write":"#, UInt64(max(0, write)), &buffer) }
+        if let revision = refusal.revision { appendNumber(#","revision":"#, revision, &buffer) }
+        buffer.append(#","message":"#)
+        JSONText.append(refusal.message, to: &buffer)
+        if let hint = refusal.hint {
+            buffer.append(#","hint":"#)
+            JSONText.append(hint, to: &buffer)
+        }
+        buffer.append("}\n")
+    }
+
+    /// The answer to `help`: everything, or one operation.
+    public static func appendHelp(
+        about operation: Operation?,
+        id: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        appendStart(.help, id: id, to: &buffer)
+        if let operation {
+            buffer.append(string: #","about":"\#(operation.name)","#)
+            appendHelpBody(operation, &buffer)
+        } else {
+            appendOverview(&buffer)
+        }
+        buffer.append("}\n")
+    }
+
+    private static func appendOverview(_ buffer: inout ByteBuffer) {
+        buffer.append(#","usage":"#)
+        let usage = "a line is a JSON object with \"op\", or words such as: publish greeting \"hello\""
+        JSONText.append(usage, to: &buffer)
+        buffer.append(#","operations":{"#)
+        for operation in Operation.allCases {
+            if operation != Operation.allCases.first { buffer.append(",") }
+            buffer.append(string: #""\#(operation.name)":"#)
+            let help = OperationHelp.of(operation)
+            JSONText.append("\(help.shorthand) – \(help.summary)", to: &buffer)
+        }
+        buffer.append("}")
+    }
+
+    private static func appendHelpBody(_ operation: Operation, _ buffer: inout ByteBuffer) {
+        let help = OperationHelp.of(operation)
+        buffer.append(#""summary":"#)
+        JSONText.append(help.summary, to: &buffer)
+        buffer.append(#","shorthand":"#)
+        JSONText.append(help.shorthand, to: &buffer)
+        buffer.append(#","required":"#)
+        appendNames(operation.required.with(.operation), &buffer)
+        buffer.append(#","optional":"#)
+        appendNames(operation.allowed.subtracting(operation.required.with(.operation)), &buffer)
+        buffer.append(#","example":"#)
+        buffer.append(string: help.example)
+    }
+
+    private static func appendNames(_ fields: FieldSet, _ buffer: inout ByteBuffer) {
+        buffer.append("[")
+        buffer.append(string: fields.fields.map { "\"\($0.name)\"" }.joined(separator: ","))
+        buffer.append("]")
+    }
+
+    private static func appendNumber(_ name: StaticString, _ value: UInt64, _ buffer: inout ByteBuffer) {
+        buffer.append(name)
+        buffer.append(decimal: value)
+    }
+}

@@ -1,0 +1,46 @@
+// "Did you mean": the nearest known word by Damerau–Levenshtein distance (a letter
+// added, lost, changed, or two swapped count 1 each).
+
+/// Finds the word that was probably meant.
+public enum Suggestion {
+    /// The nearest of `candidates`, if one is near enough: a third of the word's length.
+    public static func nearest(to word: String, among candidates: [String]) -> String? {
+        let lowered = word.lowercased()
+        // Nothing near can be found for a word much longer than any candidate, and an
+        // attacker's megabyte must not be compared letter by letter.
+        guard lowered.utf8.count <= 64 else { return nil }
+        var best: (word: String, distance: Int)?
+        for candidate in candidates {
+            let distance = distance(Array(lowered.utf8), Array(candidate.utf8))
+            let allowed = max(1, max(lowered.utf8.count, candidate.utf8.count) / 3)
+            if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.word
+    }
+
+    /// A hint in words, if a near word is known.
+    public static func hint(for word: String, among candidates: [String]) -> String? {
+        nearest(to: word, among: candidates).map { "did you mean \"\($0)\"?" }
+    }
+
+    /// The number of letters added, lost, changed or swapped.
+    public static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
+        var before = [Int](repeating: 0, count: right.count + 1)
+        var last = Array(0...right.count)
+        for row in 1...left.count {
+            var current = [row] + [Int](repeating: 0, count: right.count)
+            for column in 1...right.count {
+                let changed = left[row - 1] == right[column - 1] ? 0 : 1
+                var cost = min(last[column] + 1, current[column - 1] + 1, last[column - 1] + changed)
+                if row > 1, column > 1, left[row - 1] == right[column - 2], left[row - 2] == right[column - 1]
+                {
+                    cost = min(cost, before[column - 2] + 1)
+                }
+                current[column] = cost
+            }
+            (before, last) = (last, current)
+        }
+        return last[right.count]
+    }
+}
