@@ -22,6 +22,11 @@ public enum SocketPath {
     /// The longest path in bytes.
     public static var bytesMax: Int { SocketAddress.pathBytesMax }
 
+    /// Throws `SocketPathError.tooLong` for a path that can't be a socket's address.
+    public static func check(_ path: String) throws(SocketPathError) {
+        _ = try SocketAddress(path: path)
+    }
+
     /// The path to use: `PLUGBOARD_SOCKET`, else below `XDG_RUNTIME_DIR`, else below
     /// a folder of the user's own in the temporary folder. Empty variables count as unset.
     public static func standard(environment: (String) -> String? = Self.variable) -> String {

@@ -40,9 +40,9 @@ public enum UnixSocket {
     }
 
     /// Takes one waiting connection.
-    public static func accept(_ listener: borrowing Descriptor) throws -> Acceptance {
+    public static func accept(_ listener: Int32) throws -> Acceptance {
         while true {
-            let fd = acceptStream(listener.raw)
+            let fd = acceptStream(listener)
             if fd >= 0 { return .connection(Descriptor(adopting: fd)) }
             switch errno {
             case EINTR, ECONNABORTED: continue

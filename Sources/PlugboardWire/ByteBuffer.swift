@@ -63,6 +63,35 @@ public struct ByteBuffer: ~Copyable {
         removeAll()
     }
 
+    /// Memory without its bytes, on its way between a buffer and a pool.
+    public struct Storage: BitwiseCopyable {
+        @usableFromInline let address: UnsafeMutableRawPointer
+        /// Bytes of memory.
+        public let capacity: Int
+    }
+
+    /// Takes the memory out of an empty buffer, for the pool to keep.
+    public mutating func takeStorage() -> Storage? {
+        guard isEmpty, let storage else { return nil }
+        let taken = Storage(address: storage, capacity: capacity)
+        self.storage = nil
+        capacity = 0
+        removeAll()
+        return taken
+    }
+
+    /// Gives memory to a buffer that has none.
+    public mutating func giveStorage(_ given: Storage) {
+        guard storage == nil else { return given.address.deallocate() }
+        storage = given.address
+        capacity = given.capacity
+    }
+
+    /// Frees memory that no buffer is to have again.
+    public static func free(_ storage: Storage) {
+        storage.address.deallocate()
+    }
+
     /// Makes room for `count` more bytes and returns where they go; `commit` follows.
     @inlinable
     @inline(__always)

@@ -1,0 +1,64 @@
+// A broker from outside: made, run on a thread, stopped from any other.
+
+import PlugboardPosix
+
+/// Why a broker could not be made.
+public enum BrokerError: Error, Equatable, CustomStringConvertible {
+    /// Another broker serves this path; it was left alone.
+    case alreadyRunning(path: String)
+
+    public var description: String {
+        switch self {
+        case .alreadyRunning(let path): "another broker is running at \(path)"
+        }
+    }
+}
+
+/// A message bus on a Unix socket. The socket exists, and holds connections back, from
+/// `init` on; they are served while `run` runs.
+public final class Broker: Sendable {
+    /// The settings it was made with.
+    public let configuration: Configuration
+    private let lock: SocketLock
+    private let listener: Descriptor
+    private let wakeup: Wakeup
+
+    /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketPathError`
+    /// or `SystemError`; a broker that runs already notices nothing.
+    public init(configuration: Configuration) throws {
+        let path = configuration.socketPath
+        try SocketPath.check(path)
+        try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.standard())
+        guard let lock = try SocketLock.acquire(for: path) else {
+            throw BrokerError.alreadyRunning(path: path)
+        }
+        self.configuration = configuration
+        self.lock = lock
+        wakeup = try Wakeup()
+        listener = try UnixSocket.listen(path: path)
+    }
+
+    /// Serves until `stop` is called, on the calling thread alone. Throws `SystemError`
+    /// where the system fails the loop itself; never for what a peer does.
+    public func run() throws {
+        defer { removeSocket() }
+        let poller = try configuration.poller.make()
+        var loop = try EventLoop(poller: poller, listener: listener.raw, wakeup: wakeup)
+        try loop.run()
+    }
+
+    deinit {
+        removeSocket()
+    }
+
+    /// Ends `run`: every client is told, what waits for it is sent for up to a second,
+    /// the socket is removed. From any thread; more than once does no harm.
+    public func stop() {
+        wakeup.signal()
+    }
+
+    /// The lock is still held here, so the file at the path is this broker's own.
+    private func removeSocket() {
+        unlink(configuration.socketPath)
+    }
+}

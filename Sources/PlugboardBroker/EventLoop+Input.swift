@@ -1,0 +1,155 @@
+// From readable descriptors to executed lines. A whole line is executed where it was
+// read; only half a line is copied, to its connection's inbox.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension EventLoop {
+    /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
+    static let unreadRepliesMax = 1_048_576
+
+    /// Reads once and executes what is complete.
+    mutating func receive(_ connection: ConnectionReference) {
+        if connection.pointee.inputEnded || connection.pointee.isHeldBack { return }
+        guard connection.pointee.session.pointee.isOpen else { return endInput(connection) }
+        if connection.pointee.inbox.isEmpty {
+            receiveDirectly(connection)
+        } else {
+            receiveBehindHalfLine(connection)
+        }
+    }
+
+    private mutating func receiveDirectly(_ connection: ConnectionReference) {
+        guard let count = read(connection, into: input) else { return }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: input[..<count])
+        let executed = executeLines(of: connection, in: bytes, searchFrom: 0)
+        keep(UnsafeRawBufferPointer(rebasing: bytes[executed...]), for: connection)
+    }
+
+    private mutating func receiveBehindHalfLine(_ connection: ConnectionReference) {
+        let room = connection.pointee.inbox.reserve(Self.readBytes)
+        let target = UnsafeMutableRawBufferPointer(start: room, count: Self.readBytes)
+        guard let count = read(connection, into: target) else { return }
+        connection.pointee.inbox.commit(count)
+        executeInbox(connection)
+    }
+
+    /// Executes what is complete in the inbox and keeps the rest there.
+    mutating func executeInbox(_ connection: ConnectionReference) {
+        let searched = connection.pointee.searchedBytes
+        let bytes = connection.pointee.inbox.mutableBytes()
+        let executed = executeLines(of: connection, in: bytes, searchFrom: searched)
+        connection.pointee.inbox.removeFirst(executed)
+        noteHalfLine(connection)
+    }
+
+    /// Returns how many bytes were read; nil where there is nothing to look at.
+    private mutating func read(_ connection: ConnectionReference, into target: UnsafeMutableRawBufferPointer)
+        -> Int?
+    {
+        switch connection.pointee.descriptor.read(into: target) {
+        case .bytes(let count): return count
+        case .wouldBlock: return nil
+        case .ended, .failed:
+            endInput(connection)
+            return nil
+        }
+    }
+
+    /// Executes line by line, while the client reads its replies. Returns how many bytes
+    /// are done with.
+    private mutating func executeLines(
+        of connection: ConnectionReference,
+        in bytes: UnsafeMutableRawBufferPointer,
+        searchFrom: Int
+    ) -> Int {
+        let session = connection.pointee.session
+        let readable = UnsafeRawBufferPointer(bytes)
+        var (start, search) = (0, searchFrom)
+        while let feed = LineFramer.lineFeed(in: readable, from: search) {
+            let end = LineFramer.trimmed(readable, from: start, to: feed)
+            finishLine(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), of: connection)
+            start = feed + 1
+            search = start
+            if !session.pointee.isOpen { return bytes.count }
+            if session.pointee.outbox.count > Self.unreadRepliesMax {
+                connection.pointee.isHeldBack = true
+                break
+            }
+        }
+        return start
+    }
+
+    private mutating func finishLine(
+        _ line: UnsafeMutableRawBufferPointer,
+        of connection: ConnectionReference
+    ) {
+        if connection.pointee.isDiscarding {
+            connection.pointee.isDiscarding = false
+            return
+        }
+        let session = connection.pointee.session
+        session.pointee.line += 1
+        guard line.count <= Limits.lineBytesMax else { return refuseOverlong(connection) }
+        connection.pointee.overlongLines = 0
+        hub.execute(line, from: session)
+    }
+
+    /// Keeps half a line, or lines that must wait, until there is more to do with them.
+    private mutating func keep(_ rest: UnsafeRawBufferPointer, for connection: ConnectionReference) {
+        if rest.isEmpty || connection.pointee.isDiscarding { return }
+        connection.pointee.inbox.append(rest)
+        noteHalfLine(connection)
+    }
+
+    /// Leaves out a line that has grown past the limit; else remembers what was searched.
+    private mutating func noteHalfLine(_ connection: ConnectionReference) {
+        let count = connection.pointee.inbox.count
+        if connection.pointee.isHeldBack {
+            connection.pointee.searchedBytes = 0
+            return
+        }
+        // One byte more may be the carriage return before the line feed.
+        if count > Limits.lineBytesMax + 1, !connection.pointee.isDiscarding {
+            connection.pointee.isDiscarding = true
+            connection.pointee.session.pointee.line += 1
+            refuseOverlong(connection)
+        }
+        if connection.pointee.isDiscarding || count == 0 {
+            connection.pointee.inbox.releaseMemory()
+        }
+        connection.pointee.searchedBytes = connection.pointee.inbox.count
+    }
+
+    private mutating func refuseOverlong(_ connection: ConnectionReference) {
+        connection.pointee.overlongLines += 1
+        hub.refuseOverlong(from: connection.pointee.session)
+        if connection.pointee.overlongLines > Limits.overlongLinesMax,
+            connection.pointee.session.pointee.isOpen
+        {
+            dismiss(connection, .overlong, keepingUnread: true)
+        }
+    }
+
+    /// Goes on with clients that have read their replies.
+    mutating func goOnWithReleased() {
+        for token in released.elements {
+            guard let connection = connections.find(token: token) else { continue }
+            if connection.pointee.isHeldBack || !connection.pointee.session.pointee.isOpen { continue }
+            hub.touch(connection.pointee.session)
+            executeInbox(connection)
+        }
+        released.removeAll()
+    }
+
+    /// No more will come. Half a line is not executed.
+    private mutating func endInput(_ connection: ConnectionReference) {
+        connection.pointee.inputEnded = true
+        if !connection.pointee.isHeldBack { connection.pointee.inbox.releaseMemory() }
+    }
+
+    /// Nobody reads any more: what waits is dropped, what was sent before is still read.
+    mutating func noteGone(_ connection: ConnectionReference) {
+        connection.pointee.outputEnded = true
+    }
+}

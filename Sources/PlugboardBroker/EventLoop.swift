@@ -1,0 +1,135 @@
+// The one loop: wait, read what came, let the hub work, write once to each connection
+// that has something. Reading comes before writing in a turn, so that a reply queued
+// now leaves now. Owns the connections; used by one thread.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A broker at work.
+struct EventLoop: ~Copyable {
+    private static let listenerToken = UInt64.max
+    private static let wakeupToken = UInt64.max - 1
+    private static let acceptsPerTurn = 64
+    private static let pauseMilliseconds: Int32 = 100
+    static let readBytes = 65_536
+    /// How long clients get to read what waits for them when the broker stops.
+    private static let stoppingNanoseconds: UInt64 = 1_000_000_000
+
+    let poller: any Poller
+    private let listener: Int32
+    private let wakeup: Wakeup
+    var hub = Hub()
+    var connections = ConnectionTable()
+    /// Where reads go while a connection has no half line of its own.
+    let input: UnsafeMutableRawBufferPointer
+    /// Connections that may go on with lines they hold.
+    var released = List<UInt64>()
+    private var isStopping = false
+    /// No descriptor was free: the listener rests until one is.
+    private var listenerRests = false
+
+    init(poller: any Poller, listener: Int32, wakeup: Wakeup) throws {
+        self.poller = poller
+        self.listener = listener
+        self.wakeup = wakeup
+        input = .allocate(byteCount: Self.readBytes, alignment: 64)
+        try poller.add(listener, token: Self.listenerToken, interest: .read)
+        try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
+    }
+
+    deinit {
+        input.deallocate()
+    }
+
+    /// Turns until it is told to stop, then says goodbye.
+    mutating func run() throws {
+        while !isStopping {
+            try turn(milliseconds: released.isEmpty ? (listenerRests ? Self.pauseMilliseconds : -1) : 0)
+        }
+        try sayGoodbye()
+    }
+
+    private mutating func turn(milliseconds: Int32) throws {
+        var failure: (any Error)?
+        let poller = poller
+        try poller.wait(milliseconds: milliseconds) { ready in
+            do { try handle(ready) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        if listenerRests { try wakeListener() }
+        goOnWithReleased()
+        try finishTurn()
+    }
+
+    private mutating func handle(_ ready: Readiness) throws {
+        switch ready.token {
+        case Self.listenerToken: try acceptWaiting()
+        case Self.wakeupToken:
+            wakeup.drain()
+            isStopping = true
+        default:
+            guard let connection = connections.find(token: ready.token) else { return }
+            hub.touch(connection.pointee.session)
+            if ready.isGone { noteGone(connection) }
+            if ready.canRead || ready.isGone { receive(connection) }
+            if ready.canWrite { connection.pointee.isWaitingToWrite = false }
+        }
+    }
+
+    private mutating func acceptWaiting() throws {
+        for _ in 0..<Self.acceptsPerTurn {
+            switch try UnixSocket.accept(listener) {
+            case .connection(let descriptor): try welcome(descriptor)
+            case .none: return
+            case .exhausted: return restListener()
+            }
+        }
+    }
+
+    private mutating func welcome(_ descriptor: consuming Descriptor) throws {
+        guard connections.count < Limits.clientsMax else { return Self.turnAway(descriptor) }
+        let connection = connections.insert(descriptor)
+        try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
+        hub.greet(connection.pointee.session)
+    }
+
+    /// A connection too many is told so and closed.
+    private static func turnAway(_ descriptor: consuming Descriptor) {
+        var line = ByteBuffer()
+        EventEncoder.appendBye(reason: Farewell.clients.reason, message: Farewell.clients.message, to: &line)
+        _ = descriptor.write(line.bytes)
+    }
+
+    /// Out of descriptors, a waiting connection would wake the loop for ever.
+    private mutating func restListener() {
+        poller.remove(listener)
+        listenerRests = true
+    }
+
+    private mutating func wakeListener() throws {
+        listenerRests = false
+        try poller.add(listener, token: Self.listenerToken, interest: .read)
+    }
+
+    /// Tells everyone that the broker stops, and gives them a second to read it.
+    private mutating func sayGoodbye() throws {
+        if !listenerRests { poller.remove(listener) }
+        poller.remove(wakeup.raw)
+        let deadline = MonotonicClock.nanoseconds() + Self.stoppingNanoseconds
+        for connection in connections.all() where connection.pointee.session.pointee.isOpen {
+            dismiss(connection, .stopping, keepingUnread: true)
+        }
+        try finishTurn()
+        while connections.count > 0 {
+            let now = MonotonicClock.nanoseconds()
+            guard now < deadline else { return }
+            let poller = poller
+            var failure: (any Error)?
+            try poller.wait(milliseconds: Int32((deadline - now) / 1_000_000 + 1)) { ready in
+                do { try handle(ready) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            try finishTurn()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// Batches: every write is checked and every patch merged before the first is made,
+// so that a batch is made whole or not at all, under one revision.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func writeBatch(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        batch.removeAll(keepingCapacity: true)
+        merged.removeAll(keepingCapacity: true)
+        mergedBytes.removeAll()
+        try planAll(line)
+        if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
+        for index in batch.indices { commitWrite(at: index, line, session) }
+        if request.wantsReply { replyDone(request, line, session) }
+    }
+
+    private mutating func planAll(_ line: UnsafeRawBufferPointer) throws(Refusal) {
+        var written: Set<BatchKey> = []
+        for index in decoder.writes.indices {
+            let write = decoder.writes[index]
+            do throws(Refusal) {
+                let planned = try plan(write, line)
+                if write.operation != .emit {
+                    let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line))
+                    guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }
+                }
+                batch.append(planned)
+                try mergeIfPatch(write, planned, line)
+            } catch {
+                throw error.ofWrite(index)
+            }
+        }
+    }
+
+    /// Keeps a patch's result aside until the whole batch is known to be good.
+    private mutating func mergeIfPatch(
+        _ write: Request,
+        _ planned: PlannedWrite,
+        _ line: UnsafeRawBufferPointer
+    ) throws(Refusal) {
+        guard write.operation == .patch else { return merged.append(.none) }
+        try mergePatch(planned, write, line)
+        guard mergedBytes.count + scratch.count <= Limits.outboxBytesMax else {
+            throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
+        }
+        merged.append(ByteRange(mergedBytes.count, mergedBytes.count + scratch.count))
+        mergedBytes.append(scratch.bytes)
+    }
+
+    /// An observable that an earlier write of the batch made or let go of is looked up anew.
+    private mutating func commitWrite(
+        at index: Int,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        let write = decoder.writes[index]
+        let hash = batch[index].hash
+        let observable = observables.find(write.key.bytes(of: line), hash: hash)
+        let planned = PlannedWrite(hash: hash, observable: observable)
+        let value =
+            write.operation == .patch
+            ? merged[index].bytes(of: mergedBytes.bytes) : write.value.bytes(of: line)
+        commit(planned, write, value: value, line, session)
+    }
+
+    private static func writtenTwice(_ write: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let message = "\"\(excerpt(write.key, line))\" is written twice in this batch"
+        return Refusal(
+            .conflict,
+            message,
+            hint: "a batch is one revision: write each key once",
+            at: write.key.start
+        )
+    }
+}
+
+/// A key of the batch under way, compared by its bytes.
+private struct BatchKey: Hashable {
+    let hash: UInt64
+    let bytes: UnsafeRawBufferPointer
+
+    static func == (left: BatchKey, right: BatchKey) -> Bool {
+        left.hash == right.hash && left.bytes.elementsEqual(right.bytes)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(hash)
+    }
+}

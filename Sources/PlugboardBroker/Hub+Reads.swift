@@ -1,0 +1,95 @@
+// Reading without observing: one value, or a page of keys.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func get(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let key = request.key.bytes(of: line)
+        guard let observable = observables.find(key, hash: observables.hash(key)), observable.pointee.hasValue
+        else {
+            try Self.checkKey(request.key, line)
+            throw Self.notFound(request, line)
+        }
+        ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        EventEncoder.appendTail(Self.tail(of: observable, isInitial: false), to: &session.pointee.outbox)
+        touch(session)
+    }
+
+    mutating func listKeys(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        if request.has(.key) { try Self.checkPattern(request.key, line) }
+        if request.has(.after) { try Self.checkKey(request.after, line) }
+        ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        session.pointee.outbox.append(#","keys":["#)
+        let hasMore = appendPage(request, line, session)
+        session.pointee.outbox.append(hasMore ? #"],"more":true}"# : #"],"more":false}"#)
+        session.pointee.outbox.append("\n")
+        touch(session)
+    }
+
+    /// Adds up to `limit` keys; returns whether there are more.
+    private func appendPage(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) -> Bool {
+        var count = 0
+        let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
+        let after = request.has(.after) ? request.after.bytes(of: line) : nil
+        return forEachMatch(of: pattern, after: after) { observable in
+            if count == request.limit { return false }
+            session.pointee.outbox.append(count == 0 ? #"{"key":""# : #",{"key":""#)
+            session.pointee.outbox.append(observable.pointee.key)
+            session.pointee.outbox.append(#"","revision":"#)
+            session.pointee.outbox.append(decimal: observable.pointee.revision)
+            session.pointee.outbox.append("}")
+            count += 1
+            return true
+        }
+    }
+
+    /// Visits the keys with a value that match, in order, while `body` returns true.
+    /// Returns whether it was stopped.
+    func forEachMatch(
+        of pattern: UnsafeRawBufferPointer,
+        after: UnsafeRawBufferPointer? = nil,
+        _ body: (ObservableReference) -> Bool
+    ) -> Bool {
+        let prefix = Pattern.literalPrefix(pattern)
+        let start = after.map { KeyOrder.precedes(prefix, $0) ? $0 : prefix } ?? prefix
+        var next = observables.order.first(from: start)
+        while let observable = next {
+            let key = observable.pointee.key
+            guard key.starts(with: prefix) else { return false }
+            next = KeyOrder.next(after: observable)
+            guard observable.pointee.hasValue, Pattern.matches(pattern, key) else { continue }
+            if let after, !KeyOrder.precedes(after, key) { continue }
+            if !body(observable) { return true }
+        }
+        return false
+    }
+
+    /// What is kept of a key, as an event or a reply tells it.
+    static func tail(of observable: ObservableReference, isInitial: Bool) -> EventTail {
+        EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: observable.pointee.revision,
+            value: observable.pointee.value,
+            by: observable.pointee.by,
+            cause: observable.pointee.cause,
+            isInitial: isInitial
+        )
+    }
+
+    private static var everything: UnsafeRawBufferPointer {
+        let text: StaticString = "**"
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

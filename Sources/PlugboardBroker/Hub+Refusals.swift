@@ -1,0 +1,54 @@
+// Why the hub refuses: off the path of good requests, so in words.
+
+import PlugboardWire
+
+extension Hub {
+    static func excerpt(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> String {
+        let bytes = range.bytes(of: line)
+        let text = String(decoding: bytes.prefix(64), as: UTF8.self)
+        return bytes.count > 64 ? text + "…" : text
+    }
+
+    /// Throws unless a key that has no observable yet may be written.
+    static func checkWritable(_ request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+        try checkKey(request.key, line)
+        if Key.isReserved(request.key.bytes(of: line)) { throw reserved(request, line) }
+    }
+
+    static func checkKey(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+        guard let fault = Key.fault(range.bytes(of: line)) else { return }
+        let message = "\"\(excerpt(range, line))\" is no key: \(fault.rawValue)"
+        throw Refusal(.badKey, message, hint: "a key is words with dots between: cart.total", at: range.start)
+    }
+
+    static func checkPattern(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+        guard let fault = Pattern.fault(range.bytes(of: line)) else { return }
+        let message = "\"\(excerpt(range, line))\" is no pattern: \(fault.rawValue)"
+        throw Refusal(
+            .badPattern,
+            message,
+            hint: "patterns look like cart.total, cart.* and cart.**",
+            at: range.start
+        )
+    }
+
+    static func reserved(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let message = "\"\(excerpt(request.key, line))\" is the broker's own: a token begins with $"
+        return Refusal(.forbidden, message, at: request.key.start)
+    }
+
+    static func notFound(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let message = "\"\(excerpt(request.key, line))\" has no value"
+        return Refusal(.notFound, message, hint: "keys lists what there is", at: request.key.start)
+    }
+
+    static func conflict(_ request: Request, _ current: UInt64) -> Refusal {
+        let message =
+            current == 0
+            ? "the key has no value, so it is not at revision \(request.ifRevision)"
+            : "the key is at revision \(current), not \(request.ifRevision)"
+        var refusal = Refusal(.conflict, message, hint: "get the key and try again with its revision")
+        refusal.revision = current
+        return refusal
+    }
+}

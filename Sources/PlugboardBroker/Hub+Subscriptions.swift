@@ -1,0 +1,197 @@
+// Subscriptions come and go. The reply, the snapshot, `synced` and the first live
+// event are in that order because all of it happens within one request.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func subscribe(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let wanted = try patterns(of: request, line)
+        let sub = try chooseSub(request, line, session)
+        let subscription = register(sub, wanted, request, line, session)
+        ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        session.pointee.outbox.append(#","sub":"#)
+        session.pointee.outbox.append(subscription.pointee.sub)
+        session.pointee.outbox.append(#","revision":"#)
+        session.pointee.outbox.append(decimal: revision)
+        session.pointee.outbox.append("}\n")
+        if request.initial { appendSnapshot(of: wanted, line, subscription) }
+        touch(session)
+    }
+
+    mutating func unsubscribe(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let sub = Self.subText(request, line)
+        let identity = observables.hash(sub.bytes)
+        guard let subscription = session.pointee.subscriptions.find(sub.bytes, identity: identity) else {
+            throw Refusal(
+                .unknownSubscription,
+                "there is no subscription \(String(decoding: sub.bytes, as: UTF8.self))",
+                at: request.sub.start
+            )
+        }
+        end(subscription)
+        ReplyEncoder.appendStart(.unsubscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        session.pointee.outbox.append(#","sub":"#)
+        session.pointee.outbox.append(sub.bytes)
+        session.pointee.outbox.append("}\n")
+        touch(session)
+    }
+
+    /// Takes a subscription out of the bus and frees it.
+    mutating func end(_ subscription: SubscriptionReference) {
+        for observable in subscription.pointee.keys.elements {
+            observable.pointee.observersGeneration = 0
+            let observers = observable.pointee.exactObservers.elements
+            if let index = observers.firstIndex(of: subscription) {
+                observable.pointee.exactObservers.removeSwapping(at: index)
+            }
+            if observable.pointee.exactObservers.isEmpty { observable.pointee.exactObservers.releaseMemory() }
+            removeIfUnneeded(observable)
+        }
+        for node in subscription.pointee.patterns.elements {
+            node._withUnsafeGuaranteedRef { patterns.remove(subscription, at: $0) }
+            node.release()
+        }
+        subscription.pointee.session.pointee.subscriptions.remove(subscription)
+        subscription.deinitialize(count: 1)
+        subscription.deallocate()
+    }
+
+    /// The patterns of a request, each of them well-formed and none twice.
+    private func patterns(of request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> [ByteRange]
+    {
+        if request.has(.key) {
+            try Self.checkPattern(request.key, line)
+            return [request.key]
+        }
+        var wanted: [ByteRange] = []
+        for range in decoder.patterns {
+            try Self.checkPattern(range, line)
+            let bytes = range.bytes(of: line)
+            if !wanted.contains(where: { $0.bytes(of: line).elementsEqual(bytes) }) { wanted.append(range) }
+        }
+        return wanted
+    }
+
+    /// The JSON of the sub that was asked for, or of the smallest free one.
+    private func chooseSub(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) -> ByteBuffer {
+        guard session.pointee.subscriptions.count < Limits.subscriptionsMax else {
+            throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
+        }
+        if !request.has(.sub) {
+            var sub = ByteBuffer()
+            sub.append(decimal: session.pointee.subscriptions.smallestFree { observables.hash($0) })
+            return sub
+        }
+        let sub = Self.subText(request, line)
+        if session.pointee.subscriptions.find(sub.bytes, identity: observables.hash(sub.bytes)) != nil {
+            throw Refusal(
+                .duplicateSubscription,
+                "subscription \(String(decoding: sub.bytes, as: UTF8.self)) exists already",
+                hint: "unsubscribe it first, or leave \"sub\" out",
+                at: request.sub.start
+            )
+        }
+        return sub
+    }
+
+    private static func subText(_ request: Request, _ line: UnsafeRawBufferPointer) -> ByteBuffer {
+        var text = ByteBuffer()
+        let bytes = request.sub.bytes(of: line)
+        if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
+        return text
+    }
+
+    private mutating func register(
+        _ sub: borrowing ByteBuffer,
+        _ wanted: [ByteRange],
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) -> SubscriptionReference {
+        lastSerial += 1
+        let subscription = SubscriptionReference.allocate(capacity: 1)
+        subscription.initialize(
+            to: Subscription(
+                session: session,
+                sub: sub.bytes,
+                identity: observables.hash(sub.bytes),
+                serial: lastSerial,
+                kind: EventKind(old: request.old, values: request.values)
+            )
+        )
+        session.pointee.subscriptions.insert(subscription)
+        for range in wanted { attach(subscription, to: range.bytes(of: line)) }
+        return subscription
+    }
+
+    private mutating func attach(_ subscription: SubscriptionReference, to pattern: UnsafeRawBufferPointer) {
+        if Pattern.hasWildcard(pattern) {
+            let node = patterns.insert(pattern, subscription)
+            return subscription.pointee.patterns.append(Unmanaged.passRetained(node))
+        }
+        let hash = observables.hash(pattern)
+        let observable = observables.find(pattern, hash: hash) ?? observables.insert(pattern, hash: hash)
+        observable.pointee.exactObservers.append(subscription)
+        observable.pointee.observersGeneration = 0
+        subscription.pointee.keys.append(observable)
+    }
+
+    /// Adds the current values in the order they were written, then `synced`.
+    private mutating func appendSnapshot(
+        of wanted: [ByteRange],
+        _ line: UnsafeRawBufferPointer,
+        _ subscription: SubscriptionReference
+    ) {
+        let session = subscription.pointee.session
+        let before = session.pointee.outbox.count
+        for observable in currentValues(of: wanted, line) {
+            var tail = Self.tail(of: observable, isInitial: true)
+            if !subscription.pointee.kind.hasValue { tail.value = nil }
+            session.pointee.outbox.append(subscription.pointee.updateStart)
+            EventEncoder.appendTail(tail, to: &session.pointee.outbox)
+        }
+        EventEncoder.appendSynced(
+            sub: subscription.pointee.sub,
+            revision: revision,
+            to: &session.pointee.outbox
+        )
+        session.pointee.snapshotBytes += session.pointee.outbox.count - before
+    }
+
+    private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)
+        -> [ObservableReference]
+    {
+        var found: [ObservableReference] = []
+        for range in wanted {
+            let pattern = range.bytes(of: line)
+            if Pattern.hasWildcard(pattern) {
+                _ = forEachMatch(of: pattern) {
+                    found.append($0); return true
+                }
+            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
+                observable.pointee.hasValue
+            {
+                found.append(observable)
+            }
+        }
+        // Keys of one batch share a revision: by address they still stand side by side.
+        found.sort { ($0.pointee.revision, $0) < ($1.pointee.revision, $1) }
+        var last: ObservableReference?
+        return found.filter { observable in
+            defer { last = observable }
+            return observable != last
+        }
+    }
+}

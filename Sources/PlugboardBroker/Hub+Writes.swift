@@ -1,0 +1,151 @@
+// Single writes. Each is checked whole before anything changes; then observers are
+// told, then the value is kept, then the writer is answered, so that a reply with a
+// revision means that everything up to it lies before it in the writer's own outbox.
+
+import PlugboardWire
+
+extension Hub {
+    @inline(__always)
+    mutating func write(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let planned = try plan(request, line)
+        if request.operation == .patch { try mergePatch(planned, request, line) }
+        if request.operation != .emit { revision += 1 }
+        let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
+        commit(planned, request, value: value, line, session)
+        if request.wantsReply { replyDone(request, line, session) }
+    }
+
+    /// Checks a write against the state, changing nothing.
+    @inline(__always)
+    mutating func plan(_ request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> PlannedWrite {
+        let key = request.key.bytes(of: line)
+        let hash = observables.hash(key)
+        let observable = observables.find(key, hash: hash)
+        if let observable {
+            if observable.pointee.isReserved { throw Self.reserved(request, line) }
+        } else {
+            try Self.checkWritable(request, line)
+        }
+        let current = observable?.pointee.revision ?? 0
+        if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
+        if request.operation == .delete, current == 0 { throw Self.notFound(request, line) }
+        return PlannedWrite(hash: hash, observable: observable)
+    }
+
+    /// Makes a checked write real. `value` is what the key gets, or what is emitted.
+    @inline(__always)
+    mutating func commit(
+        _ planned: PlannedWrite,
+        _ request: Request,
+        value: UnsafeRawBufferPointer,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        let key = request.key.bytes(of: line)
+        switch request.operation {
+        case .emit: emit(key, planned, value, request.cause, session)
+        case .delete: if let observable = planned.observable { delete(observable, request.cause, session) }
+        default:
+            let observable = planned.observable ?? observables.insert(key, hash: planned.hash)
+            set(observable, value, request.cause, session)
+        }
+    }
+
+    /// Leaves the merged value in `scratch`.
+    mutating func mergePatch(
+        _ planned: PlannedWrite,
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer
+    ) throws(Refusal) {
+        scratch.removeAll()
+        MergePatch.apply(request.value.bytes(of: line), to: planned.observable?.pointee.value, into: &scratch)
+        guard scratch.count > Limits.valueBytesMax else { return }
+        let message =
+            "the patched value would have \(scratch.count) bytes, a value has at most \(Limits.valueBytesMax)"
+        throw Refusal(.limit, message, at: request.value.start)
+    }
+
+    @inline(__always)
+    private mutating func set(
+        _ observable: ObservableReference,
+        _ value: UnsafeRawBufferPointer,
+        _ cause: UInt64,
+        _ session: SessionReference
+    ) {
+        let author = session.pointee.author
+        let tail = EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: value,
+            old: observable.pointee.value,
+            by: author.pointee.by,
+            cause: cause
+        )
+        tell(.update, tail, to: observable)
+        observable.pointee.set(value, revision: revision, cause: cause, writer: author)
+    }
+
+    private mutating func delete(
+        _ observable: ObservableReference,
+        _ cause: UInt64,
+        _ session: SessionReference
+    ) {
+        let tail = EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: nil,
+            old: observable.pointee.value,
+            by: session.pointee.author.pointee.by,
+            cause: cause
+        )
+        tell(.delete, tail, to: observable)
+        observable.pointee.removeValue()
+        removeIfUnneeded(observable)
+    }
+
+    private mutating func emit(
+        _ key: UnsafeRawBufferPointer,
+        _ planned: PlannedWrite,
+        _ value: UnsafeRawBufferPointer,
+        _ cause: UInt64,
+        _ session: SessionReference
+    ) {
+        let by = session.pointee.author.pointee.by
+        if let observable = planned.observable {
+            let tail = EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: value,
+                by: by,
+                cause: cause
+            )
+            return tell(.emit, tail, to: observable)
+        }
+        emitPrefix.removeAll()
+        EventEncoder.appendKeyPrefix(key, to: &emitPrefix)
+        let tail = EventTail(
+            keyPrefix: emitPrefix.bytes,
+            revision: revision,
+            value: value,
+            by: by,
+            cause: cause
+        )
+        tell(.emit, tail, toMatchesOf: key)
+    }
+
+    /// Lets go of a key that has neither a value nor an observer of its own.
+    mutating func removeIfUnneeded(_ observable: ObservableReference) {
+        if !observable.pointee.isNeeded { observables.remove(observable) }
+    }
+}
+
+/// A write that was checked and can no longer fail.
+struct PlannedWrite: BitwiseCopyable {
+    let hash: UInt64
+    /// Nil: nobody has named this key yet.
+    let observable: ObservableReference?
+}

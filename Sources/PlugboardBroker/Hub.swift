@@ -1,0 +1,163 @@
+// The bus itself: keys, values, subscriptions and who is told what. Applies one
+// request at a time and appends what follows from it to the outboxes; it does no
+// input or output and knows no descriptor. Used by the loop's thread alone.
+
+import PlugboardWire
+
+/// The state of a bus.
+struct Hub: ~Copyable {
+    /// Names this life of the revision counter.
+    let epoch: String
+    /// The revision of the last committed write.
+    var revision: UInt64 = 0
+    var observables = ObservableTable()
+    let patterns = PatternTree()
+    var decoder = RequestDecoder()
+    var tails = EventTails()
+    /// Memory for the outboxes of this turn.
+    var outboxMemory = BufferPool()
+    /// Sessions that have something to be sent.
+    var touched = List<SessionReference>()
+    /// Sessions that were found to be too slow: the loop says goodbye.
+    var slow = List<SessionReference>()
+    var lastSerial: UInt64 = 0
+    /// Work space, kept from request to request.
+    var scratch = ByteBuffer()
+    var matches = List<SubscriptionReference>()
+    var emitPrefix = ByteBuffer()
+    var batch: [PlannedWrite] = []
+    /// The results of a batch's patches within `mergedBytes`, a range per write.
+    var merged: [ByteRange] = []
+    var mergedBytes = ByteBuffer()
+
+    init() {
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        epoch = String(repeating: "0", count: 16 - number.count) + number
+    }
+
+    /// Greets a new client; the first thing it is ever sent.
+    mutating func greet(_ session: SessionReference) {
+        touch(session)
+        EventEncoder.appendHello(
+            epoch: epoch,
+            revision: revision,
+            client: session.pointee.client,
+            to: &session.pointee.outbox
+        )
+    }
+
+    /// Executes one line of a client. Its bytes may change while it is decoded.
+    mutating func execute(_ line: UnsafeMutableRawBufferPointer, from session: SessionReference) {
+        let bytes = UnsafeRawBufferPointer(line)
+        if RequestDecoder.isIgnored(bytes) { return }
+        do throws(Refusal) {
+            try decoder.decode(line)
+            let request = decoder.request
+            try perform(request, bytes, session)
+        } catch {
+            refuse(error, bytes, session)
+        }
+    }
+
+    /// Answers that a line was too long to be read.
+    mutating func refuseOverlong(from session: SessionReference) {
+        let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
+        refuse(Refusal(.tooLong, message), id: UnsafeRawBufferPointer(start: nil, count: 0), session)
+    }
+
+    /// Forgets a client: its subscriptions end, what it wrote stays.
+    mutating func leave(_ session: SessionReference) {
+        while let subscription = session.pointee.subscriptions.list.elements.last {
+            end(subscription)
+        }
+    }
+
+    /// Notes that a session has something to be sent.
+    @inline(__always)
+    mutating func touch(_ session: SessionReference) {
+        if session.pointee.isTouched { return }
+        session.pointee.isTouched = true
+        touched.append(session)
+        if session.pointee.outbox.allocatedBytes == 0 { outboxMemory.lend(to: &session.pointee.outbox) }
+    }
+
+    @inline(__always)
+    private mutating func perform(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        switch request.operation {
+        case .publish, .emit, .patch, .delete: try write(request, line, session)
+        case .batch: try writeBatch(request, line, session)
+        case .get: try get(request, line, session)
+        case .keys: try listKeys(request, line, session)
+        case .subscribe: try subscribe(request, line, session)
+        case .unsubscribe: try unsubscribe(request, line, session)
+        case .hello: rename(request, line, session)
+        case .sync: replyDone(request, line, session)
+        case .help: try help(request, line, session)
+        }
+    }
+
+    /// The plainest success: the operation, the `id` and the revision.
+    @inline(__always)
+    mutating func replyDone(_ request: Request, _ line: UnsafeRawBufferPointer, _ session: SessionReference) {
+        let id = request.id.bytes(of: line)
+        ReplyEncoder.appendDone(request.operation, id: id, revision: revision, to: &session.pointee.outbox)
+        touch(session)
+    }
+
+    private mutating func refuse(
+        _ refusal: Refusal,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        refuse(refusal, id: decoder.request.id.bytes(of: line), session)
+    }
+
+    private mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference)
+    {
+        let number = session.pointee.line
+        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox)
+        touch(session)
+    }
+
+    private mutating func rename(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        let name = request.name.bytes(of: line)
+        session.pointee.rename(name)
+        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        session.pointee.outbox.append(#","client":"#)
+        session.pointee.outbox.append(decimal: session.pointee.client)
+        session.pointee.outbox.append(#","name":"#)
+        JSONText.append(name, to: &session.pointee.outbox)
+        session.pointee.outbox.append("}\n")
+        touch(session)
+    }
+
+    private mutating func help(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        var operation: Operation?
+        if request.has(.about) {
+            operation = Operation(request.about.bytes(of: line))
+            if operation == nil { throw Self.noSuchHelp(request, line) }
+        }
+        ReplyEncoder.appendHelp(about: operation, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        touch(session)
+    }
+
+    private static func noSuchHelp(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let word = String(decoding: request.about.bytes(of: line).prefix(48), as: UTF8.self)
+        let names = Operation.allCases.map { $0.name.description }
+        let hint =
+            Suggestion.hint(for: word, among: names) ?? "the operations are \(names.joined(separator: ", "))"
+        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: request.about.start)
+    }
+}

@@ -1,0 +1,30 @@
+// The hash of keys: eight bytes at a time by folded multiplication, with a seed of
+// this process's own, so that nobody can send keys that all fall together.
+
+/// Hashes keys for one table.
+struct KeyHash {
+    private let seed = UInt64.random(in: .min ... .max)
+    private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    @inline(__always)
+    func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count)
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            hash = Self.fold(hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
+        }
+        var rest: UInt64 = 0
+        while offset < bytes.count {
+            rest = rest << 8 | UInt64(bytes[offset])
+            offset += 1
+        }
+        return Self.fold(hash ^ rest)
+    }
+
+    @inline(__always)
+    private static func fold(_ value: UInt64) -> UInt64 {
+        let product = (value ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: multiplier)
+        return product.high ^ product.low
+    }
+}

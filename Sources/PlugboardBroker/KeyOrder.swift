@@ -1,0 +1,94 @@
+// The observables in the order of their keys' bytes: a skip list (Pugh, 1990) whose
+// links lie with the observables. Only touched when a key comes or goes, never when
+// one changes its value.
+
+import PlugboardPosix
+
+/// An ordered index over observables that it does not own; it owns their towers.
+struct KeyOrder: ~Copyable {
+    private static let heightMax = 12
+    private let head: UnsafeMutablePointer<ObservableReference?>
+    private var random: UInt64 = 0x2545_F491_4F6C_DD1D
+
+    init() {
+        head = .allocate(capacity: Self.heightMax)
+        head.initialize(repeating: nil, count: Self.heightMax)
+    }
+
+    deinit {
+        var next = head[0]
+        while let observable = next {
+            next = Self.next(after: observable)
+            observable.pointee.tower?.deallocate()
+        }
+        head.deallocate()
+    }
+
+    /// The observable that follows in order.
+    static func next(after observable: ObservableReference) -> ObservableReference? {
+        observable.pointee.tower?[0]
+    }
+
+    /// The first observable whose key is not less than `key`.
+    func first(from key: UnsafeRawBufferPointer) -> ObservableReference? {
+        var tower = head
+        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
+            tower = Self.last(before: key, from: tower, level)
+        }
+        return tower[0]
+    }
+
+    mutating func insert(_ observable: ObservableReference) {
+        let height = randomHeight()
+        let links = UnsafeMutablePointer<ObservableReference?>.allocate(capacity: height)
+        observable.pointee.tower = links
+        observable.pointee.height = Int32(height)
+        var tower = head
+        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
+            tower = Self.last(before: observable.pointee.key, from: tower, level)
+            guard level < height else { continue }
+            (links + level).initialize(to: tower[level])
+            tower[level] = observable
+        }
+    }
+
+    mutating func remove(_ observable: ObservableReference) {
+        guard let links = observable.pointee.tower else { return }
+        var tower = head
+        for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
+            tower = Self.last(before: observable.pointee.key, from: tower, level)
+            if level < Int(observable.pointee.height) { tower[level] = links[level] }
+        }
+        links.deallocate()
+        observable.pointee.tower = nil
+    }
+
+    /// The tower from which the next step on `level` would reach or pass `key`.
+    private static func last(
+        before key: UnsafeRawBufferPointer,
+        from start: UnsafeMutablePointer<ObservableReference?>,
+        _ level: Int
+    ) -> UnsafeMutablePointer<ObservableReference?> {
+        var tower = start
+        while let next = tower[level], let links = next.pointee.tower, precedes(next.pointee.key, key) {
+            tower = links
+        }
+        return tower
+    }
+
+    static func precedes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else {
+            return left.count < right.count
+        }
+        let result = memcmp(leftBase, rightBase, min(left.count, right.count))
+        return result != 0 ? result < 0 : left.count < right.count
+    }
+
+    /// A level more with a chance of one in four (xorshift64).
+    private mutating func randomHeight() -> Int {
+        random ^= random << 13
+        random ^= random >> 7
+        random ^= random << 17
+        return min(Self.heightMax, 1 + random.trailingZeroBitCount / 2)
+    }
+}

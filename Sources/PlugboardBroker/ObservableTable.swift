@@ -1,0 +1,113 @@
+// Finds the observable of a key with one look-up: open addressing with the hash kept
+// in the table, so that a stranger's key is passed over without touching its memory.
+// Owns all observables.
+
+import PlugboardPosix
+
+/// All observables, by key.
+struct ObservableTable: ~Copyable {
+    private struct Slot: BitwiseCopyable {
+        var hash: UInt64
+        var observable: ObservableReference?
+    }
+
+    /// Hashes a key the way this table does.
+    let hash = KeyHash()
+    private var slots: UnsafeMutablePointer<Slot>
+    private var mask: Int
+    private(set) var count = 0
+    /// All observables in the order of their keys.
+    private(set) var order = KeyOrder()
+
+    init() {
+        slots = Self.emptySlots(64)
+        mask = 63
+    }
+
+    deinit {
+        for index in 0...mask { slots[index].observable.map(Self.destroy) }
+        slots.deallocate()
+    }
+
+    /// The observable of `key`, if there is one.
+    @inline(__always)
+    func find(_ key: UnsafeRawBufferPointer, hash: UInt64) -> ObservableReference? {
+        var index = Int(truncatingIfNeeded: hash) & mask
+        while let observable = slots[index].observable {
+            if slots[index].hash == hash, Self.isKey(key, of: observable) { return observable }
+            index = (index + 1) & mask
+        }
+        return nil
+    }
+
+    /// Makes the observable of a well-formed key that has none.
+    mutating func insert(_ key: UnsafeRawBufferPointer, hash: UInt64) -> ObservableReference {
+        if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+        let observable = ObservableReference.allocate(capacity: 1)
+        observable.initialize(to: Observable(key: key, hash: hash))
+        place(Slot(hash: hash, observable: observable))
+        count += 1
+        order.insert(observable)
+        return observable
+    }
+
+    /// Removes an observable and its memory.
+    mutating func remove(_ observable: ObservableReference) {
+        order.remove(observable)
+        var index = Int(truncatingIfNeeded: observable.pointee.hash) & mask
+        while slots[index].observable != observable { index = (index + 1) & mask }
+        closeGap(at: index)
+        count -= 1
+        Self.destroy(observable)
+    }
+
+    /// Moves later members of the same run forward, so that no search stops early.
+    private mutating func closeGap(at start: Int) {
+        var gap = start
+        var index = start
+        while true {
+            index = (index + 1) & mask
+            guard slots[index].observable != nil else { break }
+            let home = Int(truncatingIfNeeded: slots[index].hash) & mask
+            if (index - home) & mask >= (index - gap) & mask {
+                slots[gap] = slots[index]
+                gap = index
+            }
+        }
+        slots[gap].observable = nil
+    }
+
+    private mutating func grow() {
+        let (old, oldMask) = (slots, mask)
+        mask = (mask + 1) * 2 - 1
+        slots = Self.emptySlots(mask + 1)
+        for index in 0...oldMask where old[index].observable != nil { place(old[index]) }
+        old.deallocate()
+    }
+
+    private func place(_ slot: Slot) {
+        var index = Int(truncatingIfNeeded: slot.hash) & mask
+        while slots[index].observable != nil { index = (index + 1) & mask }
+        slots[index] = slot
+    }
+
+    @inline(__always)
+    private static func isKey(_ key: UnsafeRawBufferPointer, of observable: ObservableReference) -> Bool {
+        let own = observable.pointee.key
+        guard own.count == key.count, let left = own.baseAddress, let right = key.baseAddress else {
+            return false
+        }
+        return memcmp(left, right, key.count) == 0
+    }
+
+    private static func destroy(_ observable: ObservableReference) {
+        observable.deinitialize(count: 1)
+        observable.deallocate()
+    }
+
+    private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
+        slots.initialize(repeating: Slot(hash: 0, observable: nil), count: count)
+        return slots
+    }
+}

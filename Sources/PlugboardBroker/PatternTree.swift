@@ -1,0 +1,118 @@
+// Patterns by their tokens, so that a key finds those that match by walking its own
+// tokens: the cost grows with the key, not with the number of subscriptions.
+
+import PlugboardWire
+
+/// A token's node: where patterns pass through or end.
+final class PatternNode {
+    fileprivate let token: [UInt8]
+    fileprivate unowned(unsafe) let parent: PatternNode?
+    fileprivate var children: [[UInt8]: PatternNode] = [:]
+    /// The child for `*`.
+    fileprivate var anyToken: PatternNode?
+    /// The child for a last `**`.
+    fileprivate var anyTail: PatternNode?
+    /// The subscriptions whose pattern ends here.
+    fileprivate var subscriptions: [SubscriptionReference] = []
+
+    fileprivate init(token: [UInt8], parent: PatternNode?) {
+        self.token = token
+        self.parent = parent
+    }
+
+    fileprivate var isUnused: Bool {
+        subscriptions.isEmpty && children.isEmpty && anyToken == nil && anyTail == nil
+    }
+}
+
+/// All patterns with wildcards.
+final class PatternTree {
+    private let root = PatternNode(token: [], parent: nil)
+    /// Grows with each change: what was found before is then out of date.
+    private(set) var generation: UInt64 = 1
+
+    /// Adds a subscription at a well-formed pattern; returns where, for `remove`.
+    func insert(_ pattern: UnsafeRawBufferPointer, _ subscription: SubscriptionReference) -> PatternNode {
+        var node = root
+        var tokens = Tokens(pattern)
+        while let token = tokens.next() { node = child(of: node, Array(token)) }
+        node.subscriptions.append(subscription)
+        generation += 1
+        return node
+    }
+
+    /// Removes a subscription from where it was added, and nodes that nothing needs.
+    func remove(_ subscription: SubscriptionReference, at node: PatternNode) {
+        generation += 1
+        if let index = node.subscriptions.firstIndex(of: subscription) {
+            node.subscriptions.swapAt(index, node.subscriptions.count - 1)
+            node.subscriptions.removeLast()
+        }
+        var unused = node
+        while unused.isUnused, let parent = unused.parent {
+            detach(unused, from: parent)
+            unused = parent
+        }
+    }
+
+    /// Adds every subscription with a matching pattern to `found`; one whose patterns
+    /// overlap may be added more than once.
+    func match(_ key: UnsafeRawBufferPointer, into found: inout List<SubscriptionReference>) {
+        guard !root.isUnused else { return }
+        visit(root, Tokens(key), into: &found)
+    }
+
+    private func visit(_ node: PatternNode, _ tokens: Tokens, into found: inout List<SubscriptionReference>) {
+        if let tail = node.anyTail, Self.hasNoReserved(tokens) { Self.collect(tail, into: &found) }
+        var rest = tokens
+        guard let token = rest.next() else { return Self.collect(node, into: &found) }
+        if let star = node.anyToken, token[0] != UInt8(ascii: "$") {
+            visit(star, rest, into: &found)
+        }
+        if !node.children.isEmpty, let child = node.children[Array(token)] {
+            visit(child, rest, into: &found)
+        }
+    }
+
+    private static func hasNoReserved(_ tokens: Tokens) -> Bool {
+        var rest = tokens
+        while let token = rest.next() {
+            if token[0] == UInt8(ascii: "$") { return false }
+        }
+        return true
+    }
+
+    private static func collect(_ node: PatternNode, into found: inout List<SubscriptionReference>) {
+        for subscription in node.subscriptions { found.append(subscription) }
+    }
+
+    private func child(of node: PatternNode, _ token: [UInt8]) -> PatternNode {
+        if let existing = existingChild(of: node, token) { return existing }
+        let child = PatternNode(token: token, parent: node)
+        switch token {
+        case Self.star: node.anyToken = child
+        case Self.doubleStar: node.anyTail = child
+        default: node.children[token] = child
+        }
+        return child
+    }
+
+    private func existingChild(of node: PatternNode, _ token: [UInt8]) -> PatternNode? {
+        switch token {
+        case Self.star: node.anyToken
+        case Self.doubleStar: node.anyTail
+        default: node.children[token]
+        }
+    }
+
+    private func detach(_ node: PatternNode, from parent: PatternNode) {
+        switch node.token {
+        case Self.star: parent.anyToken = nil
+        case Self.doubleStar: parent.anyTail = nil
+        default: parent.children[node.token] = nil
+        }
+    }
+
+    private static let star = Array("*".utf8)
+    private static let doubleStar = Array("**".utf8)
+}
