@@ -1,1 +1,1 @@
-// Filled by the tests of this layer.
+// Filled below.

@@ -1,0 +1,70 @@
+import PlugboardWire
+import Testing
+
+@Suite("Buffers and text")
+struct BufferTests {
+    @Test("a buffer gives back what it got, in order, however it grew")
+    func queue() {
+        var buffer = ByteBuffer()
+        var expected: [UInt8] = []
+        var random = SystemRandomNumberGenerator()
+        for step in 0..<2_000 {
+            let bytes = (0..<Int.random(in: 0...90, using: &random)).map { UInt8(truncatingIfNeeded: $0 &+ step) }
+            withBytes(bytes) { buffer.append($0) }
+            expected += bytes
+            let taken = Int.random(in: 0...min(expected.count, 80), using: &random)
+            #expect(Array(buffer.bytes.prefix(taken)) == Array(expected.prefix(taken)))
+            buffer.removeFirst(taken)
+            expected.removeFirst(taken)
+        }
+        #expect(Array(buffer.bytes) == expected)
+        buffer.releaseMemory()
+        #expect(buffer.allocatedBytes == 0)
+    }
+
+    @Test("integers are written in decimal", arguments: [0, 9, 10, 99, 100, 9_007_199_254_740_991, UInt64.max])
+    func decimals(value: UInt64) {
+        var buffer = ByteBuffer()
+        buffer.append(decimal: value)
+        #expect(text(buffer) == String(value))
+    }
+
+    @Test("strings are escaped as little as JSON allows and come back as they were")
+    func strings() {
+        let original = "a\"b\\c/\u{1}\u{8}\t\n\u{C}\r\u{1F}\u{7F}é😀"
+        var buffer = ByteBuffer()
+        JSONText.append(original, to: &buffer)
+        #expect(text(buffer) == "\"a\\\"b\\\\c/\\u0001\\b\\t\\n\\f\\r\\u001f\\u007fé😀\"")
+        #expect(failure(text(buffer)) == nil)
+        var inner = Array(buffer.bytes.dropFirst().dropLast())
+        let count = inner.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
+        #expect(String(decoding: inner[..<count], as: UTF8.self) == original)
+    }
+
+    @Test("escapes of every plane decode to UTF-8")
+    func planes() {
+        var spelled = Array(#"\u0041\u00e9\u20ac\ud83d\ude00\/"#.utf8)
+        let count = spelled.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
+        #expect(String(decoding: spelled[..<count], as: UTF8.self) == "Aé€😀/")
+    }
+
+    @Test("line feeds are found wherever they stand", arguments: 0..<70)
+    func lineFeeds(place: Int) {
+        var bytes = [UInt8](repeating: 0x20, count: 70)
+        bytes[place] = 0x0A
+        withBytes(bytes) { bytes in
+            #expect(LineFramer.lineFeed(in: bytes, from: 0) == place)
+            #expect(LineFramer.lineFeed(in: bytes, from: place) == place)
+            #expect(LineFramer.lineFeed(in: bytes, from: place + 1) == nil)
+        }
+    }
+
+    @Test(
+        "near words are suggested, far ones are not",
+        arguments: [("publsh", "publish"), ("upblish", "publish"), ("GET", "get"), ("subscibe", "subscribe"), ("frob", nil)]
+            as [(String, String?)])
+    func suggestions(word: String, expected: String?) {
+        let names = Operation.allCases.map { "\($0.name)" }
+        #expect(Suggestion.nearest(to: word, among: names) == expected)
+    }
+}

@@ -1,0 +1,75 @@
+// Texts as the bytes that the wire layer works on.
+
+import PlugboardWire
+
+/// Lends a text's bytes, in memory that ends right after them.
+func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    try withBytes(Array(text.utf8), body)
+}
+
+func withBytes<Result>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    defer { copy.deallocate() }
+    copy.copyBytes(from: bytes)
+    return try body(UnsafeRawBufferPointer(copy))
+}
+
+/// What the scanner says of a text: nil where it is one JSON value.
+func failure(_ bytes: [UInt8]) -> JSONFailure? {
+    withBytes(bytes) { bytes in
+        do throws(JSONFailure) {
+            try JSONScanner.validate(bytes)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+func failure(_ text: String) -> JSONFailure? {
+    failure(Array(text.utf8))
+}
+
+/// The text that a buffer holds.
+func text(_ buffer: borrowing ByteBuffer) -> String {
+    String(decoding: buffer.bytes, as: UTF8.self)
+}
+
+/// One decoded line: what a test wants to know of it.
+struct Decoded {
+    var request = Request()
+    var refusal: Refusal?
+    var key = ""
+    var value = ""
+    var id = ""
+    var sub = ""
+    var patterns: [String] = []
+    var writes: [Request] = []
+}
+
+func decode(_ line: String) -> Decoded {
+    decode(Array(line.utf8))
+}
+
+func decode(_ line: [UInt8]) -> Decoded {
+    var decoder = RequestDecoder()
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
+    defer { copy.deallocate() }
+    copy.copyBytes(from: line)
+    var decoded = Decoded()
+    do throws(Refusal) {
+        try decoder.decode(copy)
+    } catch {
+        decoded.refusal = error
+    }
+    let bytes = UnsafeRawBufferPointer(copy)
+    func string(_ range: ByteRange) -> String { String(decoding: range.bytes(of: bytes), as: UTF8.self) }
+    decoded.request = decoder.request
+    decoded.key = string(decoder.request.key)
+    decoded.value = string(decoder.request.value)
+    decoded.id = string(decoder.request.id)
+    decoded.sub = string(decoder.request.sub)
+    decoded.patterns = decoder.patterns.map(string)
+    decoded.writes = decoder.writes
+    return decoded
+}

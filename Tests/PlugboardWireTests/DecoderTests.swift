@@ -1,0 +1,154 @@
+import PlugboardWire
+import Testing
+
+@Suite("The decoder")
+struct DecoderTests {
+    @Test("finds the fields of a publish and leaves the value's bytes alone")
+    func publish() {
+        let decoded = decode(#"{"op":"publish","id":"a1","key":"cart.total","value": {"b":1.0,"a":[ ]} ,"if":3}"#)
+        #expect(decoded.refusal == nil)
+        #expect(decoded.request.operation == .publish)
+        #expect(decoded.id == "\"a1\"")
+        #expect(decoded.key == "cart.total")
+        #expect(decoded.value == #"{"b":1.0,"a":[ ]}"#)
+        #expect(decoded.request.ifRevision == 3)
+    }
+
+    @Test("reads fields whose names and values are spelled with escapes")
+    func escapes() {
+        let decoded = decode(#"{"\u006fp":"p\u0075blish","k\u0065y":"a\u002eb","value":"\u0061"}"#)
+        #expect(decoded.refusal == nil)
+        #expect(decoded.request.operation == .publish)
+        #expect(decoded.key == "a.b")
+        #expect(decoded.value == #""\u0061""#)
+    }
+
+    @Test(
+        "names the first mistake",
+        arguments: [
+            (#"{"op":"publish","key":"a","value":1"#, .badJSON), (#"{"op":"publish","key":"a","value":1}x"#, .badJSON),
+            (#"{"op":"publish","key":"a","value":01}"#, .badJSON), (#"{"op":"get","key":"\ud800"}"#, .badUTF8),
+            (#"{}"#, .missingField), (#"{"op":"get"}"#, .missingField), (#"{"op":"publish","key":"a"}"#, .missingField),
+            (#"{"op":"subscribe"}"#, .missingField), (#"{"op":"sub"}"#, .unknownOperation), (#"{"op":1}"#, .wrongType),
+            (#"{"op":"get","key":1}"#, .wrongType), (#"{"op":"get","key":"a","key":"b"}"#, .duplicateField),
+            (#"{"op":"get","key":"a","k\u0065y":"b"}"#, .duplicateField),
+            (#"{"op":"sync","x-a":1,"x-a":2}"#, .duplicateField), (#"{"op":"get","kye":"a"}"#, .unknownField),
+            (#"{"op":"get","key":"a","value":1}"#, .unknownField), (#"{"op":"sync","id":1.5}"#, .badID),
+            (#"{"op":"sync","id":9007199254740992}"#, .badID), (#"{"op":"sync","id":null}"#, .badID),
+            (#"{"op":"publish","key":"a","value":1,"if":-1}"#, .wrongType), (#"{"op":"keys","limit":0}"#, .limit),
+            (#"{"op":"keys","limit":10001}"#, .limit), (#"{"op":"subscribe","keys":[]}"#, .wrongType),
+            (#"{"op":"subscribe","keys":["a"],"key":"a"}"#, .duplicateField),
+            (#"{"op":"subscribe","key":"a","old":1}"#, .wrongType), (#"{"op":"hello","name":""}"#, .wrongType),
+            (##"{"op":"hello","name":"#7"}"##, .wrongType), (#"{"op":"batch","writes":{}}"#, .wrongType),
+            (#"{"op":"batch","writes":[1]}"#, .wrongType), (#"{"op":"batch","writes":[{"op":"get","key":"a"}]}"#, .wrongType),
+            (#"{"op":"batch","writes":[{"op":"delete","key":"a","id":1}]}"#, .unknownField),
+            (#"{"op":"batch","writes":[{"op":"batch","writes":[]}]}"#, .wrongType),
+            ("publsh a 1", .unknownOperation), ("publish a", .missingField), ("publish a b", .badJSON),
+            ("get", .missingField), ("get a b", .unknownField), ("[1]", .unknownOperation), (" x", .badJSON),
+        ] as [(String, ErrorCode)])
+    func mistakes(line: String, code: ErrorCode) {
+        #expect(decode(line).refusal?.code == code)
+    }
+
+    @Test("an id that was read is kept for the answer, whatever follows")
+    func idBeforeMistake() {
+        #expect(decode(#"{"id":7,"op":"publish","key":"#).id == "7")
+        #expect(decode(#"{"op":"get","key":1,"id":"late"}"#).id == "\"late\"")
+    }
+
+    @Test("ids reach from −(2^53−1) to 2^53−1 and up to 64 bytes")
+    func ids() {
+        for id in ["9007199254740991", "-9007199254740991", "0", "\"\""] {
+            #expect(decode(#"{"op":"sync","id":\#(id)}"#).id == id)
+        }
+        let long = String(repeating: "x", count: Limits.idBytesMax)
+        #expect(decode(#"{"op":"sync","id":"\#(long)"}"#).refusal == nil)
+        #expect(decode(#"{"op":"sync","id":"\#(long)x"}"#).refusal?.code == .badID)
+    }
+
+    @Test("x- fields are passed over, up to the number of fields")
+    func extensions() {
+        func line(_ count: Int) -> String {
+            let fields = (0..<count).map { #","x-\#($0)":[{"a":\#($0)}]"# }.joined()
+            return #"{"op":"sync"\#(fields)}"#
+        }
+        #expect(decode(line(Limits.fieldsMax - 1)).refusal == nil)
+        #expect(decode(line(Limits.fieldsMax)).refusal?.code == .limit)
+    }
+
+    @Test("a batch takes its limit of writes and not one more")
+    func batchLimit() {
+        func line(_ count: Int) -> String {
+            let writes = (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":\#($0)}"# }
+            return #"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#
+        }
+        let most = decode(line(Limits.batchWritesMax))
+        #expect(most.refusal == nil)
+        #expect(most.writes.count == Limits.batchWritesMax)
+        #expect(decode(line(Limits.batchWritesMax + 1)).refusal?.code == .limit)
+    }
+
+    @Test("a mistake in a batch names its write")
+    func batchPlace() {
+        let writes = #"{"op":"delete","key":"a"},{"op":"publish","key":"a","vlaue":1}"#
+        let refusal = decode(#"{"op":"batch","writes":[\#(writes)]}"#).refusal
+        #expect(refusal?.write == 1)
+        #expect(refusal?.hint == "did you mean \"value\"?")
+    }
+
+    @Test("patterns, subs and names have limits with a test at each")
+    func otherLimits() {
+        func keys(_ count: Int) -> String {
+            #"{"op":"subscribe","keys":[\#((0..<count).map { "\"k\($0)\"" }.joined(separator: ","))]}"#
+        }
+        #expect(decode(keys(Limits.patternsMax)).patterns.count == Limits.patternsMax)
+        #expect(decode(keys(Limits.patternsMax + 1)).refusal?.code == .limit)
+        let sub = String(repeating: "s", count: Limits.subBytesMax)
+        #expect(decode(#"{"op":"unsubscribe","sub":"\#(sub)"}"#).sub == sub)
+        #expect(decode(#"{"op":"unsubscribe","sub":"\#(sub)s"}"#).refusal?.code == .limit)
+        let name = String(repeating: "n", count: Limits.nameBytesMax)
+        #expect(decode(#"{"op":"hello","name":"\#(name)"}"#).refusal == nil)
+        #expect(decode(#"{"op":"hello","name":"\#(name)n"}"#).refusal?.code == .limit)
+    }
+
+    @Test("words are a request like any other")
+    func shorthand() {
+        let decoded = decode("publish \t cart.total   {\"a\": 1} ")
+        #expect(decoded.refusal == nil)
+        #expect(decoded.key == "cart.total")
+        #expect(decoded.value == "{\"a\": 1}")
+        #expect(decoded.request.wantsReply)
+        #expect(decode("subscribe a.* b").patterns == ["a.*", "b"])
+        #expect(decode("unsubscribe 7").request.subIsInteger)
+        #expect(decode("unsubscribe \"7\"").sub == "7")
+        #expect(decode("keys").refusal == nil)
+    }
+
+    @Test("a word that lacks its quotes gets them in the hint")
+    func quotes() {
+        #expect(decode("publish greeting hello you").refusal?.hint == #"publish greeting "hello you""#)
+    }
+
+    @Test("comments and blank lines are nothing", arguments: ["", "# x", "   ", "\t", "#{}"])
+    func ignored(line: String) {
+        #expect(withBytes(line) { RequestDecoder.isIgnored($0) })
+    }
+
+    @Test("survives every cut and every changed byte")
+    func mutations() {
+        let lines = [
+            #"{"op":"batch","id":"x","writes":[{"op":"patch","key":"a\u0062","value":{"c":[1,"é"]},"if":0}]}"#,
+            #"{"op":"subscribe","keys":["a.*","b"],"sub":-3,"old":true,"x-y":null}"#, "publish a.b \"c\"",
+        ]
+        for line in lines.map({ Array($0.utf8) }) {
+            for end in line.indices { _ = decode(Array(line[..<end])) }
+            for place in line.indices {
+                for byte in UInt8.min...UInt8.max {
+                    var changed = line
+                    changed[place] = byte
+                    _ = decode(changed)
+                }
+            }
+        }
+    }
+}
