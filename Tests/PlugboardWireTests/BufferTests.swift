@@ -9,7 +9,9 @@ struct BufferTests {
         var expected: [UInt8] = []
         var random = SystemRandomNumberGenerator()
         for step in 0..<2_000 {
-            let bytes = (0..<Int.random(in: 0...90, using: &random)).map { UInt8(truncatingIfNeeded: $0 &+ step) }
+            let bytes = (0..<Int.random(in: 0...90, using: &random)).map {
+                UInt8(truncatingIfNeeded: $0 &+ step)
+            }
             withBytes(bytes) { buffer.append($0) }
             expected += bytes
             let taken = Int.random(in: 0...min(expected.count, 80), using: &random)
@@ -22,7 +24,10 @@ struct BufferTests {
         #expect(buffer.allocatedBytes == 0)
     }
 
-    @Test("integers are written in decimal", arguments: [0, 9, 10, 99, 100, 9_007_199_254_740_991, UInt64.max])
+    @Test(
+        "integers are written in decimal",
+        arguments: [0, 9, 10, 99, 100, 9_007_199_254_740_991, UInt64.max]
+    )
     func decimals(value: UInt64) {
         var buffer = ByteBuffer()
         buffer.append(decimal: value)
@@ -61,8 +66,12 @@ struct BufferTests {
 
     @Test(
         "near words are suggested, far ones are not",
-        arguments: [("publsh", "publish"), ("upblish", "publish"), ("GET", "get"), ("subscibe", "subscribe"), ("frob", nil)]
-            as [(String, String?)])
+        arguments: [
+            ("publsh", "publish"), ("upblish", "publish"), ("GET", "get"), ("subscibe", "subscribe"),
+            ("frob", nil),
+        ]
+            as [(String, String?)]
+    )
     func suggestions(word: String, expected: String?) {
         let names = Operation.allCases.map { "\($0.name)" }
         #expect(Suggestion.nearest(to: word, among: names) == expected)

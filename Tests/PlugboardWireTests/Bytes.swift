@@ -7,7 +7,8 @@ func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -
     try withBytes(Array(text.utf8), body)
 }
 
-func withBytes<Result>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+func withBytes<Result>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
+{
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)

@@ -5,7 +5,9 @@ import Testing
 struct DecoderTests {
     @Test("finds the fields of a publish and leaves the value's bytes alone")
     func publish() {
-        let decoded = decode(#"{"op":"publish","id":"a1","key":"cart.total","value": {"b":1.0,"a":[ ]} ,"if":3}"#)
+        let decoded = decode(
+            #"{"op":"publish","id":"a1","key":"cart.total","value": {"b":1.0,"a":[ ]} ,"if":3}"#
+        )
         #expect(decoded.refusal == nil)
         #expect(decoded.request.operation == .publish)
         #expect(decoded.id == "\"a1\"")
@@ -26,26 +28,34 @@ struct DecoderTests {
     @Test(
         "names the first mistake",
         arguments: [
-            (#"{"op":"publish","key":"a","value":1"#, .badJSON), (#"{"op":"publish","key":"a","value":1}x"#, .badJSON),
-            (#"{"op":"publish","key":"a","value":01}"#, .badJSON), (#"{"op":"get","key":"\ud800"}"#, .badUTF8),
-            (#"{}"#, .missingField), (#"{"op":"get"}"#, .missingField), (#"{"op":"publish","key":"a"}"#, .missingField),
-            (#"{"op":"subscribe"}"#, .missingField), (#"{"op":"sub"}"#, .unknownOperation), (#"{"op":1}"#, .wrongType),
+            (#"{"op":"publish","key":"a","value":1"#, .badJSON),
+            (#"{"op":"publish","key":"a","value":1}x"#, .badJSON),
+            (#"{"op":"publish","key":"a","value":01}"#, .badJSON),
+            (#"{"op":"get","key":"\ud800"}"#, .badUTF8),
+            (#"{}"#, .missingField), (#"{"op":"get"}"#, .missingField),
+            (#"{"op":"publish","key":"a"}"#, .missingField),
+            (#"{"op":"subscribe"}"#, .missingField), (#"{"op":"sub"}"#, .unknownOperation),
+            (#"{"op":1}"#, .wrongType),
             (#"{"op":"get","key":1}"#, .wrongType), (#"{"op":"get","key":"a","key":"b"}"#, .duplicateField),
             (#"{"op":"get","key":"a","k\u0065y":"b"}"#, .duplicateField),
             (#"{"op":"sync","x-a":1,"x-a":2}"#, .duplicateField), (#"{"op":"get","kye":"a"}"#, .unknownField),
             (#"{"op":"get","key":"a","value":1}"#, .unknownField), (#"{"op":"sync","id":1.5}"#, .badID),
             (#"{"op":"sync","id":9007199254740992}"#, .badID), (#"{"op":"sync","id":null}"#, .badID),
-            (#"{"op":"publish","key":"a","value":1,"if":-1}"#, .wrongType), (#"{"op":"keys","limit":0}"#, .limit),
+            (#"{"op":"publish","key":"a","value":1,"if":-1}"#, .wrongType),
+            (#"{"op":"keys","limit":0}"#, .limit),
             (#"{"op":"keys","limit":10001}"#, .limit), (#"{"op":"subscribe","keys":[]}"#, .wrongType),
             (#"{"op":"subscribe","keys":["a"],"key":"a"}"#, .duplicateField),
-            (#"{"op":"subscribe","key":"a","old":1}"#, .wrongType), (#"{"op":"hello","name":""}"#, .wrongType),
+            (#"{"op":"subscribe","key":"a","old":1}"#, .wrongType),
+            (#"{"op":"hello","name":""}"#, .wrongType),
             (##"{"op":"hello","name":"#7"}"##, .wrongType), (#"{"op":"batch","writes":{}}"#, .wrongType),
-            (#"{"op":"batch","writes":[1]}"#, .wrongType), (#"{"op":"batch","writes":[{"op":"get","key":"a"}]}"#, .wrongType),
+            (#"{"op":"batch","writes":[1]}"#, .wrongType),
+            (#"{"op":"batch","writes":[{"op":"get","key":"a"}]}"#, .wrongType),
             (#"{"op":"batch","writes":[{"op":"delete","key":"a","id":1}]}"#, .unknownField),
             (#"{"op":"batch","writes":[{"op":"batch","writes":[]}]}"#, .wrongType),
             ("publsh a 1", .unknownOperation), ("publish a", .missingField), ("publish a b", .badJSON),
             ("get", .missingField), ("get a b", .unknownField), ("[1]", .unknownOperation), (" x", .badJSON),
-        ] as [(String, ErrorCode)])
+        ] as [(String, ErrorCode)]
+    )
     func mistakes(line: String, code: ErrorCode) {
         #expect(decode(line).refusal?.code == code)
     }

@@ -9,7 +9,10 @@ struct KeyTests {
         withBytes(pattern) { pattern in withBytes(key) { Pattern.matches(pattern, $0) } }
     }
 
-    @Test("a key is tokens with dots between", arguments: ["a", "a.b", "cart.items", "é.😀", "$broker.x", "a-b_c/d:1"])
+    @Test(
+        "a key is tokens with dots between",
+        arguments: ["a", "a.b", "cart.items", "é.😀", "$broker.x", "a-b_c/d:1"]
+    )
     func accepted(key: String) {
         #expect(keyFault(key) == nil)
         #expect(patternFault(key) == nil)
@@ -20,11 +23,14 @@ struct KeyTests {
         arguments: [
             ("", .empty), (".", .emptyToken), ("a.", .emptyToken), (".a", .emptyToken), ("a..b", .emptyToken),
             ("a b", .forbiddenCharacter), ("a\tb", .forbiddenCharacter), ("a\u{7F}", .forbiddenCharacter),
-            ("a\u{85}b", .forbiddenCharacter), ("a\u{A0}b", .forbiddenCharacter), ("a\u{2003}b", .forbiddenCharacter),
-            ("a\u{3000}", .forbiddenCharacter), ("a\u{1680}", .forbiddenCharacter), ("a\u{2028}", .forbiddenCharacter),
+            ("a\u{85}b", .forbiddenCharacter), ("a\u{A0}b", .forbiddenCharacter),
+            ("a\u{2003}b", .forbiddenCharacter),
+            ("a\u{3000}", .forbiddenCharacter), ("a\u{1680}", .forbiddenCharacter),
+            ("a\u{2028}", .forbiddenCharacter),
             ("a*", .forbiddenCharacter), ("*", .forbiddenCharacter), ("a\"b", .forbiddenCharacter),
             ("a\\b", .forbiddenCharacter),
-        ] as [(String, Key.Fault)])
+        ] as [(String, Key.Fault)]
+    )
     func refused(key: String, fault: Key.Fault) {
         #expect(keyFault(key) == fault)
     }
@@ -39,9 +45,12 @@ struct KeyTests {
     @Test(
         "wildcards stand alone, and ** last",
         arguments: [
-            ("*", nil), ("**", nil), ("a.*.b", nil), ("a.**", nil), ("*.*.**", nil), ("**.a", .earlyDeepWildcard),
-            ("a*", .wildcardInToken), ("*a", .wildcardInToken), ("***", .wildcardInToken), ("a.b**", .wildcardInToken),
-        ] as [(String, Key.Fault?)])
+            ("*", nil), ("**", nil), ("a.*.b", nil), ("a.**", nil), ("*.*.**", nil),
+            ("**.a", .earlyDeepWildcard),
+            ("a*", .wildcardInToken), ("*a", .wildcardInToken), ("***", .wildcardInToken),
+            ("a.b**", .wildcardInToken),
+        ] as [(String, Key.Fault?)]
+    )
     func wildcards(pattern: String, fault: Key.Fault?) {
         #expect(patternFault(pattern) == fault)
     }
@@ -53,14 +62,19 @@ struct KeyTests {
             ("*", "a.b", false), ("a.*", "a.b", true), ("a.*", "a", false), ("a.*", "ab.c", false),
             ("*.b", "a.b", true), ("**", "a.b.c", true), ("a.**", "a", true), ("a.**", "a.b.c", true),
             ("a.**", "ab", false), ("a.*.**", "a", false), ("a.*.**", "a.b", true), ("*.x.*", "a.x.b", true),
-            ("**", "$broker.stats", false), ("*.stats", "$broker.stats", false), ("$broker.*", "$broker.stats", true),
+            ("**", "$broker.stats", false), ("*.stats", "$broker.stats", false),
+            ("$broker.*", "$broker.stats", true),
             ("$broker.**", "$broker.clients.7", true), ("a.**", "a.$x", false), ("a.$x.**", "a.$x.b", true),
-        ])
+        ]
+    )
     func matching(pattern: String, key: String, expected: Bool) {
         #expect(matches(pattern, key) == expected)
     }
 
-    @Test("every match begins with the literal prefix", arguments: ["a.b.**", "a.*", "a.*.c", "**", "*", "ab.cd"])
+    @Test(
+        "every match begins with the literal prefix",
+        arguments: ["a.b.**", "a.*", "a.*.c", "**", "*", "ab.cd"]
+    )
     func prefix(pattern: String) {
         withBytes(pattern) { pattern in
             let prefix = Array(Pattern.literalPrefix(pattern))

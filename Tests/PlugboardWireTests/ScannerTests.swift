@@ -9,7 +9,8 @@ struct ScannerTests {
             "null", "true", "false", "0", "-0", "1e400", "-12.50E-3", "123456789012345678901234567890",
             "\"\"", #""a\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00""#, "\"é😀\u{10FFFD}\"", "[]", "{}", "[ 1 , [ ] ]",
             #"{ "a" : { "a" : 1 , "a" : 2 } }"#, "\"\u{7F}\"", " [1]\t",
-        ])
+        ]
+    )
     func accepts(text: String) {
         #expect(failure(text) == nil)
     }
@@ -17,11 +18,14 @@ struct ScannerTests {
     @Test(
         "refuses what is not the grammar",
         arguments: [
-            "", " ", "nul", "nulll", "True", "01", "-", "+1", ".5", "1.", "1e", "1e+", "0x1", "1 2", "\"", "\"a",
+            "", " ", "nul", "nulll", "True", "01", "-", "+1", ".5", "1.", "1e", "1e+", "0x1", "1 2", "\"",
+            "\"a",
             "\"\\x\"", "\"\\u12g4\"", "\"\\u12\"", "\"a\tb\"", "[", "[1", "[1,", "[1,]", "[,1]", "{", "{1:2}",
-            "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\" 1}", "[1}", "{\"a\":1]", "]", "NaN", "'a'", "\u{FEFF}1",
+            "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\" 1}", "[1}", "{\"a\":1]", "]", "NaN", "'a'",
+            "\u{FEFF}1",
             "\"\u{0}\"", "1\u{0}", "[1]]", "\"\\\"",
-        ])
+        ]
+    )
     func refuses(text: String) {
         #expect(failure(text)?.kind == .syntax)
     }
@@ -31,7 +35,8 @@ struct ScannerTests {
         arguments: [
             [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xE0, 0x9F, 0xBF], [0xED, 0xA0, 0x80], [0xEF, 0xBF],
             [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xC3], [0xFF],
-        ] as [[UInt8]])
+        ] as [[UInt8]]
+    )
     func refusesEncoding(sequence: [UInt8]) {
         #expect(failure([0x22] + sequence + [0x22])?.kind == .encoding)
         #expect(failure([0x22] + Array("12345678".utf8) + sequence + [0x22])?.kind == .encoding)
@@ -39,7 +44,10 @@ struct ScannerTests {
 
     @Test(
         "refuses a surrogate without its partner",
-        arguments: [#""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\udc00""#, #""\ud800\ud800""#, #""\ud800\u0041""#])
+        arguments: [
+            #""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\udc00""#, #""\ud800\ud800""#, #""\ud800\u0041""#,
+        ]
+    )
     func refusesLoneSurrogates(text: String) {
         #expect(failure(text)?.kind == .encoding)
     }

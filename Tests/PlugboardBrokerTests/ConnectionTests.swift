@@ -1,0 +1,246 @@
+import Foundation
+import PlugboardBroker
+import PlugboardPosix
+import PlugboardWire
+import Testing
+
+@Suite("Connections", .serialized)
+struct ConnectionTests {
+    @Test("the greeting names every limit", arguments: PollerKind.allCases)
+    func greeting(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let client = try broker.client()
+        #expect(client.greeting.hasPrefix(#"{"event":"hello","broker":"plugboard","#))
+        for limit in Limits.announced { #expect(number(limit.name, in: client.greeting) == limit.value) }
+    }
+
+    @Test("one byte a packet is as good as many lines in one")
+    func bytewise() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        for byte in "publish a 1\r\n# nothing\n\nget a\n".utf8 { try client.send(bytes: [byte]) }
+        #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
+        #expect(try client.line().contains(#""value":1"#))
+    }
+
+    @Test(
+        "after half a close every complete line is answered, then the broker closes",
+        arguments: PollerKind.allCases
+    )
+    func halfClose(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let client = try broker.client()
+        try client.send(bytes: Array("publish a 1\nget a\npublish a 2".utf8))
+        client.halfClose()
+        #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
+        #expect(try client.line().contains(#""value":1"#))
+        #expect(try client.lineOrEnd() == nil)
+        #expect(try broker.client().ask("get a").contains(#""value":1"#))
+    }
+
+    @Test("after half a close a subscription goes on until the peer is gone", arguments: PollerKind.allCases)
+    func halfCloseWithSubscription(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let (client, writer) = (try broker.client(), try broker.client())
+        try client.send("subscribe a")
+        client.halfClose()
+        for _ in 0..<2 { _ = try client.line() }
+        for value in 0..<3 {
+            _ = try writer.ask("publish a \(value)")
+            #expect(try client.line().contains(#""value":\#(value)"#))
+        }
+    }
+
+    @Test("a client that vanishes in the middle of a line leaves no trace of it")
+    func vanishing() throws {
+        let broker = try TestBroker()
+        do {
+            let client = try broker.client()
+            try client.send(bytes: Array("publish whole 1\npublish half 2".utf8))
+        }
+        let other = try broker.client()
+        try other.send("sync")
+        _ = try other.line()
+        try eventually { try other.ask("get whole").hasPrefix(#"{"ok""#) }
+        #expect(try other.ask("get half").hasPrefix(#"{"error":"not_found""#))
+    }
+
+    @Test("what a client sent before it closed is executed, read or not")
+    func fireAndForget() throws {
+        let broker = try TestBroker()
+        do {
+            let client = try broker.client()
+            let lines = (0..<20_000).map { #"{"op":"publish","id":\#($0),"key":"k","value":\#($0)}"# }
+            try client.send(lines.joined(separator: "\n"))
+        }
+        let other = try broker.client()
+        try eventually { try other.ask("get k").contains(#""value":19999"#) }
+    }
+
+    @Test("a line at the limit is executed, one past it is left out and answered, and the connection lives")
+    func lineLimit() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        let frame = #"{"op":"publish","key":"k","value":""}"#
+        func line(_ count: Int) -> String {
+            frame.replacingOccurrences(
+                of: "\"\"",
+                with: "\"\(String(repeating: "x", count: count - frame.count))\""
+            )
+        }
+        try client.send(line(Limits.lineBytesMax) + "\r\nsync")
+        #expect(try client.line() == #"{"ok":"sync","revision":1}"#)
+        try client.send(line(Limits.lineBytesMax + 1) + "\nsync")
+        let refusal = try client.line()
+        #expect(refusal.hasPrefix(#"{"error":"too_long","line":3,"#))
+        #expect(try client.line() == #"{"ok":"sync","revision":1}"#)
+    }
+
+    @Test("a line without an end is dropped as it comes; memory stays flat")
+    func endlessLine() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        let piece = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
+        for _ in 0..<4 { try client.send(bytes: piece) }
+        #expect(try client.line().hasPrefix(#"{"error":"too_long""#))
+        let before = residentBytes()
+        for _ in 0..<96 { try client.send(bytes: piece) }
+        #expect(residentBytes() - before < 16 << 20)
+        try client.send("\nsync")
+        #expect(try client.line() == #"{"ok":"sync","revision":0}"#)
+    }
+
+    @Test("lines over the limit again and again end with a reason")
+    func overlongAgain() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: Limits.lineBytesMax + 2) + [0x0A]
+        for _ in 0..<Limits.overlongLinesMax {
+            try client.send(bytes: line)
+            #expect(try client.line().hasPrefix(#"{"error":"too_long""#))
+        }
+        #expect(try client.ask("sync") == #"{"ok":"sync","revision":0}"#)
+        for _ in 0..<Limits.overlongLinesMax {
+            try client.send(bytes: line)
+            _ = try client.line()
+        }
+        try? client.send(bytes: line)
+        #expect(try client.line().hasPrefix(#"{"error":"too_long""#))
+        #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"too_long","#))
+        #expect(try client.lineOrEnd() == nil)
+    }
+
+    @Test(
+        "a client that doesn't read its replies is not read, and loses none",
+        arguments: PollerKind.allCases
+    )
+    func backpressure(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let client = try broker.client()
+        let value = String(repeating: "v", count: 1_000)
+        _ = try client.ask("publish big \"\(value)\"")
+        let requests =
+            (0..<20_000).map { #"{"op":"get","id":\#($0),"key":"big"}"# }.joined(separator: "\n") + "\n"
+        // Reads only when nothing more can be sent, which is when the broker has stopped reading.
+        var rest = Array(requests.utf8)[...]
+        var id = 0
+        while id < 20_000 {
+            let sent = client.sendSome(Array(rest.prefix(65_536)))
+            rest = rest.dropFirst(sent)
+            guard sent == 0 else { continue }
+            #expect(number("id", in: try client.line()) == id)
+            id += 1
+        }
+    }
+
+    @Test("an observer that never reads is told bye, and nobody else notices", arguments: PollerKind.allCases)
+    func slowObserver(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let (slow, quick, writer) = (try broker.client(), try broker.client(), try broker.client())
+        for observer in [slow, quick] {
+            try observer.send("subscribe k")
+            for _ in 0..<2 { _ = try observer.line() }
+        }
+        let value = String(repeating: "v", count: 100_000)
+        for index in 0..<220 {
+            _ = try writer.ask(#"{"op":"publish","id":1,"key":"k","value":"\#(index)\#(value)"}"#)
+            #expect(try quick.line().contains("\"value\":\"\(index)v"))
+        }
+        var last = ""
+        while let line = try slow.lineOrEnd() { last = line }
+        #expect(last.hasPrefix(#"{"event":"bye","reason":"slow","#))
+    }
+
+    @Test("a snapshot larger than the outbox limit arrives whole")
+    func largeSnapshot() throws {
+        let broker = try TestBroker()
+        let (writer, reader) = (try broker.client(), try broker.client())
+        let value = String(repeating: "v", count: 1_000)
+        let count = Limits.outboxBytesMax / 1_000 + 2_000
+        try writer.send(
+            (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":"\#(value)"}"# }.joined(
+                separator: "\n"
+            )
+        )
+        _ = try writer.ask("sync")
+        try reader.send("subscribe **")
+        _ = try reader.line()
+        _ = try writer.ask("publish k1 1")
+        for _ in 0..<count { #expect(try reader.line().hasSuffix(#""initial":true}"#)) }
+        #expect(try reader.line().hasPrefix(#"{"event":"synced""#))
+        #expect(try reader.line().contains(#""key":"k1","#))
+    }
+
+    @Test("stopping says so to everyone, removes the socket and returns", arguments: PollerKind.allCases)
+    func stopping(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let clients = try (0..<5).map { _ in try broker.client() }
+        _ = try clients[0].ask("sync")
+        broker.stop()
+        for client in clients {
+            #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"stopping","#))
+            #expect(try client.lineOrEnd() == nil)
+        }
+        #expect(access(broker.path, F_OK) != 0)
+    }
+
+    @Test("stopping waits no more than a second or so for one that doesn't read")
+    func stoppingWithSlowReader() throws {
+        let broker = try TestBroker()
+        let slow = try broker.client()
+        let value = String(repeating: "v", count: 900_000)
+        _ = try slow.ask("publish k \"\(value)\"")
+        try slow.send("get k")
+        let start = MonotonicClock.nanoseconds()
+        broker.stop()
+        #expect(MonotonicClock.nanoseconds() - start < 3_000_000_000)
+        #expect(access(broker.path, F_OK) != 0)
+    }
+
+    @Test("a second broker on a path is refused and the first notices nothing")
+    func secondBroker() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        #expect(throws: BrokerError.alreadyRunning(path: broker.path)) {
+            try Broker(configuration: Configuration(socketPath: broker.path))
+        }
+        #expect(try client.ask("sync") == #"{"ok":"sync","revision":0}"#)
+        #expect(try broker.client().ask("sync") == #"{"ok":"sync","revision":0}"#)
+    }
+}
+
+/// Tries until it is so, for at most five seconds.
+func eventually(_ condition: () throws -> Bool) throws {
+    let deadline = MonotonicClock.nanoseconds() + 5_000_000_000
+    while MonotonicClock.nanoseconds() < deadline {
+        if try condition() { return }
+        sched_yield()
+    }
+    throw TestFailure(description: "it did not become so within five seconds")
+}
+
+/// Memory of this process that is in use, from the kernel's own table; 0 where there is none.
+func residentBytes() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+    return (Int(text.split(separator: " ")[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+}

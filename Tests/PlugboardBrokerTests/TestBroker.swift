@@ -1,0 +1,49 @@
+// A real broker on a socket of its own, on a thread of its own, for one test.
+
+import Foundation
+import PlugboardBroker
+import PlugboardPosix
+
+/// Runs a broker for as long as the test holds it.
+final class TestBroker: Sendable {
+    let path: String
+    private let broker: Broker
+    private let folder: String
+    private let finished = DispatchSemaphore(value: 0)
+
+    init(poller: PollerKind = .standard) throws {
+        folder = try Self.makeFolder()
+        path = folder + "/bus.sock"
+        let broker = try Broker(configuration: Configuration(socketPath: path, poller: poller))
+        self.broker = broker
+        let finished = finished
+        let thread = Thread {
+            try? broker.run()
+            finished.signal()
+        }
+        thread.stackSize = 1 << 20
+        thread.start()
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Stops the broker and waits until it has.
+    func stop() {
+        broker.stop()
+        _ = finished.wait(timeout: .now() + 5)
+        finished.signal()
+    }
+
+    func client() throws -> TestClient {
+        try TestClient(path: path)
+    }
+
+    static func makeFolder() throws -> String {
+        var template = Array("/tmp/pb-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,103 @@
+// A client without a library: lines out, lines in, with a deadline on each.
+
+import Foundation
+import PlugboardPosix
+
+struct TestFailure: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// A raw connection to a broker.
+final class TestClient {
+    private let descriptor: Descriptor
+    private var unread: [UInt8] = []
+    private var position = 0
+    /// The greeting that the broker began with.
+    private(set) var greeting = ""
+
+    init(path: String) throws {
+        descriptor = try UnixSocket.connect(path: path)
+        greeting = try line()
+    }
+
+    var fd: Int32 { descriptor.raw }
+
+    /// Sends a line.
+    func send(_ line: String) throws {
+        try send(bytes: Array(line.utf8) + [0x0A])
+    }
+
+    /// Sends bytes as they are, waiting for room.
+    func send(bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            switch rest.withUnsafeBytes({ descriptor.write($0) }) {
+            case .bytes(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: try wait(Int16(POLLOUT))
+            default: throw TestFailure(description: "the broker closed while it was written to")
+            }
+        }
+    }
+
+    /// Sends what can be sent at once; returns how much that was.
+    func sendSome(_ bytes: [UInt8]) -> Int {
+        if case .bytes(let count) = bytes.withUnsafeBytes({ descriptor.write($0) }) { return count }
+        return 0
+    }
+
+    /// The next line; throws at the end of the stream and after five seconds.
+    func line() throws -> String {
+        guard let line = try lineOrEnd() else { throw TestFailure(description: "the broker closed") }
+        return line
+    }
+
+    /// The next line, or nil where the broker has closed.
+    func lineOrEnd() throws -> String? {
+        while true {
+            if let feed = unread[position...].firstIndex(of: 0x0A) {
+                defer { position = feed + 1 }
+                return String(decoding: unread[position..<feed], as: UTF8.self)
+            }
+            unread.removeFirst(position)
+            position = 0
+            if try !readMore() { return nil }
+        }
+    }
+
+    /// Sends a line and returns the next one that comes.
+    func ask(_ line: String) throws -> String {
+        try send(line)
+        return try self.line()
+    }
+
+    /// Sends no more, but goes on reading.
+    func halfClose() {
+        shutdown(descriptor.raw, Int32(SHUT_WR))
+    }
+
+    private func readMore() throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            switch buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
+            case .bytes(let count):
+                unread += buffer[..<count]
+                return true
+            case .wouldBlock: try wait(Int16(POLLIN))
+            default: return false
+            }
+        }
+    }
+
+    private func wait(_ events: Int16) throws {
+        var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
+        guard poll(&entry, 1, 10_000) > 0 else {
+            throw TestFailure(description: "nothing came for ten seconds")
+        }
+    }
+}
+
+/// The number behind `"field":` in a line.
+func number(_ field: String, in line: String) -> Int? {
+    guard let range = line.range(of: "\"\(field)\":") else { return nil }
+    return Int(line[range.upperBound...].prefix { $0.isNumber })
+}
