@@ -1,0 +1,39 @@
+// The handle of one observation. Whoever observes owns it; the observation lasts as long as
+// its handle. What always holds: the action runs once, however many threads dispose, and
+// outside of every lock, so that it may call anything.
+
+import Synchronization
+
+/// Ends one observation: on `dispose()`, or when it is released.
+///
+/// Keep it for as long as you want to be called, in a property or in a ``DisposeBag``:
+/// ```swift
+/// let profile = ObservableValue("Ada")
+/// let observation = profile.observe { change in print(change.new) }
+/// profile.value = "Grace"
+/// observation.dispose()
+/// profile.value = "Nobody hears of this"
+/// ```
+/// Safe to use from any thread, and from within the notification it ends.
+public final class Disposable: Sendable {
+    private let action: Mutex<(@Sendable () -> Void)?>
+
+    /// - Parameter action: runs exactly once, on the thread that disposes or releases.
+    public init(_ action: @escaping @Sendable () -> Void) {
+        self.action = Mutex(action)
+    }
+
+    deinit { dispose() }
+
+    /// Removes the observer. Returns at once, also while a notification is under way: a call that
+    /// another thread has already begun may still be finishing, no further one begins.
+    public func dispose() {
+        let action = action.withLock { $0.take() }
+        action?()
+    }
+
+    /// Hands this observation to a bag, which keeps several together.
+    public func add(to bag: inout DisposeBag) {
+        bag.insert(self)
+    }
+}

@@ -1,0 +1,32 @@
+// Keeps observations together. Owned by whoever observes, mostly as a stored property; the
+// observations in it end with it. A value: a copy keeps the same observations alive.
+
+/// Several observations that last as long as the bag.
+///
+/// ```swift
+/// struct Screen {
+///     private var bag = DisposeBag()
+///
+///     mutating func show(_ name: ObservableValue<String>, _ age: ObservableValue<Int>) {
+///         name.observe { change in print(change.new) }.add(to: &bag)
+///         age.observe { change in print(change.new) }.add(to: &bag)
+///     }
+/// }
+/// ```
+public struct DisposeBag: Sendable {
+    private var disposables: [Disposable] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { disposables.isEmpty }
+
+    public mutating func insert(_ disposable: Disposable) {
+        disposables.append(disposable)
+    }
+
+    /// Ends every observation in the bag and empties it; it can be filled again.
+    public mutating func dispose() {
+        for disposable in disposables { disposable.dispose() }
+        disposables = []
+    }
+}

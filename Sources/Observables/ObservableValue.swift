@@ -1,0 +1,80 @@
+// A value in this process that can be observed. Owned by whoever holds the state; observers
+// keep a handle only, which doesn't keep the value alive. What always holds: the value and the
+// queues of its observers change under one lock, so that every observer sees the same chain of
+// changes; observers are called outside of it.
+
+import Synchronization
+
+/// Holds a value and tells its observers of every change, with old and new value.
+///
+/// ```swift
+/// struct Profile: Sendable {
+///     var name: String
+///     var postCount = 0
+/// }
+/// let profile = ObservableValue(Profile(name: "Ada"))
+/// let observation = profile.observe(initial: true) { change in
+///     print(change.old?.postCount ?? 0, "→", change.new.postCount)
+/// }
+/// profile.value.postCount += 1                // a part in place
+/// profile.update { $0.postCount += 1 }        // the same in one step, whatever other threads do
+/// profile.update(Profile(name: "Grace"))      // the whole
+/// ```
+/// **Order.** Changes form one chain. Each observer is called for one change at a time, in that
+/// order, so its `old` is always the `new` it saw before.
+///
+/// **Threads.** An observer runs on the thread that changes the value, normally before `update`
+/// returns. If that observer is busy just then (on another thread, or because it is itself
+/// what changes the value), the change waits for it and is delivered by the thread that is
+/// calling it, while `update` returns. So nothing here waits for an observer, and none is entered
+/// twice at once. Observers may change the value, observe and dispose within a notification.
+public final class ObservableValue<Value: Sendable>: ValueObservable {
+    private let current: Mutex<Value>
+    private let observers = ObserverList<Change<Value>>()
+
+    public init(_ value: Value) {
+        current = Mutex(value)
+    }
+
+    public var value: Value {
+        get { current.withLock { $0 } }
+        set { update(newValue) }
+    }
+
+    /// How many observers there are now.
+    public var observerCount: Int { observers.count }
+
+    @discardableResult
+    public func update<Result: Sendable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (old, inboxes, result) = try current.withLock {
+            (value) throws(Failure) -> (Value, [Inbox<Change<Value>>], Result) in
+            let old = value
+            var new = old
+            let result = try change(&new)
+            value = new
+            let inboxes = observers.snapshot
+            for inbox in inboxes { inbox.append(Change(old: old, new: new)) }
+            return (old, inboxes, result)
+        }
+        // Released only here: what dies with the old value may call this observable again.
+        withExtendedLifetime(old) {
+            for inbox in inboxes { inbox.deliver() }
+        }
+        return result
+    }
+
+    public func observe(
+        initial: Bool,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        guard initial else { return observers.add(Inbox(observer)) }
+        let (inbox, disposable) = current.withLock { value in
+            let inbox = Inbox(observer, first: Change(old: nil, new: value))
+            return (inbox, observers.add(inbox))
+        }
+        inbox.drain()
+        return disposable
+    }
+}

@@ -1,0 +1,63 @@
+// The closures that observe one observable, in order of registration. Owned by the observable.
+// What always holds: a notification works on a snapshot, so adding and removing never wait for
+// it; a removed observer is closed at once, and its place is given back soon after.
+
+import Synchronization
+
+/// Observers by closure, each behind its ``Inbox``.
+final class ObserverList<Event: Sendable>: Sendable {
+    private struct State {
+        var inboxes: [Inbox<Event>] = []
+        var closed = 0
+        var isFinished = false
+
+        /// Gives places back once half of them are closed: removal stays cheap, however many there are.
+        mutating func noteClosed() {
+            closed += 1
+            guard closed * 2 >= inboxes.count else { return }
+            inboxes.removeAll { $0.isClosed }
+            closed = 0
+        }
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.inboxes.count - $0.closed } }
+
+    var snapshot: [Inbox<Event>] { state.withLock { $0.inboxes } }
+
+    /// The handle keeps neither the list nor the observer alive. A finished list takes no one.
+    func add(_ inbox: Inbox<Event>) -> Disposable {
+        let isAdded = state.withLock { state in
+            if !state.isFinished { state.inboxes.append(inbox) }
+            return !state.isFinished
+        }
+        guard isAdded else { return Disposable {} }
+        return Disposable { [weak self, weak inbox] in
+            if let inbox { Self.remove(inbox, from: self) }
+        }
+    }
+
+    /// Lets go of all observers for good. What they were sent before is still delivered to them.
+    func finish() {
+        let inboxes = state.withLock { state in
+            let inboxes = state.inboxes
+            state = State(isFinished: true)
+            return inboxes
+        }
+        withExtendedLifetime(inboxes) {}
+    }
+
+    private static func remove(_ inbox: Inbox<Event>, from list: ObserverList?) {
+        guard let list else {
+            _ = inbox.close()
+            return
+        }
+        let remains = list.state.withLock { state in
+            let remains = inbox.close()
+            if remains != nil, !state.isFinished { state.noteClosed() }
+            return remains
+        }
+        withExtendedLifetime(remains) {}
+    }
+}
