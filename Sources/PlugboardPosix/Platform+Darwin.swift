@@ -28,4 +28,36 @@
         _ = fcntl(fd, F_SETFL, O_NONBLOCK)
         return fd
     }
+
+    enum PlatformProgramPath {
+        static func current() -> String? {
+            var length = UInt32(PATH_MAX)
+            var buffer = [CChar](repeating: 0, count: Int(length))
+            guard _NSGetExecutablePath(&buffer, &length) == 0 else { return nil }
+            return buffer.withUnsafeBufferPointer {
+                $0.baseAddress.flatMap { ProgramPath.resolved(String(cString: $0)) }
+            }
+        }
+    }
+
+    enum EnvironmentBlock {
+        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { _NSGetEnviron().pointee }
+    }
+
+    enum PlatformThread {
+        static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
+            var thread: pthread_t?
+            let code = pthread_create(
+                &thread,
+                nil,
+                { pointer in
+                    Work.run(pointer)
+                    return nil
+                },
+                work
+            )
+            if code == 0, let thread { pthread_detach(thread) }
+            return code
+        }
+    }
 #endif

@@ -19,4 +19,29 @@
     func socketAddressHeader(_ address: inout sockaddr_un) {
         address.sun_family = sa_family_t(AF_UNIX)
     }
+
+    enum PlatformProgramPath {
+        static func current() -> String? { ProgramPath.resolved("/proc/self/exe") }
+    }
+
+    enum EnvironmentBlock {
+        static func first() -> UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? { environ }
+    }
+
+    enum PlatformThread {
+        static func start(_ work: UnsafeMutableRawPointer) -> Int32 {
+            var thread = pthread_t()
+            let code = pthread_create(
+                &thread,
+                nil,
+                { pointer in
+                    if let pointer { Work.run(pointer) }
+                    return nil
+                },
+                work
+            )
+            if code == 0 { pthread_detach(thread) }
+            return code
+        }
+    }
 #endif

@@ -1,0 +1,41 @@
+// A thread for what must wait while the main thread works, without Foundation.
+
+/// Threads that end with the process.
+public enum Background {
+    /// Runs `body` on a thread of its own. Throws `SystemError` where none can be had.
+    public static func start(_ body: @escaping @Sendable () -> Void) throws {
+        let box = Unmanaged.passRetained(Work(body))
+        let code = PlatformThread.start(box.toOpaque())
+        guard code == 0 else {
+            box.release()
+            throw SystemError(code: code, operation: "pthread_create")
+        }
+    }
+}
+
+/// Sleeping, where nothing has to be watched meanwhile.
+public enum Pause {
+    public static func sleep(seconds: Double) {
+        var left = timespec()
+        left.tv_sec = Int(seconds)
+        left.tv_nsec = Int((seconds - seconds.rounded(.down)) * 1e9)
+        while true {
+            var rest = timespec()
+            if nanosleep(&left, &rest) == 0 || errno != EINTR { return }
+            left = rest
+        }
+    }
+}
+
+final class Work: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        self.body = body
+    }
+
+    /// Runs the work that `pointer` retains, once.
+    static func run(_ pointer: UnsafeMutableRawPointer) {
+        Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
+    }
+}

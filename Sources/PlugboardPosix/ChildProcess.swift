@@ -1,0 +1,81 @@
+// Owns one child process and its process group, from the start to the reaping. A
+// child inherits no descriptor but its three standard ones, no ignored signal and
+// no mask; it leads a group of its own, so that a terminal's Ctrl-C reaches the
+// parent alone and the parent ends the whole family. Whoever lets go of a child
+// that still runs kills it: there is no orphan and no zombie by neglect.
+
+/// How a child came to its end.
+public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
+    /// It ended by itself, with that status.
+    case exited(Int32)
+    /// A signal ended it.
+    case signalled(Int32)
+
+    public var description: String {
+        switch self {
+        case .exited(let status): "exited with status \(status)"
+        case .signalled(let number): "was ended by \(Signals.name(number))"
+        }
+    }
+}
+
+/// A running child. Used by one thread.
+public struct ChildProcess: ~Copyable {
+    /// Its process and process group number, valid until the end was told.
+    public let pid: Int32
+    private let output: Descriptor?
+    private var isReaped = false
+
+    /// Starts a child. Throws `SystemError` where the program can't be started.
+    public init(starting start: ChildStart) throws {
+        let end = try start.outputEnd()
+        pid = try start.spawn(outputWriter: end.writer)
+        output = end.reader.map { Descriptor(adopting: $0) }
+        if let writer = end.writer { DescriptorCalls.close(writer) }
+    }
+
+    deinit {
+        guard !isReaped else { return }
+        kill(-pid, SIGKILL)
+        Self.reap(pid)
+    }
+
+    /// The reading end of what it prints, where that was asked for; non-blocking.
+    public var outputFD: Int32? {
+        switch output {
+        case .some(let descriptor): descriptor.raw
+        case .none: nil
+        }
+    }
+
+    /// Sends a signal to the child and everyone in its group.
+    public borrowing func signalGroup(_ number: Int32) {
+        guard !isReaped else { return }
+        kill(-pid, number)
+    }
+
+    /// How it ended, or nil while it runs. The first answer also kills what is left of
+    /// its group, while the group's number can't yet be anyone else's, and reaps it.
+    public mutating func end() -> ChildEnd? {
+        guard !isReaped, let end = Self.endWaiting(pid) else { return nil }
+        kill(-pid, SIGKILL)
+        Self.reap(pid)
+        isReaped = true
+        return end
+    }
+
+    /// Looks without reaping.
+    private static func endWaiting(_ pid: Int32) -> ChildEnd? {
+        var information = siginfo_t()
+        let result = retrying {
+            waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
+        }
+        guard result == 0 else { return .exited(0) }
+        return ChildEnd(information)
+    }
+
+    private static func reap(_ pid: Int32) {
+        var status: Int32 = 0
+        _ = retrying { waitpid(pid, &status, 0) }
+    }
+}

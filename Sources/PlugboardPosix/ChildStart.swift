@@ -1,0 +1,81 @@
+// What a child is started with, and the posix_spawn call that does it.
+
+/// A program to start: all that the child gets from its parent.
+public struct ChildStart: Sendable {
+    /// Where the child's standard output and error go.
+    public enum Output: Sendable {
+        /// To where the parent's go.
+        case inherited
+        /// Both into one pipe that the parent reads, in the order they were written.
+        case piped
+        /// Output into a pipe that the parent reads, error to where the parent's goes.
+        case outputPiped
+    }
+
+    /// The path of the program's file.
+    public var program: String
+    public var arguments: [String]
+    /// `NAME=value` each; the child has no other variables.
+    public var environment: [String]
+    /// The folder it runs in; nil for the parent's.
+    public var folder: String?
+    public var output: Output
+
+    public init(
+        program: String,
+        arguments: [String] = [],
+        environment: [String] = Environment.all(),
+        folder: String? = nil,
+        output: Output = .inherited
+    ) {
+        self.program = program
+        self.arguments = arguments
+        self.environment = environment
+        self.folder = folder
+        self.output = output
+    }
+
+    /// The ends of the output's pipe; both nil where it is inherited.
+    func outputEnd() throws -> (reader: Int32?, writer: Int32?) {
+        if case .inherited = output { return (nil, nil) }
+        let ends = try Pipe.make()
+        UnixSocket.setBlocking(ends.writer, true)
+        return (ends.reader, ends.writer)
+    }
+
+    /// Starts the program; the caller closes `outputWriter`.
+    func spawn(outputWriter: Int32?) throws -> Int32 {
+        var actions = SpawnActions()
+        defer { actions.destroy() }
+        try actions.prepare(output: output, writer: outputWriter, folder: folder)
+        var attributes = SpawnAttributes()
+        defer { attributes.destroy() }
+        try attributes.prepare()
+        var pid: pid_t = 0
+        let code = CStringArray.with([program] + arguments) { argv in
+            CStringArray.with(environment) { envp in
+                posix_spawn(&pid, program, &actions.raw, &attributes.raw, argv, envp)
+            }
+        }
+        guard code == 0 else { throw SystemError(code: code, operation: "start", subject: program) }
+        return pid
+    }
+}
+
+/// Lends an array of strings in the form that `exec` takes.
+enum CStringArray {
+    static func with<Result>(
+        _ strings: [String],
+        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        return pointers.withUnsafeBufferPointer { buffer in
+            guard let base = buffer.baseAddress else {
+                preconditionFailure("an array with its nil is not empty")
+            }
+            return body(base)
+        }
+    }
+}

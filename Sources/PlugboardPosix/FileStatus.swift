@@ -1,0 +1,73 @@
+// What lies at a path, as far as this program asks: enough to find plugins and
+// their programs, and to tell a person why something isn't one.
+
+/// What a path or descriptor is.
+public struct FileStatus: Sendable {
+    public enum Kind: Sendable {
+        case file
+        case folder
+        case socket
+        /// A pipe, a terminal, a device.
+        case other
+        /// Nothing is there, or nothing this user may see.
+        case missing
+    }
+
+    public let kind: Kind
+    public let bytes: Int
+
+    /// Follows symbolic links.
+    public init(path: String) {
+        var status = stat()
+        let found = stat(path, &status) == 0
+        self.init(found ? status : nil)
+    }
+
+    init(fd: Int32) {
+        var status = stat()
+        let found = fstat(fd, &status) == 0
+        self.init(found ? status : nil)
+    }
+
+    /// This user may run the file.
+    public static func isRunnable(path: String) -> Bool {
+        FileStatus(path: path).kind == .file && access(path, X_OK) == 0
+    }
+
+    private init(_ status: stat?) {
+        guard let status else {
+            kind = .missing
+            bytes = 0
+            return
+        }
+        bytes = Int(status.st_size)
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: kind = .file
+        case S_IFDIR: kind = .folder
+        case S_IFSOCK: kind = .socket
+        default: kind = .other
+        }
+    }
+}
+
+/// The contents of folders.
+public enum Folder {
+    /// The names in a folder but `.` and `..`, in byte order. Throws `SystemError`.
+    public static func names(in path: String) throws -> [String] {
+        guard let folder = opendir(path) else { throw SystemError.last("list", path) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// The current folder's absolute path.
+    public static func current() -> String {
+        ProgramPath.resolved(".") ?? "."
+    }
+}

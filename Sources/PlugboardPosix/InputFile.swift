@@ -1,0 +1,110 @@
+// Reading of files, pipes and terminals, waiting where there is nothing yet. Sockets
+// are not read through this.
+
+/// An open file to read from, front to back. Used by one thread.
+public struct InputFile: ~Copyable {
+    private let descriptor: Descriptor
+
+    /// Opens a file. Throws `SystemError` where it can't be read, or is a folder.
+    public init(path: String) throws {
+        let fd = retrying { open(path, O_RDONLY | O_CLOEXEC) }
+        guard fd >= 0 else { throw SystemError.last("read", path) }
+        guard FileStatus(fd: fd).kind != .folder else {
+            DescriptorCalls.close(fd)
+            throw SystemError(code: EISDIR, operation: "read", subject: path)
+        }
+        descriptor = Descriptor(adopting: fd)
+    }
+
+    /// Standard input, which stays open when this goes away.
+    public static func standardInput() throws -> InputFile {
+        let fd = fcntl(0, F_DUPFD_CLOEXEC, 3)
+        guard fd >= 0 else { throw SystemError.last("read", "standard input") }
+        return InputFile(descriptor: Descriptor(adopting: fd))
+    }
+
+    private init(descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    /// The size in bytes of a regular file; nil where the end can't be known ahead.
+    public var bytes: Int? {
+        let status = FileStatus(fd: descriptor.raw)
+        return status.kind == .file ? status.bytes : nil
+    }
+
+    public var raw: Int32 { descriptor.raw }
+
+    /// Waits for bytes and reads at most the buffer's length; 0 at the end.
+    public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        switch PipeCalls.read(descriptor.raw, into: buffer) {
+        case .bytes(let count): return count
+        case .ended: return 0
+        case .wouldBlock:
+            PipeCalls.waitReadable(descriptor.raw)
+            return try read(into: buffer)
+        case .failed(let code): throw SystemError(code: code, operation: "read")
+        }
+    }
+
+    /// The whole of a small file. Throws `SystemError` (`EFBIG`) past `limit` bytes.
+    public static func contents(path: String, limit: Int) throws -> [UInt8] {
+        let file = try InputFile(path: path)
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else {
+                throw SystemError(code: EFBIG, operation: "read", subject: path)
+            }
+        }
+    }
+}
+
+/// `read` and `write` on pipes, terminals and files, where a socket's calls don't apply.
+public enum PipeCalls {
+    /// Reads what is there, at most the buffer's length.
+    public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        let count = retrying { readNumber(fd, buffer) }
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .ended : failure()
+    }
+
+    /// Writes what the system takes at once. A vanished reader is `.ended`, where
+    /// `Signals.ignoreBrokenPipes()` was called before.
+    public static func write(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+        let count = retrying { writeNumber(fd, bytes) }
+        return count >= 0 ? .bytes(count) : failure()
+    }
+
+    /// Waits until something can be read, or the writer is gone.
+    public static func waitReadable(_ fd: Int32) {
+        var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, -1)
+    }
+
+    /// Waits until something can be written, or the reader is gone.
+    public static func waitWritable(_ fd: Int32) {
+        var entry = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&entry, 1, -1)
+    }
+
+    private static func failure() -> Transfer {
+        switch errno {
+        case EAGAIN, EWOULDBLOCK: .wouldBlock
+        case EPIPE: .ended
+        default: .failed(errno)
+        }
+    }
+}
+
+/// `read` and `write` under names that the functions above don't shadow.
+private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    read(fd, buffer.baseAddress, buffer.count)
+}
+
+private func writeNumber(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(fd, bytes.baseAddress, bytes.count)
+}

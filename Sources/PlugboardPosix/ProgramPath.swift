@@ -1,0 +1,17 @@
+// Where this program's own file is: the companions that lie beside it, and the
+// copies of itself that it starts, are found from there.
+
+/// The running program's file.
+public enum ProgramPath {
+    /// Its absolute path, symbolic links resolved; nil where the system doesn't say.
+    public static func current() -> String? {
+        PlatformProgramPath.current()
+    }
+
+    /// The absolute path of `path` with symbolic links resolved; nil where nothing is there.
+    public static func resolved(_ path: String) -> String? {
+        guard let pointer = realpath(path, nil) else { return nil }
+        defer { free(pointer) }
+        return String(cString: pointer)
+    }
+}

@@ -1,0 +1,65 @@
+// Signals as bytes in a pipe: a handler may do next to nothing, so it writes the
+// signal's number, and the loop that polls the pipe does the rest in its own time.
+// Handlers belong to the process, so there is one of these in a program's life.
+
+import Synchronization
+
+/// The writing end that handlers use; -1 until signals are caught.
+private let handlerPipe = Atomic<Int32>(-1)
+
+/// Caught signals, to be polled for. Used by one thread.
+public final class Signals: Sendable {
+    private let reader: Descriptor
+
+    /// Catches these signals from here on, for the whole process.
+    public init(catching numbers: [Int32]) throws {
+        let ends = try Pipe.make()
+        reader = Descriptor(adopting: ends.reader)
+        handlerPipe.store(ends.writer, ordering: .sequentiallyConsistent)
+        for number in numbers { Self.handle(number) }
+    }
+
+    /// The descriptor to watch for reading.
+    public var raw: Int32 { reader.raw }
+
+    /// The next signal that came in, or nil.
+    public func next() -> Int32? {
+        var byte: UInt8 = 0
+        return retrying { read(reader.raw, &byte, 1) } == 1 ? Int32(byte) : nil
+    }
+
+    /// Waits for a signal; for a thread that does nothing else.
+    public func wait() -> Int32 {
+        while true {
+            if let number = next() { return number }
+            var entry = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+            _ = poll(&entry, 1, -1)
+        }
+    }
+
+    /// A vanished reader of a pipe becomes an error of `write` instead of a signal.
+    public static func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// `SIGTERM` and the like.
+    public static func name(_ number: Int32) -> String {
+        names[number] ?? "signal \(number)"
+    }
+
+    private static let names: [Int32: String] = [
+        SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP",
+        SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGKILL: "SIGKILL", SIGUSR1: "SIGUSR1",
+        SIGSEGV: "SIGSEGV", SIGUSR2: "SIGUSR2", SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM",
+        SIGTERM: "SIGTERM",
+    ]
+
+    private static func handle(_ number: Int32) {
+        signal(number) { number in
+            let saved = errno
+            var byte = UInt8(truncatingIfNeeded: number)
+            _ = write(handlerPipe.load(ordering: .sequentiallyConsistent), &byte, 1)
+            errno = saved
+        }
+    }
+}

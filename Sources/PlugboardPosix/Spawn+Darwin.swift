@@ -1,0 +1,69 @@
+// posix_spawn's actions and attributes on macOS. Written to the documented calls;
+// not yet tried on a Mac.
+
+#if canImport(Darwin)
+    struct SpawnActions {
+        var raw: posix_spawn_file_actions_t?
+
+        mutating func prepare(output: ChildStart.Output, writer: Int32?, folder: String?) throws {
+            posix_spawn_file_actions_init(&raw)
+            try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            try check(posix_spawn_file_actions_adddup2(&raw, writer ?? 1, 1), "output")
+            if let writer, case .piped = output {
+                try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
+            } else {
+                try check(posix_spawn_file_actions_adddup2(&raw, 2, 2), "error")
+            }
+            if let folder {
+                try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+            }
+        }
+
+        mutating func destroy() {
+            posix_spawn_file_actions_destroy(&raw)
+        }
+    }
+
+    struct SpawnAttributes {
+        var raw: posix_spawnattr_t?
+
+        mutating func prepare() throws {
+            posix_spawnattr_init(&raw)
+            var signals = sigset_t()
+            sigfillset(&signals)
+            try check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
+            sigemptyset(&signals)
+            try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
+            try check(posix_spawnattr_setpgroup(&raw, 0), "group")
+            let flags =
+                POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+                | POSIX_SPAWN_CLOEXEC_DEFAULT
+            try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
+        }
+
+        mutating func destroy() {
+            posix_spawnattr_destroy(&raw)
+        }
+    }
+
+    private func check(_ code: Int32, _ subject: String) throws {
+        guard code == 0 else { throw SystemError(code: code, operation: "posix_spawn", subject: subject) }
+    }
+
+    extension ChildEnd {
+        init?(_ information: siginfo_t) {
+            guard information.si_pid != 0 else { return nil }
+            self =
+                information.si_code == CLD_EXITED
+                ? .exited(information.si_status) : .signalled(information.si_status)
+        }
+    }
+
+    /// macOS has nothing that tells a child of its parent's death: a child outlives a
+    /// parent that was killed outright.
+    public enum ParentWatch {
+        public static func signalSelf(_ number: Int32, whenParentDies parent: Int32) -> Bool {
+            getppid() == parent
+        }
+    }
+#endif

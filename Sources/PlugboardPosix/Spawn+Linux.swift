@@ -1,0 +1,70 @@
+// posix_spawn's actions and attributes on Linux.
+
+#if os(Linux)
+    /// What the child does with its descriptors and its folder before the program starts.
+    struct SpawnActions {
+        var raw = posix_spawn_file_actions_t()
+
+        mutating func prepare(output: ChildStart.Output, writer: Int32?, folder: String?) throws {
+            posix_spawn_file_actions_init(&raw)
+            try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            if let writer {
+                try check(posix_spawn_file_actions_adddup2(&raw, writer, 1), "output")
+                if case .piped = output {
+                    try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
+                }
+            }
+            try check(posix_spawn_file_actions_addclosefrom_np(&raw, 3), "descriptors")
+            if let folder {
+                try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
+            }
+        }
+
+        mutating func destroy() {
+            posix_spawn_file_actions_destroy(&raw)
+        }
+    }
+
+    /// A group of its own, and signals as a fresh program expects them.
+    struct SpawnAttributes {
+        var raw = posix_spawnattr_t()
+
+        mutating func prepare() throws {
+            posix_spawnattr_init(&raw)
+            var signals = sigset_t()
+            sigfillset(&signals)
+            try check(posix_spawnattr_setsigdefault(&raw, &signals), "signals")
+            sigemptyset(&signals)
+            try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
+            try check(posix_spawnattr_setpgroup(&raw, 0), "group")
+            let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+            try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
+        }
+
+        mutating func destroy() {
+            posix_spawnattr_destroy(&raw)
+        }
+    }
+
+    private func check(_ code: Int32, _ subject: String) throws {
+        guard code == 0 else { throw SystemError(code: code, operation: "posix_spawn", subject: subject) }
+    }
+
+    extension ChildEnd {
+        /// From waitid's answer; nil where it found nothing yet.
+        init?(_ information: siginfo_t) {
+            guard information._sifields._sigchld.si_pid != 0 else { return nil }
+            let status = information._sifields._sigchld.si_status
+            self = information.si_code == CLD_EXITED ? .exited(status) : .signalled(status)
+        }
+    }
+
+    /// Asks the kernel to send this process a signal when its parent dies, however it
+    /// dies. It outlives `exec`. False where the parent is already gone.
+    public enum ParentWatch {
+        public static func signalSelf(_ number: Int32, whenParentDies parent: Int32) -> Bool {
+            _ = prctl_arguments(PR_SET_PDEATHSIG, UInt(number), 0, 0, 0)
+            return getppid() == parent
+        }
+    }
+#endif

@@ -1,0 +1,32 @@
+// The time of day, for people to read; never for deadlines.
+
+/// A time of day in the user's time zone.
+public struct WallClock: Sendable, CustomStringConvertible {
+    public let hour: Int
+    public let minute: Int
+    public let second: Int
+    public let millisecond: Int
+
+    public static func now() -> WallClock {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        var parts = tm()
+        localtime_r(&time.tv_sec, &parts)
+        return WallClock(
+            hour: Int(parts.tm_hour),
+            minute: Int(parts.tm_min),
+            second: Int(parts.tm_sec),
+            millisecond: time.tv_nsec / 1_000_000
+        )
+    }
+
+    /// `09:05:01.020`.
+    public var description: String {
+        "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2)).\(digits(millisecond, 3))"
+    }
+
+    private func digits(_ number: Int, _ count: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+}
