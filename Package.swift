@@ -34,7 +34,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "plugboard",
-            dependencies: ["PlugboardBroker", "PlugboardClient"] + plugins.map { .target(name: $0) },
+            // Not the client library: it brings Foundation, which a broker's start has no time for.
+            dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+                + plugins.map { .target(name: $0) },
             swiftSettings: strict
         ),
     ]
@@ -73,7 +75,7 @@ let package = Package(
             ),
             .testTarget(
                 name: "CommandTests",
-                dependencies: ["plugboard", "PlugboardBroker", "PlugboardClient"],
+                dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix"],
                 swiftSettings: strict
             ),
         ]

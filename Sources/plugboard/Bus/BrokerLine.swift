@@ -1,0 +1,44 @@
+// A line from the broker, opened as far as a command needs.
+
+import PlugboardWire
+
+/// One of the three kinds of line that a broker writes.
+struct BrokerLine: Sendable {
+    enum Kind: Equatable, Sendable {
+        case ok(String)
+        case error(String)
+        case event(String)
+        /// Not a line that this version knows.
+        case unknown
+    }
+
+    /// The line as it came, without its line feed.
+    let bytes: ArraySlice<UInt8>
+    let object: JSONObject
+    let kind: Kind
+
+    /// Nil where the bytes are not a JSON object.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        guard let object = try? JSONObject(parsing: bytes) else { return nil }
+        self.bytes = bytes
+        self.object = object
+        kind = Self.kind(of: object)
+    }
+
+    subscript(field: String) -> JSONValue? { object[field] }
+
+    /// The error that this line is, as a command's own end; the broker's code first.
+    var refusal: CommandError? {
+        guard case .error(let code) = kind else { return nil }
+        let message = object["message"]?.string ?? "the broker refused"
+        let hints = object["hint"]?.string.map { ["hint: \($0)"] } ?? []
+        return CommandError(.refused, "\(code): \(message)", hints: hints)
+    }
+
+    private static func kind(of object: JSONObject) -> Kind {
+        if let name = object["ok"]?.string { return .ok(name) }
+        if let code = object["error"]?.string { return .error(code) }
+        if let name = object["event"]?.string { return .event(name) }
+        return .unknown
+    }
+}

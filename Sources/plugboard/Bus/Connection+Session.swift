@@ -1,0 +1,61 @@
+// What every command does first: find the broker, hear its greeting, say a name.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Connection {
+    /// Connects as the options say, and has been greeted when it returns.
+    static func open(_ invocation: Invocation) throws -> Connection {
+        let connection = try Connection(
+            path: invocation.text(.socket) ?? SocketPath.standard(),
+            timeout: invocation.seconds(.timeout) ?? Connection.timeoutSeconds
+        )
+        try connection.expectGreeting()
+        if let name = name(invocation) {
+            let reply = try connection.request(RequestLine("hello").adding("name", string: name))
+            if let refusal = reply.refusal { throw refusal }
+        }
+        return connection
+    }
+
+    /// Sends one request and waits for its reply; events that come first are left out.
+    func request(_ request: RequestLine) throws -> BrokerLine {
+        try send(request.adding("id", 1).line)
+        linesSent += 1
+        while true {
+            let line = try nextLine()
+            if case .event = line.kind { continue }
+            return line
+        }
+    }
+
+    /// The same, where a refusal is the end of the command.
+    func accepted(_ request: RequestLine) throws -> BrokerLine {
+        let reply = try self.request(request)
+        if let refusal = reply.refusal { throw refusal }
+        return reply
+    }
+
+    /// The broker's first line.
+    @discardableResult
+    func expectGreeting() throws -> BrokerLine {
+        let greeting = try nextLine()
+        guard greeting.kind == .event("hello"), let version = greeting["protocol"]?.integer else {
+            throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
+        }
+        guard version == ProtocolVersion.number else {
+            let message =
+                "the broker at \(path) speaks protocol \(version), this is \(ProtocolVersion.number)"
+            throw CommandError(.unavailable, message)
+        }
+        return greeting
+    }
+
+    private static func name(_ invocation: Invocation) -> String? {
+        if let name = invocation.text(.clientName) { return name }
+        guard invocation.command.options.contains(where: { $0.name == Option.clientName.name }) else {
+            return nil
+        }
+        return SocketPath.variable("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,194 @@
+// A command's line to the broker: one socket, read and written by turns on one
+// thread, every wait with a deadline. Values travel as bytes; that is why commands
+// don't use the typed client library.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A connection to a broker.
+final class Connection {
+    /// How long to wait where `--timeout` doesn't say.
+    static let timeoutSeconds = 5.0
+
+    /// Where the broker is.
+    let path: String
+    /// Lines sent so far: the broker names a line by its number where it has no id.
+    var linesSent = 0
+    private let socket: Descriptor
+    private let timeout: Double
+    private let poller = PollPoller()
+    private var inbox: [UInt8] = []
+    private var taken = 0
+    private var searched = 0
+    private var isEnded = false
+
+    /// Connects. Throws a `CommandError` that says where it looked and how to start one.
+    init(path: String, timeout: Double = Connection.timeoutSeconds) throws {
+        self.path = path
+        self.timeout = timeout
+        do {
+            socket = try UnixSocket.connect(path: path)
+        } catch let error as SystemError {
+            throw NoBroker.error(path: path, reason: error)
+        } catch {
+            throw CommandError(.unavailable, "\(error)")
+        }
+        try poller.add(socket.raw, token: 0, interest: .read)
+    }
+
+    /// Sends bytes, taking in what the broker says meanwhile, so that neither waits for
+    /// the other for ever.
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let transfer = bytes.withUnsafeBytes {
+                socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+            }
+            switch transfer {
+            case .bytes(let count): sent += count
+            case .wouldBlock: guard try waitToSend() else { throw late() }
+            case .ended: throw farewell()
+            case .failed(let code): throw gone(SystemError(code: code, operation: "send"))
+            }
+        }
+    }
+
+    /// The next line. Throws where there is none by the deadline, or the broker went away.
+    func nextLine() throws -> BrokerLine {
+        let deadline = Deadline(seconds: timeout)
+        while true {
+            if let line = try takeLine() { return line }
+            if isEnded { throw gone(nil) }
+            guard let left = deadline.milliseconds else { throw late() }
+            try fill(milliseconds: left)
+        }
+    }
+
+    /// A line that is there already, or comes within the time; nil where none does.
+    func nextLine(milliseconds: Int32) throws -> BrokerLine? {
+        if let line = try takeLine() { return line }
+        if isEnded { throw gone(nil) }
+        try fill(milliseconds: milliseconds)
+        return try takeLine()
+    }
+
+    /// Makes waits end when standard output's reader is gone, so that `subscribe | head -1`
+    /// ends with its reader and not with the next event.
+    func watchOutput() throws {
+        try poller.add(StandardStream.output.fd, token: 1, interest: [])
+    }
+
+    /// Waits for bytes, or for the time to pass; negative: for ever.
+    @discardableResult
+    private func fill(milliseconds: Int32) throws -> Bool {
+        var isReady = false
+        var outputIsGone = false
+        try poller.wait(milliseconds: milliseconds) { readiness in
+            isReady = true
+            if readiness.token == 0, readiness.canRead || readiness.isGone { self.read() }
+            if readiness.token == 1, readiness.isGone { outputIsGone = true }
+        }
+        if outputIsGone { throw ReaderGone() }
+        return isReady
+    }
+
+    private func read() {
+        let room = 64 * 1024
+        if taken > 0, taken == inbox.count || taken > room {
+            inbox.removeFirst(taken)
+            searched -= taken
+            taken = 0
+        }
+        let transfer = withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
+            let transfer = socket.read(into: buffer)
+            if case .bytes(let count) = transfer { inbox.append(contentsOf: buffer[..<count]) }
+            return transfer
+        }
+        switch transfer {
+        case .bytes, .wouldBlock: return
+        case .ended, .failed: isEnded = true
+        }
+    }
+
+    private func takeLine() throws -> BrokerLine? {
+        while let feed = inbox[searched...].firstIndex(of: 0x0A) {
+            let line = inbox[taken..<feed]
+            taken = feed + 1
+            searched = taken
+            guard let parsed = BrokerLine(ArraySlice(Array(line))) else {
+                throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
+            }
+            if parsed.kind == .event("bye") { throw farewell(parsed) }
+            return parsed
+        }
+        searched = inbox.count
+        return nil
+    }
+
+    /// False where nothing moved in either direction for the whole time.
+    private func waitToSend() throws -> Bool {
+        try poller.change(socket.raw, token: 0, interest: [.read, .write])
+        let moved = try fill(milliseconds: Deadline(seconds: timeout).milliseconds ?? 0)
+        try poller.change(socket.raw, token: 0, interest: .read)
+        return moved
+    }
+
+    /// The broker closed while something was being sent: its last line says why.
+    private func farewell() -> any Error {
+        while !isEnded {
+            read()
+            guard (try? poller.wait(milliseconds: 100, { _ in })) != nil else { break }
+        }
+        do {
+            while try takeLine() != nil {}
+        } catch {
+            return error
+        }
+        return gone(nil)
+    }
+
+    private func farewell(_ line: BrokerLine) -> CommandError {
+        let message = line["message"]?.string ?? line["reason"]?.string ?? "no reason given"
+        return CommandError(.unavailable, "the broker said goodbye: \(message)")
+    }
+
+    private func gone(_ error: SystemError?) -> CommandError {
+        CommandError(.unavailable, "the broker at \(path) went away" + (error.map { " (\($0))" } ?? ""))
+    }
+
+    private func late() -> CommandError {
+        CommandError(.unavailable, "no answer from the broker at \(path) within \(timeout) seconds")
+    }
+}
+
+/// A moment on the monotonic clock.
+struct Deadline: Sendable {
+    private let nanoseconds: UInt64
+
+    init(seconds: Double) {
+        nanoseconds = MonotonicClock.nanoseconds() + UInt64(max(0, seconds) * 1e9)
+    }
+
+    /// Milliseconds left, rounded up; nil when the moment has passed.
+    var milliseconds: Int32? {
+        let now = MonotonicClock.nanoseconds()
+        guard now < nanoseconds else { return nil }
+        return Int32(clamping: (nanoseconds - now + 999_999) / 1_000_000)
+    }
+}
+
+/// What to say where no broker answers.
+enum NoBroker {
+    static func error(path: String, reason: SystemError) -> CommandError {
+        let word = ShellWord.quoted(path)
+        let option = path == SocketPath.standard() ? "" : " --socket \(word)"
+        return CommandError(
+            .unavailable,
+            "no broker at \(path) (\(String(cString: strerror(reason.code))))",
+            hints: [
+                "start one with plugins: \(Program.spelling) up\(option)",
+                "or one alone:           \(Program.spelling) broker\(option)",
+            ]
+        )
+    }
+}

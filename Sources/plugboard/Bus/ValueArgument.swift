@@ -1,0 +1,61 @@
+// A value on the command line is JSON, as everywhere on the bus. Text without its
+// quotes is the mistake everyone makes once, so the message shows them.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// JSON from the command line or from standard input.
+enum ValueArgument {
+    /// The value that these words spell; `-` reads it from standard input. Line breaks
+    /// between tokens become spaces, since a request is one line.
+    static func parse(_ words: [String], command: String, key: String) throws -> ArraySlice<UInt8> {
+        if words == ["-"] { return try parse(bytes: standardInput(), what: "standard input") }
+        let text = words.joined(separator: " ")
+        do throws(JSONFault) {
+            return oneLine(try JSONValue(parsing: Array(text.utf8)[...]).bytes)
+        } catch {
+            let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
+            let line = "\(Program.spelling) \(command) \(ShellWord.quoted(key)) \(ShellWord.quoted(quoted))"
+            throw CommandError.usage(
+                "the value is \(error.message), at byte \(error.offset)",
+                hint: "a text is in quotes: \(line)"
+            )
+        }
+    }
+
+    /// The key or pattern as given, or why it is none.
+    static func key(_ text: String) throws(CommandError) -> String {
+        let fault = Array(text.utf8).withUnsafeBytes { Key.fault($0) }
+        guard let fault else { return text }
+        throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
+    }
+
+    private static func parse(bytes: [UInt8], what: String) throws -> ArraySlice<UInt8> {
+        do throws(JSONFault) {
+            return oneLine(try JSONValue(parsing: bytes[...]).bytes)
+        } catch {
+            throw CommandError(.usage, "\(what) is \(error.message), at byte \(error.offset)")
+        }
+    }
+
+    private static func oneLine(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        ArraySlice(bytes.map { $0 == 0x0A || $0 == 0x0D ? UInt8(ascii: " ") : $0 })
+    }
+
+    private static func standardInput() throws -> [UInt8] {
+        let file = try InputFile.standardInput()
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= Limits.lineBytesMax else {
+                throw CommandError(
+                    .usage,
+                    "standard input is over \(Limits.lineBytesMax) bytes, the limit of a line"
+                )
+            }
+        }
+    }
+}

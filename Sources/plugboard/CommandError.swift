@@ -1,0 +1,34 @@
+// How a command fails: with one of four statuses, a sentence for the person, and,
+// where it is known, what to do instead.
+
+/// The statuses that the program ends with.
+enum ExitStatus: Int32, Sendable {
+    case done = 0
+    /// The broker said no, or the work failed.
+    case refused = 1
+    /// The command line is wrong (EX_USAGE of sysexits.h).
+    case usage = 64
+    /// There is no broker, or it went away (EX_UNAVAILABLE).
+    case unavailable = 69
+}
+
+/// Why a command ended early.
+struct CommandError: Error, Equatable, Sendable {
+    let status: ExitStatus
+    let message: String
+    /// Lines that help, each printed beneath the message.
+    let hints: [String]
+
+    init(_ status: ExitStatus, _ message: String, hints: [String] = []) {
+        self.status = status
+        self.message = message
+        self.hints = hints
+    }
+
+    static func usage(_ message: String, hint: String? = nil) -> CommandError {
+        CommandError(.usage, message, hints: hint.map { [$0] } ?? [])
+    }
+}
+
+/// Standard output has no reader any more: nothing is left to do, and nothing is wrong.
+struct ReaderGone: Error {}

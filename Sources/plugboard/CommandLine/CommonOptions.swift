@@ -1,0 +1,39 @@
+// Options that several commands share, each declared once.
+
+import PlugboardWire
+
+extension Option {
+    static let help = Option(flag: "help", "show this text")
+
+    static let socket = Option(
+        "socket",
+        "PATH",
+        "where the broker is, or shall be; else PLUGBOARD_SOCKET, else the user's own place"
+    )
+
+    static let json = Option(flag: "json", "print JSON lines, also on a terminal")
+
+    static let clientName = Option("name", "NAME", "the name to write under; else PLUGBOARD_NAME, else #N")
+
+    static let timeout = Option("timeout", "SECONDS", "how long to wait for the broker (5)", .seconds)
+
+    static let ifRevision = Option(
+        "if",
+        "REVISION",
+        "only if the key's revision is this one (0: if the key is absent)",
+        .integer(0...Limits.integerMax)
+    )
+
+    static let cause = Option(
+        "cause",
+        "REVISION",
+        "the revision that this write answers to; passed on to observers",
+        .integer(0...Limits.integerMax)
+    )
+
+    /// What each command that talks to a broker takes.
+    static let connection: [Option] = [.socket, .timeout]
+
+    /// What each command that writes takes.
+    static let writing: [Option] = [.clientName, .json] + connection
+}

@@ -1,0 +1,19 @@
+// Every command there is. A new one is a row here and a file in `Commands`.
+
+/// The table of commands, in the order of the overview.
+enum CommandTable {
+    static let all: [Command] = [
+        .up, .broker,
+        .publish, .emit, .patch, .delete, .batch,
+        .get, .keys, .subscribe,
+        .bench, .limits, .help,
+        .play, .launch,
+    ]
+
+    /// Those that a person is told of.
+    static var visible: [Command] { all.filter { $0.group != .hidden } }
+
+    static func command(named name: String) -> Command? {
+        all.first { $0.name == name }
+    }
+}

@@ -1,0 +1,77 @@
+// `batch`: many writes as one, all or nothing.
+
+import PlugboardWire
+
+extension Command {
+    static let batch = Command(
+        name: "batch",
+        group: .write,
+        summary: "make several writes as one: all or nothing, one revision",
+        parameters: [Parameter("FILE", "JSON lines; - or nothing is standard input", .optional)],
+        options: Option.writing,
+        details: """
+            A line is one write as the protocol has it: {"op":"publish","key":…,"value":…}, and likewise \
+            emit, patch and delete. Blank lines and lines that begin with # are left out. Where one \
+            write is refused none is made, and the message names its line.
+            """,
+        examples: [#"batch changes.ndjson"#],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let batch = try BatchFile(path: invocation.argument(0) ?? "-")
+        let connection = try Connection.open(invocation)
+        let reply = try connection.request(RequestLine("batch").adding("writes", json: batch.writes[...]))
+        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if let refusal = reply.refusal { throw batch.placed(refusal, write: reply["write"]?.integer) }
+        guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
+        let count = batch.lineNumbers.count
+        try console.output.line("\(count) \(count == 1 ? "write" : "writes"), revision \(revision)")
+    }
+}
+
+/// The writes of a file, as the array that a request carries.
+private struct BatchFile {
+    let name: String
+    /// Where in the file each write stands.
+    let lineNumbers: [Int]
+    let writes: [UInt8]
+
+    init(path: String) throws {
+        var reader = try LineReader(path: path)
+        var numbers: [Int] = []
+        var writes: [UInt8] = [UInt8(ascii: "[")]
+        while let line = try reader.next() {
+            if line.isIgnored { continue }
+            if !numbers.isEmpty { writes.append(UInt8(ascii: ",")) }
+            writes += try Self.object(line, in: reader.name)
+            numbers.append(line.number)
+            guard writes.count <= Limits.lineBytesMax else {
+                throw CommandError(
+                    .refused,
+                    "\(reader.name) is more than fits a line of \(Limits.lineBytesMax) bytes, as a batch must"
+                )
+            }
+        }
+        name = reader.name
+        lineNumbers = numbers
+        self.writes = writes + [UInt8(ascii: "]")]
+    }
+
+    /// The refusal with the place of the write that it is about.
+    func placed(_ refusal: CommandError, write: UInt64?) -> CommandError {
+        guard let write, write < lineNumbers.count else { return refusal }
+        let place = "\(name):\(lineNumbers[Int(write)])"
+        return CommandError(refusal.status, "\(place): \(refusal.message)", hints: refusal.hints)
+    }
+
+    private static func object(_ line: LineReader.Line, in name: String) throws -> ArraySlice<UInt8> {
+        let bytes = line.bytes ?? []
+        do throws(JSONFault) {
+            _ = try JSONObject(parsing: bytes[...])
+            return bytes[...]
+        } catch {
+            throw CommandError(.refused, "\(name):\(line.number): \(error.message); nothing was written")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// `publish --from`: a line of the file is a line to the broker, a blank one where
+// there is nothing to send, so that the numbers the broker reports are the file's.
+// Writes go without an id: only mistakes are answered, and one `sync` at the end
+// says that all were heard.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// One import of a file.
+struct FileImport: ~Copyable {
+    /// Mistakes that are told one by one; the rest is counted.
+    private static let reportsMax = 20
+    private static let sendBytes = 64 * 1024
+    /// What `get` prints beside key and value, taken and left aside.
+    private static let leftAside: Set<String> = ["revision", "by", "cause"]
+
+    private let console: Console
+    private let connection: Connection
+    private let firstLine: Int
+    private var reader: LineReader
+    private var bar: ProgressBar
+    private var outgoing: [UInt8] = []
+    private var lines = 0
+    private var sent = 0
+    private var refused = 0
+
+    static func run(path: String, _ invocation: Invocation, _ console: Console) throws {
+        let reader = try LineReader(path: path)
+        var work = try FileImport(reader: reader, connection: Connection.open(invocation), console: console)
+        try work.run(asJSON: invocation.has(.json))
+    }
+
+    private init(reader: consuming LineReader, connection: Connection, console: Console) {
+        bar = ProgressBar(bytesTotal: reader.bytesTotal, on: console.messages)
+        self.reader = reader
+        self.connection = connection
+        self.console = console
+        firstLine = connection.linesSent
+    }
+
+    private mutating func run(asJSON: Bool) throws {
+        let revision: UInt64
+        do {
+            while let line = try reader.next() {
+                take(line)
+                if outgoing.count >= Self.sendBytes || reader.mustWait { try flush() }
+            }
+            revision = try finish()
+        } catch let error as CommandError {
+            bar.clear()
+            throw CommandError(
+                error.status,
+                "\(error.message), after line \(lines) of \(reader.name)",
+                hints: error.hints
+            )
+        }
+        bar.clear()
+        try summarize(revision, asJSON)
+        if refused > 0 {
+            throw CommandError(.refused, "\(refused) of \(sent + refused) lines were not published")
+        }
+    }
+
+    private mutating func take(_ line: LineReader.Line) {
+        lines = line.number
+        do throws(JSONFault) {
+            if !line.isIgnored {
+                outgoing += try Self.request(line)
+                sent += 1
+            }
+        } catch {
+            report(line.number, error.message)
+        }
+        outgoing.append(0x0A)
+    }
+
+    /// The request that a line stands for, without its line feed.
+    private static func request(_ line: LineReader.Line) throws(JSONFault) -> [UInt8] {
+        guard let bytes = line.bytes else {
+            throw JSONFault(
+                offset: 0,
+                message: "longer than \(Limits.lineBytesMax) bytes, the limit of a line"
+            )
+        }
+        let object = try JSONObject(parsing: bytes[...])
+        var key: JSONValue?
+        var value: JSONValue?
+        for member in object.members {
+            switch member.name {
+            case "key" where key == nil: key = member.value
+            case "value" where value == nil: value = member.value
+            case "key", "value":
+                throw JSONFault(offset: member.offset, message: "\"\(member.name)\" stands twice")
+            default: try check(member)
+            }
+        }
+        guard let key else { throw JSONFault(offset: 0, message: "\"key\" is missing") }
+        guard let value else { throw JSONFault(offset: 0, message: "\"value\" is missing") }
+        return Array(
+            RequestLine("publish").adding("key", json: key.bytes).adding("value", json: value.bytes).line
+                .dropLast()
+        )
+    }
+
+    private static func check(_ member: JSONObject.Member) throws(JSONFault) {
+        if leftAside.contains(member.name) || member.name.hasPrefix("x-") { return }
+        let hint = Suggestion.hint(for: member.name, among: ["key", "value"]).map { "; \($0)" } ?? ""
+        throw JSONFault(offset: member.offset, message: "a line has no field \"\(member.name)\"\(hint)")
+    }
+
+    private mutating func flush() throws {
+        try connection.send(outgoing)
+        outgoing.removeAll(keepingCapacity: true)
+        while let line = try connection.nextLine(milliseconds: 0) { note(line) }
+        bar.update(bytes: reader.bytesRead, lines: lines)
+    }
+
+    /// Waits until the broker has heard everything; its revision then.
+    private mutating func finish() throws -> UInt64 {
+        try connection.send(outgoing + RequestLine("sync").adding("id", 1).line)
+        while true {
+            let line = try connection.nextLine()
+            if line.kind == .ok("sync") { return line["revision"]?.integer ?? 0 }
+            note(line)
+        }
+    }
+
+    private mutating func note(_ line: BrokerLine) {
+        guard let refusal = line.refusal else { return }
+        sent -= 1
+        report(Int(line["line"]?.integer ?? 0) - firstLine, refusal.message)
+    }
+
+    private mutating func report(_ number: Int, _ message: String) {
+        refused += 1
+        bar.clear()
+        if refused <= Self.reportsMax { console.say("\(reader.name):\(number): \(message)") }
+        if refused == Self.reportsMax + 1 { console.say("…") }
+    }
+
+    private func summarize(_ revision: UInt64, _ asJSON: Bool) throws {
+        try console.output.line(
+            asJSON
+                ? "{\"published\":\(sent),\"refused\":\(refused),\"revision\":\(revision)}"
+                : "published \(sent) \(sent == 1 ? "value" : "values"), revision \(revision)"
+        )
+    }
+}

@@ -1,0 +1,75 @@
+// `get`: one value as it is, or all values that match a pattern.
+
+import PlugboardWire
+
+extension Command {
+    static let get = Command(
+        name: "get",
+        group: .read,
+        summary: "print the value of a key, or of all keys that match a pattern",
+        parameters: [Parameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
+        options: [.json] + Option.connection,
+        details: """
+            A key's value is printed as it was published, byte for byte (on a terminal, control \
+            characters are spelled out). A key that isn't there is an error, status 1.
+
+            A pattern prints a line per key, in the order of the keys: KEY VALUE on a terminal; when \
+            piped or with --json, JSON lines with key, revision, value and by, which publish --from \
+            takes back. No match prints nothing.
+            """,
+        examples: ["get cart.summary", "get 'catalog.**' > catalog.ndjson"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let key = invocation.arguments[0]
+        if key.utf8.contains(UInt8(ascii: "*")) {
+            return try Snapshot.run(pattern: key, invocation, console)
+        }
+        _ = try ValueArgument.key(key)
+        let reply = try Connection.open(invocation).request(RequestLine("get").adding("key", string: key))
+        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if let refusal = reply.refusal { throw refusal }
+        guard !invocation.has(.json), let value = reply["value"] else { return }
+        if console.output.isTerminal { return try console.output.line(Printable.json(value.bytes)) }
+        try console.output.bytes(Array(value.bytes) + [0x0A])
+    }
+}
+
+/// All values that match a pattern, at one revision.
+private enum Snapshot {
+    static func run(pattern: String, _ invocation: Invocation, _ console: Console) throws {
+        let connection = try Connection.open(invocation)
+        _ = try connection.accepted(RequestLine("subscribe").adding("key", string: pattern))
+        var updates: [(key: String, line: BrokerLine)] = []
+        while true {
+            let line = try connection.nextLine()
+            if line.kind == .event("synced") { break }
+            guard line["initial"]?.bool == true, let key = line["key"]?.string else { continue }
+            updates.append((key, line))
+        }
+        updates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let isReadable = console.output.isTerminal && !invocation.has(.json)
+        let widest = isReadable ? min(40, updates.map(\.key.count).max() ?? 0) : 0
+        for (key, line) in updates {
+            if isReadable {
+                try console.output.line(readable(key, line, widest, console.output.paint))
+            } else {
+                try console.output.bytes(record(line))
+            }
+        }
+    }
+
+    private static func readable(_ key: String, _ line: BrokerLine, _ widest: Int, _ paint: Paint) -> String {
+        let name = HelpText.padded(Printable.text(key), widest)
+        return "\(paint.bold(name))  \(Printable.json(line["value"]?.bytes ?? []))"
+    }
+
+    /// `{"key":…,"revision":…,"value":…,"by":…}`.
+    private static func record(_ line: BrokerLine) -> [UInt8] {
+        let fields = ["key", "revision", "value", "by", "cause"].compactMap { name in
+            line[name].map { Array("\"\(name)\":".utf8) + $0.bytes }
+        }
+        return [UInt8(ascii: "{")] + fields.joined(separator: [UInt8(ascii: ",")]) + Array("}\n".utf8)
+    }
+}

@@ -1,0 +1,42 @@
+// `help` and `limits`: what the program can say of itself, from its own tables.
+
+import PlugboardWire
+
+extension Command {
+    static let help = Command(
+        name: "help",
+        group: .about,
+        summary: "tell what there is, or all about one command",
+        parameters: [Parameter("COMMAND", "one of the commands", .optional)],
+        examples: ["help publish"],
+        run: { invocation, console in
+            guard let name = invocation.argument(0) else {
+                return try console.output.text(HelpText.overview())
+            }
+            guard let command = CommandTable.command(named: name) else {
+                let hint = Suggestion.hint(for: name, among: CommandTable.visible.map(\.name))
+                throw CommandError.usage("there is no command \"\(name)\"", hint: hint)
+            }
+            try console.output.text(HelpText.text(for: command))
+        }
+    )
+
+    static let limits = Command(
+        name: "limits",
+        group: .about,
+        summary: "print the limits of the protocol",
+        options: [.json],
+        details: "They are those that a broker of this version announces in its greeting.",
+        run: { invocation, console in
+            let limits = Limits.announced
+            if invocation.has(.json) {
+                let fields = limits.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",")
+                return try console.output.line("{\(fields)}")
+            }
+            let widest = limits.map(\.name.count).max() ?? 0
+            for limit in limits {
+                try console.output.line("\(HelpText.padded(limit.name, widest))  \(limit.value)")
+            }
+        }
+    )
+}

@@ -1,0 +1,40 @@
+// `keys`: what there is.
+
+extension Command {
+    static let keys = Command(
+        name: "keys",
+        group: .read,
+        summary: "list the keys",
+        parameters: [Parameter("PATTERN", "which keys; all (**) where it is left out", .optional)],
+        options: [.json] + Option.connection,
+        details: "A key per line, in the order of their bytes; with --json also each key's revision.",
+        examples: ["keys", "keys 'catalog.*'"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let connection = try Connection.open(invocation)
+        var request = RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**")
+        while true {
+            let reply = try connection.accepted(request)
+            let keys = reply["keys"]?.array ?? []
+            try print(keys, asJSON: invocation.has(.json), console)
+            guard reply["more"]?.bool == true, let last = keys.last?.object?["key"]?.string else { return }
+            request = RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**")
+                .adding("after", string: last)
+        }
+    }
+
+    private static func print(_ keys: [JSONValue], asJSON: Bool, _ console: Console) throws {
+        var text: [UInt8] = []
+        for entry in keys {
+            if asJSON {
+                text += entry.bytes
+            } else if let key = entry.object?["key"]?.string {
+                text += Array((console.output.isTerminal ? Printable.text(key) : key).utf8)
+            }
+            text.append(0x0A)
+        }
+        try console.output.bytes(text)
+    }
+}

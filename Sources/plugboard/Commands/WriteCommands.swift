@@ -1,0 +1,78 @@
+// The commands that write one key: `emit`, `patch`, `delete`. `publish`, which also
+// reads files, has a file of its own.
+
+extension Parameter {
+    static let key = Parameter("KEY", "tokens parted by dots, such as cart.summary")
+    static let value = Parameter(
+        "VALUE",
+        "JSON; a text is in quotes: '\"hello\"'. - reads it from standard input",
+        .several
+    )
+}
+
+extension Command {
+    static let emit = Command(
+        name: "emit",
+        group: .write,
+        summary: "send an event that is not kept",
+        parameters: [.key, .value],
+        options: [.cause] + Option.writing,
+        details: "Observers that are there get it; who comes later doesn't.",
+        examples: [#"emit cart.add '{"sku":"B0001","quantity":2}'"#],
+        run: { try SingleWrite.run($0, $1, hasValue: true) }
+    )
+
+    static let patch = Command(
+        name: "patch",
+        group: .write,
+        summary: "change parts of a key's value (RFC 7396 merge patch)",
+        parameters: [.key, .value],
+        options: [.ifRevision, .cause] + Option.writing,
+        details:
+            "Members of VALUE replace those of the value; null removes one. A key without a value starts as {}.",
+        examples: [#"patch catalog.B0001 '{"price":49.95}'"#],
+        run: { try SingleWrite.run($0, $1, hasValue: true) }
+    )
+
+    static let delete = Command(
+        name: "delete",
+        group: .write,
+        summary: "remove a key",
+        parameters: [.key],
+        options: [.ifRevision, .cause] + Option.writing,
+        examples: ["delete banner"],
+        run: { try SingleWrite.run($0, $1, hasValue: false) }
+    )
+}
+
+/// One write to one key.
+enum SingleWrite {
+    /// The operation is called as the command is.
+    static func run(_ invocation: Invocation, _ console: Console, hasValue: Bool) throws {
+        let operation = invocation.command.name
+        let key = try ValueArgument.key(invocation.arguments[0])
+        var request = RequestLine(operation).adding("key", string: key)
+        if hasValue {
+            let words = Array(invocation.arguments.dropFirst())
+            request = request.adding(
+                "value",
+                json: try ValueArgument.parse(words, command: operation, key: key)
+            )
+        }
+        request = request.adding("if", invocation.integer(.ifRevision)).adding(
+            "cause",
+            invocation.integer(.cause)
+        )
+        try send(request, invocation, console)
+    }
+
+    /// Sends a write and prints the revision that it made.
+    static func send(_ request: RequestLine, _ invocation: Invocation, _ console: Console) throws {
+        let connection = try Connection.open(invocation)
+        let reply = try connection.request(request)
+        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if let refusal = reply.refusal { throw refusal }
+        guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
+        try console.output.line("revision \(revision)")
+    }
+}

@@ -1,0 +1,70 @@
+// From the words after `plugboard` to an exit status: the first word picks a
+// command from the table, the command's own declaration parses the rest.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The whole program.
+enum Program {
+    static let name = "plugboard"
+    static let version = "\(name) \(ProtocolVersion.software) (protocol \(ProtocolVersion.number))"
+
+    /// How a person calls this program: by its name where the shell finds it, else by the
+    /// path that it was called with, as short as the current folder allows.
+    static let spelling: String = {
+        guard let word = CommandLine.arguments.first, word.contains("/") else { return name }
+        let here = Folder.current() + "/"
+        return ShellWord.quoted(word.hasPrefix(here) ? String(word.dropFirst(here.count)) : word)
+    }()
+
+    /// Runs one command line to its end.
+    static func run(_ words: [String]) -> ExitStatus {
+        Signals.ignoreBrokenPipes()
+        let console = Console()
+        do {
+            try dispatch(words, console)
+            return .done
+        } catch is ReaderGone {
+            return .done
+        } catch let error as CommandError {
+            console.report(error, in: commandName(words))
+            return error.status
+        } catch {
+            console.report(CommandError(.refused, "\(error)"), in: commandName(words))
+            return .refused
+        }
+    }
+
+    private static func dispatch(_ words: [String], _ console: Console) throws {
+        guard let first = words.first else {
+            throw CommandError(.usage, "which command?\n\n" + HelpText.overview())
+        }
+        switch first {
+        case "--version": return try console.output.line(version)
+        case "--help", "-h": return try console.output.text(HelpText.overview())
+        default: break
+        }
+        guard let command = CommandTable.command(named: first) else { throw unknownCommand(first) }
+        let invocation = try ArgumentParser.parse(Array(words.dropFirst()), for: command)
+        if invocation.has(.help) { return try console.output.text(HelpText.text(for: command)) }
+        try command.run(invocation, console)
+    }
+
+    private static func unknownCommand(_ word: String) -> CommandError {
+        if word.hasPrefix("-") {
+            return .usage(
+                "options come after the command, and \"\(word)\" stands before it",
+                hint: "try: plugboard help"
+            )
+        }
+        let near = Suggestion.nearest(to: word, among: CommandTable.visible.map(\.name))
+        let hint = near.map { "did you mean \"\($0)\"?" } ?? "plugboard help lists the commands"
+        return .usage("there is no command \"\(word)\"", hint: hint)
+    }
+
+    /// The name to begin messages with: `plugboard publish` where there is such a command.
+    private static func commandName(_ words: [String]) -> String {
+        guard let word = words.first, CommandTable.command(named: word) != nil else { return name }
+        return "\(name) \(word)"
+    }
+}

@@ -1,0 +1,60 @@
+// The two streams of a command: results go to standard output, everything said to
+// a person goes to standard error.
+
+import PlugboardPosix
+
+/// What a command prints to.
+struct Console: Sendable {
+    let output = OutputStream(.output)
+    let messages = OutputStream(.error)
+
+    /// Tells a person something. A standard error that nobody reads is no reason to stop.
+    func say(_ text: String) {
+        try? messages.line(Printable.text(text))
+    }
+
+    /// Tells why a command failed.
+    func report(_ error: CommandError, in command: String) {
+        let paint = messages.paint
+        say2("\(paint.bold("\(command):")) \(Printable.text(error.message, keepingLines: true))")
+        for hint in error.hints { say2("  \(Printable.text(hint))") }
+    }
+
+    private func say2(_ line: String) {
+        try? messages.line(line)
+    }
+}
+
+/// One stream, with what its reader can show. Bytes reach the system at each call.
+struct OutputStream: Sendable {
+    let stream: StandardStream
+    /// A person is looking.
+    let isTerminal: Bool
+    /// How to colour what goes there.
+    let paint: Paint
+
+    init(_ stream: StandardStream) {
+        self.stream = stream
+        isTerminal = stream.isTerminal
+        paint = Paint(isOn: isTerminal && Paint.isWanted)
+    }
+
+    /// Writes a text and a line feed.
+    func line(_ text: String) throws {
+        try bytes(Array(text.utf8) + [0x0A])
+    }
+
+    /// Writes a text that has its own line feeds.
+    func text(_ text: String) throws {
+        try bytes(Array(text.utf8))
+    }
+
+    /// Writes bytes as they are. Throws `ReaderGone` where nobody reads any more.
+    func bytes(_ bytes: [UInt8]) throws {
+        switch stream.write(bytes) {
+        case .all: return
+        case .readerGone: throw ReaderGone()
+        case .failed(let code): throw SystemError(code: code, operation: "write")
+        }
+    }
+}

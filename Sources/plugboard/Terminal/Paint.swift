@@ -1,0 +1,34 @@
+// Colours, where the reader is a terminal and a person hasn't declined them
+// (NO_COLOR, https://no-color.org).
+
+import PlugboardPosix
+
+/// Wraps texts in colours, or leaves them as they are.
+struct Paint: Sendable {
+    let isOn: Bool
+
+    /// Colours for many names to be told apart; readable on dark and on light.
+    static let wheel = [36, 33, 35, 32, 34, 31]
+
+    /// The environment has nothing against colours.
+    static var isWanted: Bool {
+        let declined = SocketPath.variable("NO_COLOR").map { !$0.isEmpty } ?? false
+        return !declined && SocketPath.variable("TERM") != "dumb"
+    }
+
+    func bold(_ text: String) -> String { code(1, text) }
+    func dim(_ text: String) -> String { code(2, text) }
+    func red(_ text: String) -> String { code(31, text) }
+    func green(_ text: String) -> String { code(32, text) }
+    func yellow(_ text: String) -> String { code(33, text) }
+    func cyan(_ text: String) -> String { code(36, text) }
+
+    /// The colour at a place of the wheel.
+    func wheel(_ index: Int, _ text: String) -> String {
+        code(Self.wheel[index % Self.wheel.count], text)
+    }
+
+    private func code(_ number: Int, _ text: String) -> String {
+        isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
+    }
+}

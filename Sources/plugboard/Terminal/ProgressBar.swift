@@ -1,0 +1,72 @@
+// How far a long import is, drawn over itself on one line of a terminal. What ends
+// quickly shows none.
+
+import PlugboardPosix
+
+/// A progress bar on standard error.
+struct ProgressBar {
+    private static let firstSeconds = 0.3
+    private static let stepSeconds = 0.1
+
+    private let stream: OutputStream
+    private let bytesTotal: Int?
+    private let start = MonotonicClock.nanoseconds()
+    private var next = firstSeconds
+    private var isShown = false
+
+    /// Shows nothing where the stream is no terminal.
+    init(bytesTotal: Int?, on stream: OutputStream) {
+        self.bytesTotal = bytesTotal
+        self.stream = stream
+    }
+
+    /// Draws anew when it is time.
+    mutating func update(bytes: Int, lines: Int) {
+        guard stream.isTerminal, elapsed >= next else { return }
+        next = elapsed + Self.stepSeconds
+        isShown = true
+        let text = Self.text(
+            bytes: bytes,
+            of: bytesTotal,
+            lines: lines,
+            seconds: elapsed,
+            columns: stream.stream.columns ?? 80
+        )
+        try? stream.text("\r\(text)\u{1B}[K")
+    }
+
+    /// Takes the bar away, before anything else is written.
+    mutating func clear() {
+        guard isShown else { return }
+        isShown = false
+        try? stream.text("\r\u{1B}[K")
+    }
+
+    /// `[#####     ]  48 %  48,210 lines  96,000/s  0:03 left`, at most `columns` wide.
+    static func text(bytes: Int, of total: Int?, lines: Int, seconds: Double, columns: Int) -> String {
+        let rate = Int(Double(lines) / max(seconds, 0.001))
+        let counted = "\(grouped(lines)) lines  \(grouped(rate))/s"
+        guard let total, total > 0 else { return String(counted.prefix(columns - 1)) }
+        let part = min(1, Double(bytes) / Double(total))
+        let left = part > 0 ? Int(seconds / part * (1 - part) + 0.5) : 0
+        let numbers =
+            "\(Int(part * 100)) %  \(counted)  \(left / 60):\(left % 60 < 10 ? "0" : "")\(left % 60) left"
+        let room = min(40, columns - numbers.count - 5)
+        guard room >= 8 else { return String(numbers.prefix(columns - 1)) }
+        let full = Int(part * Double(room))
+        let bar = String(repeating: "#", count: full) + String(repeating: ".", count: room - full)
+        return "[\(bar)]  \(numbers)"
+    }
+
+    private var elapsed: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
+
+    /// `12,345`.
+    static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (place, digit) in String(number).reversed().enumerated() {
+            if place > 0, place % 3 == 0, digit != "-" { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+}

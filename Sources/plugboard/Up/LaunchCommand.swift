@@ -1,0 +1,44 @@
+// The step between `up` and each of its children: the child asks the kernel to be
+// told of its parent's death, which posix_spawn can't ask for it, and then becomes
+// the program. So nothing outlives an `up` that is killed outright (on Linux).
+
+import PlugboardPosix
+
+extension Command {
+    static let launch = Command(
+        name: "launch",
+        group: .hidden,
+        summary: "run a program that ends when its parent does",
+        parameters: [
+            Parameter("PARENT", "the parent's process number"),
+            Parameter("PROGRAM", "the program's path and its arguments, after --", .several),
+        ],
+        run: { invocation, _ in
+            guard let parent = Int32(invocation.arguments[0]) else {
+                throw CommandError.usage("\(invocation.arguments[0]) is no process number")
+            }
+            guard ParentWatch.signalSelf(SIGTERM, whenParentDies: parent) else { return }
+            let words = Array(invocation.arguments.dropFirst())
+            let error = ProgramImage.replace(by: words[0], arguments: Array(words.dropFirst()))
+            let hints = error.code == ENOEXEC ? ["a script's first line is #! and its interpreter"] : []
+            throw CommandError(.refused, "\(error)", hints: hints)
+        }
+    )
+
+    /// The start of `program` through this command.
+    static func launching(
+        _ program: String,
+        _ arguments: [String],
+        through plugboard: String,
+        environment: [String],
+        folder: String?
+    ) -> ChildStart {
+        ChildStart(
+            program: plugboard,
+            arguments: ["launch", "--", "\(getpid())", program] + arguments,
+            environment: environment,
+            folder: folder,
+            output: .piped
+        )
+    }
+}

@@ -1,0 +1,62 @@
+// What a child prints, cut into lines that are safe to show, in bounded memory: a
+// child that never ends its line has it cut for it.
+
+/// Cuts bytes into lines.
+struct OutputLines {
+    /// Past this many bytes a line is shown in pieces.
+    static let lineBytesMax = 8_192
+
+    private var pending: [UInt8] = []
+
+    /// Takes bytes in and returns the lines that are finished.
+    mutating func take(_ bytes: some Collection<UInt8>) -> [String] {
+        var lines: [String] = []
+        for byte in bytes {
+            if byte == 0x0A || pending.count == Self.lineBytesMax {
+                lines.append(Self.shown(pending))
+                pending.removeAll(keepingCapacity: true)
+            }
+            if byte != 0x0A { pending.append(byte) }
+        }
+        return lines
+    }
+
+    /// The line that has no end, when nothing more will come.
+    mutating func finish() -> String? {
+        defer { pending = [] }
+        return pending.isEmpty ? nil : Self.shown(pending)
+    }
+
+    /// As a terminal would show it, without what else it would do: of a line drawn over
+    /// itself the last state, colours left out, other control characters spelled out.
+    private static func shown(_ line: [UInt8]) -> String {
+        var line = line[...]
+        while line.last == 0x0D { line = line.dropLast() }
+        if let last = line.lastIndex(of: 0x0D) { line = line[(last + 1)...] }
+        return Printable.text(withoutColours(line))
+    }
+
+    /// Without `ESC [ … m` and `ESC [ K`.
+    private static func withoutColours(_ line: ArraySlice<UInt8>) -> [UInt8] {
+        var kept: [UInt8] = []
+        var rest = line
+        while let byte = rest.first {
+            if let length = sequenceLength(rest) {
+                rest = rest.dropFirst(length)
+            } else {
+                kept.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return kept
+    }
+
+    private static func sequenceLength(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard bytes.starts(with: [0x1B, UInt8(ascii: "[")]) else { return nil }
+        let parameters = bytes.dropFirst(2).prefix { (0x30...0x3B).contains($0) }
+        guard let final = bytes.dropFirst(2 + parameters.count).first,
+            final == UInt8(ascii: "m") || final == UInt8(ascii: "K")
+        else { return nil }
+        return 3 + parameters.count
+    }
+}

@@ -1,0 +1,121 @@
+// `play`, by which `up --demo` shows a session: the lines of a script go to the
+// broker as if someone typed them, with pauses, and its comments are the narration.
+
+import PlugboardPosix
+
+extension Command {
+    static let play = Command(
+        name: "play",
+        group: .hidden,
+        summary: "send the lines of a script to the broker, with pauses",
+        parameters: [
+            Parameter("FILE", "a line each: # narration, pause SECONDS, await KEY, or a line for the broker")
+        ],
+        options: Option.writing.filter { $0.name != Option.json.name },
+        run: { invocation, console in
+            let script = try DemoScript(path: invocation.arguments[0])
+            try Player(connection: Connection.open(invocation), console: console).play(script)
+        }
+    )
+}
+
+/// A script to play.
+struct DemoScript: Equatable, Sendable {
+    enum Step: Equatable, Sendable {
+        case narrate(String)
+        case pause(Double)
+        /// Until the key has a value.
+        case await(key: String)
+        case send(String)
+    }
+
+    /// Its name in the folder of the plugins.
+    static let fileName = "demo.txt"
+    private static let bytesMax = 1_048_576
+
+    let steps: [Step]
+
+    init(path: String) throws {
+        let text = String(decoding: try InputFile.contents(path: path, limit: Self.bytesMax), as: UTF8.self)
+        do throws(CommandError) {
+            try self.init(parsing: text)
+        } catch {
+            throw CommandError(error.status, "\(path):\(error.message)")
+        }
+    }
+
+    init(parsing text: String) throws(CommandError) {
+        var steps: [Step] = []
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        for (index, line) in lines.enumerated() {
+            if let step = try Self.step(line, number: index + 1) { steps.append(step) }
+        }
+        self.steps = steps
+    }
+
+    private static func step(_ line: Substring, number: Int) throws(CommandError) -> Step? {
+        let words = line.split(separator: " ", maxSplits: 1)
+        guard let verb = words.first else { return nil }
+        let rest = words.count > 1 ? String(words[1]).trimmingSpaces() : ""
+        switch verb {
+        case _ where verb.hasPrefix("#"): return .narrate(String(line.drop { $0 == "#" || $0 == " " }))
+        case "pause":
+            guard let seconds = Option.seconds(rest) else {
+                throw .usage("\(number): pause takes a number of seconds")
+            }
+            return .pause(seconds)
+        case "await":
+            guard !rest.isEmpty else { throw .usage("\(number): await takes a key") }
+            return .await(key: rest)
+        default: return .send(String(line))
+        }
+    }
+}
+
+/// Plays a script over a connection.
+private struct Player {
+    let connection: Connection
+    let console: Console
+
+    func play(_ script: DemoScript) throws {
+        for step in script.steps {
+            switch step {
+            case .narrate(let text): try console.output.line("# " + text)
+            case .pause(let seconds): Pause.sleep(seconds: seconds)
+            case .await(let key): try wait(for: key)
+            case .send(let line): try send(line)
+            }
+        }
+    }
+
+    private func send(_ line: String) throws {
+        try console.output.line("> " + line)
+        try connection.send(Array("\(line)\n".utf8))
+        try connection.send(RequestLine("sync").adding("id", string: "played").line)
+        while true {
+            let reply = try connection.nextLine()
+            if reply.kind == .ok("sync") { return }
+            if let refusal = reply.refusal { console.say(refusal.message) }
+        }
+    }
+
+    private func wait(for key: String) throws {
+        _ = try connection.accepted(
+            RequestLine("subscribe").adding("key", string: key).adding("sub", string: "await")
+        )
+        while true {
+            let line = try connection.nextLine()
+            if line.kind == .event("update"), line["sub"]?.string == "await" { break }
+        }
+        _ = try connection.accepted(RequestLine("unsubscribe").adding("sub", string: "await"))
+    }
+}
+
+extension String {
+    /// Without the spaces at both ends.
+    func trimmingSpaces() -> String {
+        var rest = Substring(self)
+        while rest.last == " " { rest.removeLast() }
+        return String(rest.drop { $0 == " " })
+    }
+}

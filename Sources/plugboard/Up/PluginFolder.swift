@@ -1,0 +1,112 @@
+// Where plugins are found: each folder with a `plugin.json` is one. A broken one is
+// a problem to tell, and no reason not to start the others.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A plugin that can be started.
+struct Plugin: Sendable {
+    let manifest: PluginManifest
+    /// Its folder's absolute path; it runs there.
+    let folder: String
+    /// Its program's absolute path.
+    let program: String
+
+    var name: String { manifest.name }
+}
+
+/// The folder of plugin folders.
+struct PluginFolder: Sendable {
+    /// Absolute.
+    let path: String
+    /// By name.
+    let plugins: [Plugin]
+    let problems: [PluginProblem]
+
+    /// The folder to use: the one given, else `plugins` of the current folder, else
+    /// `plugins` beside the executable; nil where there is none.
+    static func find(given: String?, executable: String) throws(CommandError) -> String? {
+        if let given {
+            guard FileStatus(path: given).kind == .folder, let path = ProgramPath.resolved(given) else {
+                throw .usage("--plugins \(given): there is no such folder")
+            }
+            return path
+        }
+        let places = ["plugins", SocketPath.folder(of: executable) + "/plugins"]
+        return places.first { FileStatus(path: $0).kind == .folder }.flatMap { ProgramPath.resolved($0) }
+    }
+
+    /// Reads what is in `path`; programs are also looked for beside `executable`.
+    init(path: String, executable: String) throws {
+        self.path = path
+        var plugins: [String: Plugin] = [:]
+        var problems: [PluginProblem] = []
+        for name in try Folder.names(in: path) {
+            let folder = path + "/" + name
+            let file = folder + "/" + PluginManifest.fileName
+            guard FileStatus(path: file).kind != .missing else { continue }
+            do throws(PluginProblem) {
+                let plugin = try Self.plugin(file: file, folder: folder, executable: executable)
+                if let first = plugins[plugin.name] {
+                    throw PluginProblem(
+                        place: file,
+                        message: "the name \"\(plugin.name)\" is taken by \(first.folder)"
+                    )
+                }
+                plugins[plugin.name] = plugin
+            } catch {
+                problems.append(error)
+            }
+        }
+        self.plugins = plugins.values.sorted { $0.name < $1.name }
+        self.problems = problems
+    }
+
+    /// The plugins of these names, all where none is given.
+    func selected(_ names: [String]) throws(CommandError) -> [Plugin] {
+        guard !names.isEmpty else { return plugins }
+        for name in names where !plugins.contains(where: { $0.name == name }) {
+            let hint = Suggestion.hint(for: name, among: plugins.map(\.name))
+            throw .usage("there is no plugin \"\(name)\" in \(path)", hint: hint ?? available)
+        }
+        return plugins.filter { names.contains($0.name) }
+    }
+
+    private var available: String {
+        plugins.isEmpty ? "there is none at all" : "there are \(plugins.map(\.name).joined(separator: ", "))"
+    }
+
+    private static func plugin(
+        file: String,
+        folder: String,
+        executable: String
+    ) throws(PluginProblem) -> Plugin {
+        let manifest = try PluginManifest(path: file)
+        let program = try program(of: manifest, file: file, folder: folder, executable: executable)
+        return Plugin(manifest: manifest, folder: folder, program: program)
+    }
+
+    private static func program(
+        of manifest: PluginManifest,
+        file: String,
+        folder: String,
+        executable: String
+    ) throws(PluginProblem) -> String {
+        let run = manifest.run
+        let beside = SocketPath.folder(of: executable)
+        var places = [run.hasPrefix("/") ? run : folder + "/" + run]
+        if !run.contains("/") { places.append(beside + "/" + run) }
+        if let place = places.first(where: FileStatus.isRunnable) { return place }
+        if let place = places.first(where: { FileStatus(path: $0).kind == .file }) {
+            throw PluginProblem(
+                place: file,
+                message: "\(place) is not executable; try: chmod +x \(ShellWord.quoted(place))"
+            )
+        }
+        throw PluginProblem(
+            place: file,
+            message:
+                "there is no program \"\(run)\", neither in the plugin's folder nor beside plugboard in \(beside)"
+        )
+    }
+}

@@ -1,0 +1,155 @@
+// What a `plugin.json` says. Read strictly, as requests are: a field that nobody
+// knows is a typing mistake, and is told with its place.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A problem in a file, with its place.
+struct PluginProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file, or `file:line:column`.
+    let place: String
+    let message: String
+
+    var description: String { "\(place): \(message)" }
+}
+
+/// A plugin's declaration of itself.
+struct PluginManifest: Equatable, Sendable {
+    /// The file's name in a plugin's folder.
+    static let fileName = "plugin.json"
+    private static let bytesMax = 65_536
+
+    /// Its name on the bus and on the screen.
+    var name = ""
+    /// A path relative to the folder, or the name of an executable beside `plugboard`.
+    var run = ""
+    var arguments: [String] = []
+    /// What is added to the arguments by `up --demo`.
+    var demoArguments: [String] = []
+    /// Patterns; for people, and for tools that draw the flow.
+    var subscribes: [String] = []
+    /// Keys and patterns that it publishes or emits.
+    var publishes: [String] = []
+    var description = ""
+
+    /// Reads a file. Throws a `PluginProblem` for whatever is wrong with it.
+    init(path: String) throws(PluginProblem) {
+        let text: [UInt8]
+        do {
+            text = try InputFile.contents(path: path, limit: Self.bytesMax)
+        } catch {
+            throw PluginProblem(place: path, message: "\(error)")
+        }
+        do throws(JSONFault) {
+            try self.init(parsing: text)
+        } catch {
+            let place = TextPlace(offset: error.offset, in: text)
+            throw PluginProblem(place: "\(path):\(place.line):\(place.column)", message: error.message)
+        }
+    }
+
+    /// Reads a text; the fault's offset is where in the text it is.
+    init(parsing text: [UInt8]) throws(JSONFault) {
+        let object = try JSONObject(parsing: text[...])
+        var seen: Set<String> = []
+        for member in object.members {
+            guard seen.insert(member.name).inserted else {
+                throw JSONFault(offset: member.offset, message: "\"\(member.name)\" stands twice")
+            }
+            do throws(FieldFault) {
+                try take(member)
+            } catch {
+                throw JSONFault(offset: member.offset, message: error.message)
+            }
+        }
+        for (field, value) in [("name", name), ("run", run)] where value.isEmpty {
+            throw JSONFault(offset: 0, message: "\"\(field)\" is missing")
+        }
+    }
+
+    private struct FieldFault: Error {
+        let message: String
+    }
+
+    private static let fields = [
+        "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description",
+    ]
+
+    private mutating func take(_ member: JSONObject.Member) throws(FieldFault) {
+        switch member.name {
+        case "name": name = try Self.name(member)
+        case "run": run = try Self.string(member)
+        case "arguments": arguments = try Self.strings(member)
+        case "demo_arguments": demoArguments = try Self.strings(member)
+        case "subscribes": subscribes = try Self.patterns(member)
+        case "publishes": publishes = try Self.patterns(member)
+        case "description": description = try Self.string(member)
+        default:
+            if member.name.hasPrefix("x-") { return }
+            let hint = Suggestion.hint(for: member.name, among: Self.fields)
+            let known = "it may have \(Self.fields.joined(separator: ", "))"
+            throw FieldFault(message: "there is no field \"\(member.name)\"; \(hint ?? known)")
+        }
+    }
+
+    private static func string(_ member: JSONObject.Member) throws(FieldFault) -> String {
+        guard let text = member.value.string else {
+            throw FieldFault(message: "\"\(member.name)\" is a string, not \(member.value.kindName)")
+        }
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            throw FieldFault(
+                message: "\"\(member.name)\" is \(text.isEmpty ? "empty" : "text with a NUL in it")"
+            )
+        }
+        return text
+    }
+
+    private static func strings(_ member: JSONObject.Member) throws(FieldFault) -> [String] {
+        guard let strings = member.value.strings else {
+            throw FieldFault(message: "\"\(member.name)\" is an array of strings")
+        }
+        guard !strings.contains(where: { $0.utf8.contains(0) }) else {
+            throw FieldFault(message: "\"\(member.name)\" has a NUL in it")
+        }
+        return strings
+    }
+
+    private static func patterns(_ member: JSONObject.Member) throws(FieldFault) -> [String] {
+        let patterns = try strings(member)
+        for pattern in patterns {
+            let fault = Array(pattern.utf8).withUnsafeBytes { Pattern.fault($0) }
+            if let fault {
+                throw FieldFault(
+                    message:
+                        "\"\(pattern)\" in \"\(member.name)\" is not a key or a pattern: \(fault.rawValue)"
+                )
+            }
+        }
+        return patterns
+    }
+
+    /// A name that the broker takes as a client's.
+    private static func name(_ member: JSONObject.Member) throws(FieldFault) -> String {
+        let name = try string(member)
+        let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        guard isPlain, name.utf8.count <= Limits.nameBytesMax, !name.hasPrefix("#"), !name.hasPrefix("$")
+        else {
+            let rule = "1 to \(Limits.nameBytesMax) bytes, no control character, no # or $ at the beginning"
+            throw FieldFault(message: "\"name\" is \(rule)")
+        }
+        return name
+    }
+}
+
+/// A byte's place in a text, as editors count.
+struct TextPlace: Equatable {
+    let line: Int
+    let column: Int
+
+    init(offset: Int, in text: [UInt8]) {
+        let before = text.prefix(offset)
+        line = before.count { $0 == 0x0A } + 1
+        let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
+    }
+}

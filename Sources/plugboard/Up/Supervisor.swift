@@ -1,0 +1,210 @@
+// Keeps a broker and its plugins running, on one thread: signals and the children's
+// output are polled, ends are looked for when SIGCHLD says so. Plugins start when
+// the broker answers and stop before it does. Whatever way `run` is left, no child
+// is left behind: letting go of a child ends it.
+
+import PlugboardPosix
+
+/// The loop of `up`.
+final class Supervisor {
+    /// From SIGTERM to SIGKILL.
+    static let pluginGraceSeconds = 2.0
+    /// The broker flushes for at most a second.
+    static let brokerGraceSeconds = 4.0
+    /// From the broker's start to its first answer.
+    static let startSeconds = 10.0
+    private static let signalToken: UInt64 = .max
+
+    private let broker: SupervisedProcess
+    private let plugins: [SupervisedProcess]
+    private let signals: Signals
+    private let view: UpView
+    private let poller: any Poller
+    private var watched: Set<UInt64> = []
+    private var isReady = false
+    private var isStopping = false
+    private var isImpatient = false
+
+    /// `broker` prints a line that is `ready` when it listens.
+    init(broker: SupervisedProcess, plugins: [SupervisedProcess], signals: Signals, view: UpView) throws {
+        self.broker = broker
+        self.plugins = plugins
+        self.signals = signals
+        self.view = view
+        poller = try PollerKind.standard.make()
+        try poller.add(signals.raw, token: Self.signalToken, interest: .read)
+    }
+
+    /// Runs until a signal, or until the broker is lost. `onReady` is called when the
+    /// broker listens, before the first plugin starts.
+    func run(onReady: () throws -> Void) throws -> ExitStatus {
+        guard try startBroker() else { return .refused }
+        if !isStopping {
+            try onReady()
+            for plugin in plugins { try start(plugin) }
+        }
+        while !isStopping, broker.isRunning {
+            try turn(until: nextRestart())
+            if view.isReaderGone { isStopping = true }
+        }
+        let wasLost = !broker.isRunning
+        isStopping = true
+        try stop(plugins, graceSeconds: Self.pluginGraceSeconds)
+        try stop([broker], graceSeconds: Self.brokerGraceSeconds)
+        return wasLost ? .refused : .done
+    }
+
+    /// False where it ended instead of listening.
+    private func startBroker() throws -> Bool {
+        try start(broker)
+        let deadline = Deadline(seconds: Self.startSeconds)
+        while !isReady, broker.isRunning, !isStopping {
+            guard let left = deadline.milliseconds else {
+                view.say("the broker doesn't answer; giving up")
+                return false
+            }
+            try turn(milliseconds: left)
+        }
+        return isReady || isStopping
+    }
+
+    private func start(_ process: SupervisedProcess) throws {
+        if let news = process.begin() {
+            tell(news, of: process)
+        } else if let fd = process.outputFD {
+            let token = token(of: process)
+            try poller.add(fd, token: token, interest: .read)
+            watched.insert(token)
+        }
+    }
+
+    /// Asks all to end, waits, and makes those end that didn't.
+    private func stop(_ processes: [SupervisedProcess], graceSeconds: Double) throws {
+        for process in processes {
+            process.cancelRestart()
+            process.signal(SIGTERM)
+        }
+        let deadline = Deadline(seconds: graceSeconds)
+        while processes.contains(where: \.isRunning), let left = deadline.milliseconds, !isImpatient {
+            try turn(milliseconds: left)
+        }
+        for process in processes where process.isRunning {
+            view.tell(isImpatient ? "killed" : "didn't stop; killed", of: process.name)
+            process.signal(SIGKILL)
+        }
+        while processes.contains(where: \.isRunning) { try turn(milliseconds: 100) }
+    }
+
+    private func turn(until nanoseconds: UInt64?) throws {
+        guard let nanoseconds else { return try turn(milliseconds: -1) }
+        let now = MonotonicClock.nanoseconds()
+        let left = nanoseconds > now ? (nanoseconds - now + 999_999) / 1_000_000 : 0
+        try turn(milliseconds: Int32(clamping: left))
+    }
+
+    /// One wait, and everything that it brought.
+    private func turn(milliseconds: Int32) throws {
+        var ready: [UInt64] = []
+        try poller.wait(milliseconds: milliseconds) { ready.append($0.token) }
+        for token in ready where token != Self.signalToken { read(process(token)) }
+        if ready.contains(Self.signalToken) { takeSignals() }
+        try restartDue()
+    }
+
+    private func read(_ process: SupervisedProcess) {
+        let (lines, isOpen) = process.read()
+        show(lines, of: process)
+        if !isOpen { unwatch(process) }
+    }
+
+    private func show(_ lines: [String], of process: SupervisedProcess) {
+        guard process === broker, !isReady, let place = lines.firstIndex(of: BrokerReady.line) else {
+            return view.show(lines, of: process.name)
+        }
+        isReady = true
+        view.show(Array(lines[..<place] + lines[(place + 1)...]), of: process.name)
+    }
+
+    private func takeSignals() {
+        while let number = signals.next() {
+            if number == SIGCHLD {
+                for process in [broker] + plugins { checkEnd(process) }
+            } else if isStopping {
+                isImpatient = true
+            } else {
+                isStopping = true
+            }
+        }
+    }
+
+    private func checkEnd(_ process: SupervisedProcess) {
+        guard let news = process.checkEnd() else { return }
+        unwatch(process)
+        show(process.close(), of: process)
+        tell(news, of: process)
+    }
+
+    private func tell(_ news: SupervisedProcess.News, of process: SupervisedProcess) {
+        if isStopping {
+            process.cancelRestart()
+        } else if process === broker {
+            tellBroker(news)
+        } else {
+            tellPlugin(news, of: process.name)
+        }
+    }
+
+    private func tellPlugin(_ news: SupervisedProcess.News, of name: String) {
+        switch news {
+        case .finished: view.tell("is done", of: name)
+        case .crashed(let reason, let delay):
+            view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: name)
+        }
+    }
+
+    /// A broker that is lost takes what it kept with it, and plugins that are done won't
+    /// publish again: a bus that is half there would be worse than none.
+    private func tellBroker(_ news: SupervisedProcess.News) {
+        broker.cancelRestart()
+        guard isReady else { return }
+        let reason =
+            switch news {
+            case .finished: "ended"
+            case .crashed(let reason, _): reason
+            }
+        view.tell("\(reason): the bus is gone with all it kept; stopping", of: broker.name)
+    }
+
+    private func restartDue() throws {
+        guard !isStopping else { return }
+        let now = MonotonicClock.nanoseconds()
+        for plugin in plugins {
+            if case .waiting(let moment) = plugin.state, moment <= now { try start(plugin) }
+        }
+    }
+
+    private func nextRestart() -> UInt64? {
+        plugins.compactMap { plugin in
+            if case .waiting(let moment) = plugin.state { moment } else { nil }
+        }.min()
+    }
+
+    private func unwatch(_ process: SupervisedProcess) {
+        guard watched.remove(token(of: process)) != nil, let fd = process.outputFD else { return }
+        poller.remove(fd)
+    }
+
+    private func token(of process: SupervisedProcess) -> UInt64 {
+        process === broker ? 0 : UInt64((plugins.firstIndex { $0 === process } ?? 0) + 1)
+    }
+
+    private func process(_ token: UInt64) -> SupervisedProcess {
+        token == 0 ? broker : plugins[Int(token) - 1]
+    }
+
+    /// `0.2 s`.
+    static func seconds(_ seconds: Double) -> String {
+        let tenths = Int((seconds * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+}

@@ -1,0 +1,153 @@
+// `up`: a broker and the plugins, each a process of its own, in one terminal.
+
+import PlugboardPosix
+
+extension Option {
+    static let plugins = Option(
+        "plugins",
+        "DIR",
+        "the folder of plugin folders; else plugins here, else plugins beside plugboard"
+    )
+    static let demo = Option(flag: "demo", "play a shopping session through the plugins")
+}
+
+extension Command {
+    static let up = Command(
+        name: "up",
+        group: .run,
+        summary: "start the broker and the plugins, and show what they print",
+        parameters: [Parameter("PLUGIN", "only these plugins; all where none is named", .any)],
+        options: [.socket, .plugins, .demo],
+        details: """
+            Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
+            seconds at first and 5 at most; one that ends with status 0 is done. Ctrl-C or SIGTERM stops \
+            the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
+            the broker; a second Ctrl-C doesn't wait. If the broker is lost, what it kept is lost: all \
+            stops, with status 1. If this process is killed outright, the broker and the plugins get a \
+            SIGTERM from the kernel (on Linux; elsewhere they go on).
+
+            A plugin is a folder with a plugin.json:
+
+              {"name": "cart", "run": "cart"}
+
+            run is the path of a program in that folder, or the name of one beside plugboard; it may be \
+            in any language. It may also have arguments, demo_arguments (added by --demo), subscribes and \
+            publishes (patterns), and description. A plugin runs in its folder, with PLUGBOARD_SOCKET (where \
+            the bus is), PLUGBOARD_NAME (its name) and PLUGBOARD_PROGRAM (this program, for shell scripts).
+            """,
+        examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
+        run: { invocation, console in
+            let status = try UpSession(invocation, console).run()
+            if status != .done { throw CommandError(status, "stopped, since the broker is not running") }
+        }
+    )
+}
+
+/// One run of `up`.
+private struct UpSession {
+    private let invocation: Invocation
+    private let console: Console
+    private let executable: String
+    private let socket: String
+    private let folder: PluginFolder?
+    private let plugins: [Plugin]
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        self.invocation = invocation
+        self.console = console
+        guard let executable = ProgramPath.current() else {
+            throw CommandError(.refused, "this system doesn't tell where plugboard is")
+        }
+        self.executable = executable
+        let path = invocation.text(.socket) ?? SocketPath.standard()
+        socket = path.hasPrefix("/") ? path : Folder.current() + "/" + path
+        let place = try PluginFolder.find(given: invocation.text(.plugins), executable: executable)
+        folder = try place.map { try PluginFolder(path: $0, executable: executable) }
+        plugins = try folder?.selected(invocation.arguments) ?? []
+        if folder == nil, let name = invocation.arguments.first {
+            throw CommandError.usage(
+                "there is no plugin \"\(name)\": there is no folder plugins here; --plugins DIR names one"
+            )
+        }
+    }
+
+    func run() throws -> ExitStatus {
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGCHLD])
+        let demo = demoScript()
+        let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
+        let broker = SupervisedProcess(
+            name: "broker",
+            start: start(executable, ["broker", "--ready", "--socket", socket], name: "broker", folder: nil)
+        )
+        let view = UpView(console: console, names: plugins.map(\.name) + ["broker", "demo"])
+        let supervisor = try Supervisor(broker: broker, plugins: children, signals: signals, view: view)
+        let status = try supervisor.run {
+            try Connection(path: socket).expectGreeting()
+            view.greet(socket: socket, plugins: summary())
+            for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
+            if invocation.has(.demo), demo == nil {
+                console.say(
+                    "there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins"
+                )
+            }
+        }
+        SocketCleanup.removeDead(socket)
+        if status == .done { console.say("stopped") }
+        return status
+    }
+
+    private func summary() -> String {
+        guard let folder else {
+            return "No plugins: there is no folder plugins here (--plugins DIR names one)."
+        }
+        guard !plugins.isEmpty else { return "No plugins in \(folder.path)." }
+        return "Plugins: \(plugins.map(\.name).joined(separator: ", "))."
+    }
+
+    private func process(_ plugin: Plugin) -> SupervisedProcess {
+        let more = invocation.has(.demo) ? plugin.manifest.demoArguments : []
+        let arguments = plugin.manifest.arguments + more
+        return SupervisedProcess(
+            name: plugin.name,
+            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder)
+        )
+    }
+
+    private func process(playing script: String) -> SupervisedProcess {
+        SupervisedProcess(
+            name: "demo",
+            start: start(executable, ["play", script], name: "demo", folder: nil)
+        )
+    }
+
+    private func demoScript() -> String? {
+        guard invocation.has(.demo), let folder else { return nil }
+        let path = folder.path + "/" + DemoScript.fileName
+        return FileStatus(path: path).kind == .file ? path : nil
+    }
+
+    private func start(_ program: String, _ arguments: [String], name: String, folder: String?) -> ChildStart
+    {
+        Command.launching(
+            program,
+            arguments,
+            through: executable,
+            environment: Environment.all(with: [
+                "PLUGBOARD_SOCKET": socket, "PLUGBOARD_NAME": name, "PLUGBOARD_PROGRAM": executable,
+            ]),
+            folder: folder
+        )
+    }
+}
+
+/// What a broker leaves behind that had no time to tidy up.
+enum SocketCleanup {
+    /// Removes the socket at `path` where no broker holds its lock.
+    static func removeDead(_ path: String) {
+        guard FileStatus(path: path).kind == .socket, let lock = try? SocketLock.acquire(for: path) else {
+            return
+        }
+        unlink(path)
+        _ = consume lock
+    }
+}
