@@ -30,7 +30,8 @@ let package = Package(
         .target(
             name: "PlugboardClient",
             dependencies: ["Observables", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: strict
+            // Its async calls stay on their caller's actor: the waiting is done elsewhere.
+            swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
         .executableTarget(
             name: "plugboard",
@@ -60,7 +61,9 @@ let package = Package(
             ),
             .testTarget(
                 name: "PlugboardClientTests",
-                dependencies: ["PlugboardClient", "PlugboardBroker", "Observables"],
+                dependencies: [
+                    "PlugboardClient", "PlugboardBroker", "PlugboardPosix", "PlugboardWire", "Observables",
+                ],
                 swiftSettings: strict
             ),
             .testTarget(

@@ -1,0 +1,132 @@
+// One line from the broker, read once: which of the three kinds it is, and where the
+// fields lie that this library knows. Values stay bytes; unknown fields are walked over.
+
+import PlugboardWire
+
+/// The places of a line's fields. Valid for the bytes it was read from.
+struct BrokerLine: Sendable {
+    enum Kind: Sendable { case ok, error, event, unknown }
+
+    var kind = Kind.unknown
+    /// The text of `ok`, `error` or `event`.
+    var head = ByteRange.none
+    var id = ByteRange.none
+    var sub = ByteRange.none
+    /// Texts, without their quotes, as they are spelled.
+    var key = ByteRange.none
+    var by = ByteRange.none
+    var message = ByteRange.none
+    var hint = ByteRange.none
+    var reason = ByteRange.none
+    var epoch = ByteRange.none
+    var version = ByteRange.none
+    /// Values, as they are spelled.
+    var revision = ByteRange.none
+    var value = ByteRange.none
+    var old = ByteRange.none
+    var cause = ByteRange.none
+    var keys = ByteRange.none
+    var more = ByteRange.none
+    var initial = ByteRange.none
+    var protocolNumber = ByteRange.none
+    var client = ByteRange.none
+    var limits = ByteRange.none
+    var features = ByteRange.none
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(MalformedLine) {
+        guard var reader = MemberReader(bytes, opening: "{") else { throw MalformedLine(offset: 0) }
+        while let (name, value) = try reader.nextMember() {
+            note(name.bytes(of: bytes), value, bytes)
+        }
+    }
+
+    private mutating func note(
+        _ name: UnsafeRawBufferPointer,
+        _ value: ByteRange,
+        _ bytes: UnsafeRawBufferPointer
+    ) {
+        let text =
+            bytes[value.start] == UInt8(ascii: "\"") ? ByteRange(value.start + 1, value.end - 1) : .none
+        switch name.count {
+        case 2: noteShort(name, value, text)
+        case 3: noteOfThree(name, value, text)
+        case 5: noteOfFive(name, value, text)
+        default: noteLong(name, value, text)
+        }
+    }
+
+    private mutating func noteShort(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+        if name.spells("id") { id = value }
+        if name.spells("by") { by = text }
+        if name.spells("ok") { (kind, head) = (.ok, text) }
+    }
+
+    private mutating func noteOfThree(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+        if name.spells("sub") { sub = value }
+        if name.spells("key") { key = text }
+        if name.spells("old") { old = value }
+    }
+
+    private mutating func noteOfFive(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+        if name.spells("event") { (kind, head) = (.event, text) }
+        if name.spells("value") { self.value = value }
+        if name.spells("error") { (kind, head) = (.error, text) }
+        if name.spells("cause") { cause = value }
+        if name.spells("epoch") { epoch = text }
+    }
+
+    private mutating func noteLong(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+        if name.spells("revision") { revision = value }
+        if name.spells("initial") { initial = value }
+        if name.spells("message") { message = text }
+        if name.spells("hint") { hint = text }
+        if name.spells("reason") { reason = text }
+        if name.spells("keys") { keys = value }
+        if name.spells("more") { more = value }
+        if name.spells("protocol") { protocolNumber = value }
+        if name.spells("client") { client = value }
+        if name.spells("version") { version = text }
+        if name.spells("limits") { limits = value }
+        if name.spells("features") { features = value }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether these bytes are those of a literal.
+    @inline(__always)
+    func spells(_ literal: StaticString) -> Bool {
+        guard count == literal.utf8CodeUnitCount else { return false }
+        for index in 0..<count where self[index] != literal.utf8Start[index] { return false }
+        return true
+    }
+
+    /// A text field: escapes resolved, broken UTF-8 repaired; nil where the field is absent.
+    func text(_ range: ByteRange) -> String? {
+        guard range.start > 0 else { return nil }
+        let bytes = range.bytes(of: self)
+        guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
+        return withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { copy in
+            copy.copyMemory(from: bytes)
+            let count = JSONText.decodeInPlace(copy)
+            return String(decoding: copy[..<count], as: UTF8.self)
+        }
+    }
+
+    /// An integer field; nil where the field is absent or anything else.
+    func integer(_ range: ByteRange) -> Int? {
+        guard range.count > 0, range.count <= 19 else { return nil }
+        var value = 0
+        for byte in range.bytes(of: self) {
+            let digit = Int(byte) - 0x30
+            guard 0...9 ~= digit else { return nil }
+            value = value * 10 + digit
+            if value > Limits.integerMax { return nil }
+        }
+        return value
+    }
+
+    /// A field that is `true`.
+    func flag(_ range: ByteRange) -> Bool {
+        range.bytes(of: self).spells("true")
+    }
+}

@@ -1,0 +1,145 @@
+// The requests that wait for their answer. Each may take `options.requestTimeout`, or
+// the `timeout` it is given; then it throws `BusError.timedOut`.
+
+import PlugboardWire
+
+extension Bus {
+    /// Sets the value of a key and returns the bus's revision of that.
+    ///
+    /// ```swift
+    /// let revision = try await bus.publish("cart.summary", ["items": 3])
+    /// try await bus.publish("cart.summary", JSON(#"{"total":1000.00}"#), ifRevision: revision)
+    /// ```
+    /// - Parameters:
+    ///   - value: any Encodable, or a `JSON` to be passed on byte for byte.
+    ///   - ifRevision: publish only where the key has this revision (0: is absent); else
+    ///     it throws `.refused` with `code == .conflict` and the key's revision.
+    ///   - cause: the revision that caused this.
+    @discardableResult
+    public func publish(
+        _ key: String,
+        _ value: some Encodable,
+        ifRevision: Int? = nil,
+        cause: Int? = nil,
+        timeout: Duration? = nil
+    ) async throws -> Int {
+        try await write(.publish(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
+    }
+
+    /// Sends an event that is not kept. Returns the bus's revision at that moment.
+    @discardableResult
+    public func emit(
+        _ key: String,
+        _ value: some Encodable,
+        cause: Int? = nil,
+        timeout: Duration? = nil
+    ) async throws -> Int {
+        try await write(.emit(key, value, cause: cause), timeout: timeout)
+    }
+
+    /// Merges `value` into the current one (RFC 7396) and returns the new revision.
+    @discardableResult
+    public func patch(
+        _ key: String,
+        _ value: some Encodable,
+        ifRevision: Int? = nil,
+        cause: Int? = nil,
+        timeout: Duration? = nil
+    ) async throws -> Int {
+        try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
+    }
+
+    /// Takes a key away and returns the revision of that.
+    /// - Throws: `.refused` with `code == .notFound` where there is no such key.
+    @discardableResult
+    public func delete(
+        _ key: String,
+        ifRevision: Int? = nil,
+        cause: Int? = nil,
+        timeout: Duration? = nil
+    ) async throws -> Int {
+        try await write(.delete(key, ifRevision: ifRevision, cause: cause), timeout: timeout)
+    }
+
+    /// Carries out one write and returns its revision.
+    @discardableResult
+    public func write(_ write: Write, timeout: Duration? = nil) async throws -> Int {
+        try await link.request(RequestBody(write), write.operation.name, timeout: timeout).revision
+    }
+
+    /// Carries out all writes or none, as one revision, which it returns.
+    @discardableResult
+    public func batch(_ writes: [Write], timeout: Duration? = nil) async throws -> Int {
+        try await link.request(.batch(writes), "batch", timeout: timeout).revision
+    }
+
+    /// The same, put together in a closure.
+    ///
+    /// ```swift
+    /// try await bus.batch { batch in
+    ///     try batch.publish("banner", ["text": "2 new reviews"])
+    ///     try batch.delete("indicator.B07")
+    /// }
+    /// ```
+    @discardableResult
+    public func batch(timeout: Duration? = nil, _ build: (Batch) throws -> Void) async throws -> Int {
+        let batch = Batch()
+        try build(batch)
+        return try await self.batch(batch.writes, timeout: timeout)
+    }
+
+    /// The value of a key with its revision and writer; nil where there is none.
+    public func entry(_ key: String, timeout: Duration? = nil) async throws -> Entry? {
+        var body = RequestBody("get")
+        body.add(",\"key\":", text: key)
+        do {
+            return try await link.request(body, "get", timeout: timeout).entry(of: key)
+        } catch let error as BusError where error.code == .notFound {
+            return nil
+        }
+    }
+
+    /// The value of a key as a type of yours (or as `JSON`); nil where there is none.
+    public func get<Value: Decodable>(
+        _ key: String,
+        as type: Value.Type = Value.self,
+        timeout: Duration? = nil
+    ) async throws -> Value? {
+        try await entry(key, timeout: timeout)?.decode(as: type)
+    }
+
+    /// All keys that match, with their revisions, in key order. Asks page by page; a
+    /// write in between may or may not be seen.
+    public func keys(_ pattern: String = "**", timeout: Duration? = nil) async throws -> [KeyRevision] {
+        var keys: [KeyRevision] = []
+        while true {
+            var body = RequestBody("keys")
+            body.add(",\"key\":", text: pattern)
+            if let last = keys.last { body.add(",\"after\":", text: last.key) }
+            let reply = try await link.request(body, "keys", timeout: timeout)
+            let page: [KeyRevision]
+            do {
+                page = try reply.keys()
+            } catch {
+                throw BusError.disconnected(reason: "a reply to keys that can't be read")
+            }
+            keys += page
+            guard reply.hasMore, !page.isEmpty else { return keys }
+        }
+    }
+
+    /// Waits until the broker has carried out everything this bus sent before, and
+    /// everything that caused has been handed to this bus's observers. Returns the revision.
+    ///
+    /// - Throws: `BusError.disconnected` as well if the connection broke since the last
+    ///   `sync()` with pipelined writes under way, which may then be lost.
+    @discardableResult
+    public func sync(timeout: Duration? = nil) async throws -> Int {
+        let wasLost = link.state.withLock { $0.pipelined.takeLost() }
+        if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
+        return try await link.request(RequestBody("sync"), "sync", timeout: timeout).revision
+    }
+
+    /// Writes that nobody waits for.
+    public var pipeline: Pipeline { Pipeline(link: link) }
+}

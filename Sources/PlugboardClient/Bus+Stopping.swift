@@ -1,0 +1,68 @@
+// The end of a program on the bus: asked for by a signal or by itself, then the last
+// writes, then the end of the connection.
+
+import PlugboardPosix
+
+extension Bus {
+    /// Ends all subscriptions and observers, now and for later ones; `for await` loops end
+    /// after what waits. Requests still go, for the last things to write. Wakes
+    /// `waitUntilStopped`.
+    public func stop() {
+        link.stop()
+    }
+
+    /// Calls `stop()` when SIGTERM or SIGINT comes. A second signal ends the program at
+    /// once, as signals do. The handlers stay for the life of the process.
+    public func stopAtSignals() {
+        StopSignals.shared.add { [weak link] in link?.stop() }
+    }
+
+    /// Waits until `stop()` or `close()` was called, the bus has closed by itself, or the
+    /// task is cancelled.
+    public func waitUntilStopped() async {
+        let link = link
+        let id = link.state.withLock { $0.takeID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = link.state.withLock { state in
+                    if state.isStopped || Task.isCancelled { return true }
+                    state.stopWaiters[id] = { continuation.resume() }
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = link.state.withLock { $0.stopWaiters.removeValue(forKey: id) }
+            waiter?()
+        }
+    }
+
+    /// Stops, waits until the broker has carried out everything that was written, and
+    /// closes. Returns whether it has; without a connection it doesn't wait.
+    @discardableResult
+    public func finish(within limit: Duration = .seconds(1)) async -> Bool {
+        stop()
+        var isFlushed = false
+        if state.isConnected {
+            do {
+                try await sync(timeout: limit)
+                isFlushed = true
+            } catch {
+                // The result says it; there is nothing else left to do.
+            }
+        }
+        close()
+        return isFlushed
+    }
+
+    /// The last line of a plugin: runs until SIGTERM or SIGINT comes or the bus ends, then
+    /// writes what is left and closes. The program then ends with status 0 by itself.
+    ///
+    /// - Throws: why the bus ended, where neither a signal nor this program ended it.
+    public func runUntilStopped() async throws {
+        stopAtSignals()
+        await waitUntilStopped()
+        if case .closed(let error?) = state { throw error }
+        await finish()
+    }
+}

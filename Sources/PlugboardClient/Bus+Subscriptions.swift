@@ -1,0 +1,100 @@
+// Subscribing, as a sequence and with a callback.
+
+import Observables
+
+extension Bus {
+    /// Subscribes to all keys that match a pattern (`*`: one token, a last `**`: any
+    /// number) and gives their events as a sequence.
+    ///
+    /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
+    public func subscribe(
+        _ pattern: String,
+        options: SubscribeOptions = SubscribeOptions(),
+        timeout: Duration? = nil
+    ) async throws -> Subscription {
+        try await subscribe([pattern], options: options, timeout: timeout)
+    }
+
+    /// The same for several patterns; a key that several match is told once.
+    public func subscribe(
+        _ patterns: [String],
+        options: SubscribeOptions = SubscribeOptions(),
+        timeout: Duration? = nil
+    ) async throws -> Subscription {
+        let sub = link.state.withLock { $0.takeSub() }
+        let buffer = EventBuffer(bytesMax: options.unreadBytesMax)
+        let registration = Self.registration(sub, patterns, options) { [weak link] event in
+            if !buffer.add(event) { link?.unsubscribe(sub) }
+        } onEnd: { error in
+            buffer.end(error)
+        }
+        try await link.subscribe(registration, timeout: timeout)
+        return Subscription(bus: self, buffer: buffer, sub: sub)
+    }
+
+    /// Subscribes with a callback, until the handle is disposed of or released.
+    ///
+    /// ```swift
+    /// let observation = try await bus.subscribe("cart.items") { event in
+    ///     print(event.key, event.revision)
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - onEnd: called once if the subscription ends by itself: nil when the bus closes,
+    ///     an error when a broker that came back refuses it.
+    ///   - handler: called on the bus's thread, one event at a time. It must not wait;
+    ///     writing with `pipeline` is fine.
+    public func subscribe(
+        _ pattern: String,
+        options: SubscribeOptions = SubscribeOptions(),
+        timeout: Duration? = nil,
+        onEnd: @escaping @Sendable (BusError?) -> Void = { _ in },
+        _ handler: @escaping @Sendable (Event) -> Void
+    ) async throws -> Disposable {
+        try await subscribe([pattern], options: options, timeout: timeout, onEnd: onEnd, handler)
+    }
+
+    /// The same for several patterns; a key that several match is told once.
+    public func subscribe(
+        _ patterns: [String],
+        options: SubscribeOptions = SubscribeOptions(),
+        timeout: Duration? = nil,
+        onEnd: @escaping @Sendable (BusError?) -> Void = { _ in },
+        _ handler: @escaping @Sendable (Event) -> Void
+    ) async throws -> Disposable {
+        let sub = link.state.withLock { $0.takeSub() }
+        let registration = Self.registration(sub, patterns, options, onEvent: handler, onEnd: onEnd)
+        try await link.subscribe(registration, timeout: timeout)
+        // The handle keeps the bus alive for as long as it observes.
+        return Disposable { self.link.unsubscribe(sub) }
+    }
+
+    private static func registration(
+        _ sub: Int,
+        _ patterns: [String],
+        _ options: SubscribeOptions,
+        onEvent: @escaping @Sendable (Event) -> Void,
+        onEnd: @escaping @Sendable (BusError?) -> Void
+    ) -> Registration {
+        guard options.noticesDeletes, options.initial else {
+            return Registration(
+                sub: sub,
+                patterns: patterns,
+                options: options,
+                onEvent: onEvent,
+                onEnd: onEnd
+            )
+        }
+        let memory = KeyMemory()
+        return Registration(sub: sub, patterns: patterns, options: options) {
+            memory.beginSnapshot()
+        } onEvent: { event in
+            for key in memory.missing(at: event) {
+                onEvent(.noticedDelete(of: key, revision: event.revision))
+            }
+            onEvent(event)
+        } onEnd: { error in
+            onEnd(error)
+        }
+    }
+}

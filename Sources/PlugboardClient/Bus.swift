@@ -1,0 +1,136 @@
+// The library's door: one connection to a broker, kept up for as long as someone holds
+// it. All of it may be used from any thread or task; nothing of it waits for the broker
+// but what is marked `async`.
+
+import Observables
+import PlugboardPosix
+
+/// A connection to the bus.
+///
+/// ```swift
+/// let bus = try await Bus.connect(name: "greeter")
+/// try await bus.publish("greeting", "hello")
+/// for try await event in try await bus.subscribe("people.**") where event.kind == .update {
+///     print(event.key, try event.decode(as: String.self))
+/// }
+/// ```
+/// **Threads.** A bus has one thread of its own that writes, reads and calls callbacks:
+/// keep those short. Callers only ever add to a queue, which has a limit.
+///
+/// **Reconnecting.** When the connection breaks, it is made again with growing pauses;
+/// the name and all subscriptions are the same as before, and `onStateChange` says so.
+/// Requests under way at that moment fail with `BusError.disconnected` and are never
+/// repeated. Requests made while there is no connection wait for one until they time out.
+///
+/// **Order.** What one task writes reaches the broker in the order of its calls, awaited
+/// and pipelined alike.
+///
+/// **End.** The connection lasts until `close()`, or until the bus and everything that
+/// was made from it (subscriptions, remote observables) is released.
+public final class Bus: Sendable {
+    let link: Link
+
+    /// Connects to the broker.
+    ///
+    /// - Parameters:
+    ///   - name: what `by` says in everything that this client writes; up to 64 bytes.
+    ///   - path: the broker's socket; by default the one that `PLUGBOARD_SOCKET` names, or
+    ///     the standard place.
+    /// - Throws: `BusError.noBroker` where nobody answers (at once, unless
+    ///   `options.waitForBroker` says otherwise), `.notABroker`, `.refused` for a bad name.
+    public static func connect(
+        name: String? = nil,
+        path: String? = nil,
+        options: Options = Options()
+    ) async throws -> Bus {
+        let path = path ?? SocketPath.standard()
+        let link: Link
+        do {
+            link = try Link(socketPath: path, name: name, options: options)
+        } catch {
+            throw BusError.noBroker(path: path, reason: "\(error)")
+        }
+        let bus = Bus(link)
+        try await link.open()
+        return bus
+    }
+
+    private init(_ link: Link) {
+        self.link = link
+    }
+
+    deinit {
+        link.close(nil)
+    }
+
+    /// The socket that this bus is, or was, connected to.
+    public var path: String { link.socketPath }
+
+    /// Where the connection stands.
+    public var state: ConnectionState { link.connectionState.value }
+
+    /// The newest greeting of a broker.
+    public var greeting: Greeting? { link.state.withLock { $0.greeting } }
+
+    /// Calls `handler` for each change of the connection's state, on the bus's thread,
+    /// until the handle is disposed of or released.
+    /// - Parameter initial: whether to call it with the present state first.
+    public func onStateChange(
+        initial: Bool = false,
+        _ handler: @escaping @Sendable (ConnectionState) -> Void
+    ) -> Disposable {
+        link.connectionState.observe(initial: initial) { handler($0.new) }
+    }
+
+    /// The present state and every later one. Ends with the bus.
+    public var states: AsyncStream<ConnectionState> {
+        link.connectionState.values(buffering: .unbounded)
+    }
+
+    /// Calls `handler` for what fails with nobody waiting for it: pipelined writes,
+    /// changes of remote observables, values that can't be decoded. While there is no
+    /// handler, such a fault is a line on standard error.
+    public func onFault(_ handler: @escaping @Sendable (Fault) -> Void) -> Disposable {
+        link.faults.observe(handler)
+    }
+
+    /// Ends the connection at once, and with it every request (`BusError.closed`), every
+    /// sequence and every observer. What was not written yet is dropped: `finish()` is
+    /// the gentle way. Harmless to repeat.
+    public func close() {
+        link.close(nil)
+    }
+}
+
+extension Bus {
+    /// How a connection behaves.
+    public struct Options: Sendable {
+        /// How long a request may take unless it says otherwise.
+        public var requestTimeout: Duration
+        /// How long the broker may take to answer when a connection begins.
+        public var connectTimeout: Duration
+        /// How long `connect` waits for a broker that isn't there yet; zero: not at all.
+        public var waitForBroker: Duration
+        /// Whether a broken connection is made again; without, the bus closes.
+        public var reconnects: Bool
+        public var backoff: Backoff
+        /// Bytes that may wait to be written.
+        public var outboxBytesMax: Int
+
+        public init(
+            requestTimeout: Duration = .seconds(5),
+            connectTimeout: Duration = .seconds(5),
+            waitForBroker: Duration = .zero,
+            reconnects: Bool = true,
+            backoff: Backoff = Backoff(),
+            outboxBytesMax: Int = ClientLimits.outboxBytesMax
+        ) {
+            self.requestTimeout = requestTimeout
+            self.connectTimeout = connectTimeout
+            self.waitForBroker = waitForBroker
+            self.reconnects = reconnects
+            self.backoff = backoff
+            self.outboxBytesMax = outboxBytesMax
+        }
+    }
+}

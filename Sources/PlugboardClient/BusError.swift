@@ -1,0 +1,85 @@
+// Everything that can go wrong between a program and the bus, as one type with
+// words for a person. Thrown by whoever asked; what nobody waits for goes to
+// `Bus.onFault` as a `Fault`.
+
+/// Why a request, a subscription or the connection failed.
+public enum BusError: Error, Equatable, Sendable {
+    /// The broker said no. `revision` is the key's, where it matters (`conflict`).
+    case refused(code: Code, message: String, hint: String?, revision: Int?)
+    /// Nobody answers at the socket. The reason is the system's.
+    case noBroker(path: String, reason: String)
+    /// Who answers there isn't a broker that this library can talk to.
+    case notABroker(path: String, reason: String)
+    /// The connection broke, or was broken while the request was under way: whether the
+    /// broker carried it out is not known, and it is not sent again.
+    case disconnected(reason: String)
+    /// No answer in time. A write may still have been carried out.
+    case timedOut(operation: String)
+    /// More waits to be written than `ClientLimits.outboxBytesMax` (or the option) allows.
+    case outboxFull(limit: Int)
+    /// A sequence was read too slowly: more events waited than its limit allows.
+    case unreadFull(limit: Int)
+    /// `close()` was called, or the bus was released.
+    case closed
+    /// The value is not what it was to be decoded as.
+    case undecodable(key: String, reason: String)
+    /// The value can't be written as JSON.
+    case unencodable(reason: String)
+}
+
+extension BusError {
+    /// The broker's stable name of an error; ones that this library doesn't know are kept.
+    public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(stringLiteral value: String) { rawValue = value }
+
+        public static let conflict: Code = "conflict"
+        public static let notFound: Code = "not_found"
+        public static let badKey: Code = "bad_key"
+        public static let badPattern: Code = "bad_pattern"
+        public static let forbidden: Code = "forbidden"
+        public static let limit: Code = "limit"
+        public static let tooLong: Code = "too_long"
+        public static let wrongType: Code = "wrong_type"
+        public static let stopping: Code = "stopping"
+    }
+
+    /// The broker's code, where the broker refused; nil for everything else.
+    public var code: Code? {
+        if case .refused(let code, _, _, _) = self { code } else { nil }
+    }
+
+    /// Whether the broker refused because the key's revision is not the expected one.
+    public var isConflict: Bool { code == .conflict }
+}
+
+extension BusError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .refused(let code, let message, let hint, _):
+            "\(code.rawValue): \(message)\(hint.map { " (\($0))" } ?? "")"
+        case .noBroker(let path, let reason): "no broker at \(path): \(reason)"
+        case .notABroker(let path, let reason): "no broker that can be used at \(path): \(reason)"
+        case .disconnected(let reason): "disconnected: \(reason)"
+        case .timedOut(let operation): "\(operation): no answer in time"
+        case .outboxFull(let limit): "more than \(limit) bytes wait to be written"
+        case .unreadFull(let limit): "more than \(limit) bytes of events wait to be read"
+        case .closed: "the connection was closed"
+        case .undecodable(let key, let reason): "the value of \(key) can't be decoded: \(reason)"
+        case .unencodable(let reason): "the value can't be encoded: \(reason)"
+        }
+    }
+}
+
+/// Something that failed with nobody waiting for it: a pipelined write, a change of a
+/// `RemoteObservable`, a value that isn't what an observable holds.
+public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
+    public let error: BusError
+    /// The key it is about, where that is known.
+    public let key: String?
+
+    public var description: String {
+        key.map { "\($0): \(error)" } ?? "\(error)"
+    }
+}

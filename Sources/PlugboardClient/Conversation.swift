@@ -1,0 +1,165 @@
+// One connection's life on the bus's thread: greeting, then turns of writing what is
+// due, waiting, reading. Owns the descriptor; ends when that does, or when the link closes.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The exchange with one broker over one descriptor.
+final class Conversation {
+    private static let wakeupToken: UInt64 = 0
+    private static let socketToken: UInt64 = 1
+
+    private let link: Link
+    private let socket: Descriptor
+    private let poller = PollPoller()
+    private var inbox = ByteBuffer()
+    /// How much of the inbox was searched for a line feed already.
+    private var searched = 0
+    private let reader: LineReader
+    private var sending: [UInt8] = []
+    private var sent = 0
+    private var isBlocked = false
+    /// When a broker that has not answered the beginning of the connection is given up.
+    private let setupDeadline: UInt64
+
+    init(_ link: Link, _ socket: consuming Descriptor) throws {
+        self.link = link
+        self.socket = socket
+        reader = LineReader(link)
+        setupDeadline = Link.deadline(after: link.options.connectTimeout.nanoseconds)
+        try poller.add(link.wakeup.raw, token: Self.wakeupToken, interest: .read)
+        try poller.add(self.socket.raw, token: Self.socketToken, interest: .read)
+    }
+
+    /// Whether the broker answered all that a connection begins with.
+    private(set) var wasSetUp = false
+
+    /// Goes on until the connection ends, and says why it did.
+    func run() -> BusError {
+        do {
+            while true {
+                if let reason = flush() { return reason }
+                let now = MonotonicClock.nanoseconds()
+                link.expire(now)
+                if let reason = checkSetup(now) { return reason }
+                switch link.next(isBlocked: isBlocked) {
+                case .write: continue
+                case .end: return .closed
+                case .wait(let deadline):
+                    if let reason = try turn(Self.milliseconds(from: now, to: waitLimit(deadline))) {
+                        return reader.reason ?? reason
+                    }
+                }
+            }
+        } catch {
+            return .disconnected(reason: "\(error)")
+        }
+    }
+
+    /// Rounded up, so that a wait doesn't end before what it waits for.
+    static func milliseconds(from now: UInt64, to deadline: UInt64) -> Int32 {
+        if deadline == .max { return -1 }
+        if deadline <= now { return 0 }
+        return Int32(clamping: min((deadline - now) / 1_000_000 + 1, 60_000))
+    }
+
+    private func waitLimit(_ deadline: UInt64) -> UInt64 {
+        wasSetUp ? deadline : min(deadline, setupDeadline)
+    }
+
+    private func checkSetup(_ now: UInt64) -> BusError? {
+        if wasSetUp { return nil }
+        wasSetUp = reader.isGreeted && link.isSetUp
+        guard !wasSetUp, now >= setupDeadline else { return nil }
+        let what = reader.isGreeted ? "answer" : "greeting"
+        return .notABroker(path: link.socketPath, reason: "no \(what) in time")
+    }
+
+    /// Waits once and reads what came.
+    private func turn(_ milliseconds: Int32) throws -> BusError? {
+        try poller.change(
+            socket.raw,
+            token: Self.socketToken,
+            interest: isBlocked ? [.read, .write] : .read
+        )
+        var isReadable = false
+        var isWoken = false
+        try poller.wait(milliseconds: milliseconds) { ready in
+            if ready.token == Self.wakeupToken {
+                isWoken = true
+            } else {
+                isReadable = isReadable || ready.canRead || ready.isGone
+                if ready.canWrite { isBlocked = false }
+            }
+        }
+        if isWoken { link.wakeup.drain() }
+        link.noteAwake()
+        return isReadable ? read() : nil
+    }
+
+    /// Writes until nothing is left or the broker doesn't take more.
+    private func flush() -> BusError? {
+        while !isBlocked {
+            if sent == sending.count {
+                link.take(&sending)
+                sent = 0
+                if sending.isEmpty { return nil }
+            }
+            switch sending.withUnsafeBytes({ socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
+            case .bytes(let count):
+                sent += count
+                link.noteWritten(count)
+            case .wouldBlock: isBlocked = true
+            case .ended: return lastWords() ?? .disconnected(reason: "the broker closed the connection")
+            case .failed(let code):
+                return .disconnected(reason: "\(SystemError(code: code, operation: "send"))")
+            }
+        }
+        return nil
+    }
+
+    /// The broker may have said why before it closed.
+    private func lastWords() -> BusError? {
+        while true {
+            if let reason = read() { return reader.reason ?? reason }
+        }
+    }
+
+    /// Reads once and hands over the lines that are complete. Returns why nothing more comes.
+    private func read() -> BusError? {
+        let room = inbox.reserve(ClientLimits.readBytes)
+        let target = UnsafeMutableRawBufferPointer(start: room, count: ClientLimits.readBytes)
+        switch socket.read(into: target) {
+        case .bytes(let count):
+            inbox.commit(count)
+            return readLines()
+        case .wouldBlock: return nil
+        case .ended: return .disconnected(reason: "the broker closed the connection")
+        case .failed(let code): return .disconnected(reason: "\(SystemError(code: code, operation: "recv"))")
+        }
+    }
+
+    private func readLines() -> BusError? {
+        var start = 0
+        while let feed = LineFramer.lineFeed(in: inbox.bytes, from: max(start, searched)) {
+            let end = LineFramer.trimmed(inbox.bytes, from: start, to: feed)
+            let failure = reader.read(UnsafeRawBufferPointer(rebasing: inbox.bytes[start..<end]))
+            start = feed + 1
+            if let failure { return failure }
+        }
+        inbox.removeFirst(start)
+        searched = inbox.count
+        if inbox.isEmpty { inbox.releaseMemoryIfLarge() }
+        guard inbox.count <= ClientLimits.lineBytesMax else {
+            return .disconnected(reason: "a line of more than \(ClientLimits.lineBytesMax) bytes")
+        }
+        return nil
+    }
+}
+
+extension ByteBuffer {
+    /// After a burst: what a quiet connection holds stays small.
+    fileprivate mutating func releaseMemoryIfLarge() {
+        if allocatedBytes > 4 * ClientLimits.readBytes { releaseMemory() }
+    }
+}

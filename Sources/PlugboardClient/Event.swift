@@ -1,0 +1,124 @@
+// What a subscription tells: one line of the broker's, with its value still as bytes.
+
+import PlugboardWire
+
+/// A change of a key, an event that is not kept, or the end of a snapshot.
+public struct Event: Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
+        /// The key has a new value; with `isInitial`, it is the value it has had.
+        case update
+        /// An event that is not kept.
+        case emit
+        /// The key is gone. With `isInitial` it went while the connection was down.
+        case delete
+        /// The snapshot is complete: what follows is live. Its key is empty.
+        case synced
+    }
+
+    public let kind: Kind
+    /// Empty for `synced`.
+    public let key: String
+    /// The bus's revision of this change.
+    public let revision: Int
+    /// The new value; nil for `delete` and `synced`, and where the subscription asked for none.
+    public let value: JSON?
+    /// The value before, where the subscription asked for it and there was one.
+    public let old: JSON?
+    /// Who wrote it: a client's name, or `#` and its number.
+    public let by: String?
+    /// The revision that caused it, where its writer named one.
+    public let cause: Int?
+    /// Whether it tells the state found on subscribing rather than a change just made.
+    public let isInitial: Bool
+
+    /// The value as a type of yours, or as `JSON` without a copy.
+    /// - Throws: `BusError.undecodable` with the key and the reason.
+    public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        guard let value else { throw BusError.undecodable(key: key, reason: "the event has no value") }
+        return try value.decode(as: type, for: key)
+    }
+}
+
+extension JSON {
+    /// Decodes with an error that names the key.
+    func decode<Value: Decodable>(as type: Value.Type, for key: String) throws(BusError) -> Value {
+        do {
+            return try decode(as: type)
+        } catch {
+            throw .undecodable(key: key, reason: "\(error)")
+        }
+    }
+}
+
+extension Event {
+    /// The event of a line; nil for a kind that this library doesn't know.
+    init?(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        guard let kind = Kind(line.head.bytes(of: bytes)) else { return nil }
+        self.kind = kind
+        key = bytes.text(line.key) ?? ""
+        revision = bytes.integer(line.revision) ?? 0
+        value = line.value.isEmpty ? nil : JSON(copying: line.value.bytes(of: bytes))
+        old = line.old.isEmpty ? nil : JSON(copying: line.old.bytes(of: bytes))
+        by = bytes.text(line.by)
+        cause = bytes.integer(line.cause)
+        isInitial = bytes.flag(line.initial)
+    }
+
+    /// A key that was there before the connection broke, and wasn't afterwards.
+    static func noticedDelete(of key: String, revision: Int) -> Event {
+        Event(
+            kind: .delete,
+            key: key,
+            revision: revision,
+            value: nil,
+            old: nil,
+            by: nil,
+            cause: nil,
+            isInitial: true
+        )
+    }
+
+    /// What it costs a buffer.
+    var bytesHeld: Int {
+        key.utf8.count + (value?.bytes.count ?? 0) + (old?.bytes.count ?? 0) + ClientLimits.eventOverheadBytes
+    }
+}
+
+extension Event.Kind {
+    fileprivate init?(_ name: UnsafeRawBufferPointer) {
+        if name.spells("update") {
+            self = .update
+        } else if name.spells("emit") {
+            self = .emit
+        } else if name.spells("delete") {
+            self = .delete
+        } else if name.spells("synced") {
+            self = .synced
+        } else {
+            return nil
+        }
+    }
+}
+
+/// A key's value with what the bus knows about it.
+public struct Entry: Sendable, Equatable {
+    public let key: String
+    public let value: JSON
+    public let revision: Int
+    /// Who wrote it.
+    public let by: String?
+    /// The revision that caused it, where its writer named one.
+    public let cause: Int?
+
+    /// The value as a type of yours.
+    /// - Throws: `BusError.undecodable` with the key and the reason.
+    public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try value.decode(as: type, for: key)
+    }
+}
+
+/// A key that exists, and its revision.
+public struct KeyRevision: Sendable, Equatable {
+    public let key: String
+    public let revision: Int
+}

@@ -1,0 +1,70 @@
+// Reading the broker's first line.
+
+import PlugboardWire
+
+extension Greeting {
+    /// - Throws: what is wrong with the line as a greeting, for a person.
+    init(_ bytes: UnsafeRawBufferPointer) throws(GreetingFault) {
+        let line: BrokerLine
+        do {
+            line = try BrokerLine(bytes)
+        } catch {
+            throw GreetingFault(reason: "its first line is not a JSON object")
+        }
+        if line.kind == .event, line.head.bytes(of: bytes).spells("bye") { throw Self.bye(line, bytes) }
+        guard line.kind == .event, line.head.bytes(of: bytes).spells("hello") else {
+            throw GreetingFault(reason: "its first line is not a greeting")
+        }
+        guard let number = bytes.integer(line.protocolNumber) else {
+            throw GreetingFault(reason: "its greeting names no protocol")
+        }
+        guard number == ProtocolVersion.number else {
+            throw GreetingFault(
+                reason: "it speaks protocol \(number), this library \(ProtocolVersion.number)"
+            )
+        }
+        protocolNumber = number
+        version = bytes.text(line.version) ?? ""
+        epoch = bytes.text(line.epoch) ?? ""
+        revision = bytes.integer(line.revision) ?? 0
+        client = bytes.integer(line.client) ?? 0
+        limits = Self.limits(line, bytes)
+        features = Self.features(line, bytes)
+    }
+
+    private static func bye(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> GreetingFault {
+        let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
+        return GreetingFault(reason: "it said bye: \(text)", isTransient: true)
+    }
+
+    private static func limits(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> [String: Int] {
+        var limits: [String: Int] = [:]
+        guard !line.limits.isEmpty,
+            var members = MemberReader(bytes, from: line.limits.start, opening: "{")
+        else { return limits }
+        // The line was walked over before: a fault can't show here.
+        while let (name, value) = try? members.nextMember() {
+            if let name = bytes.text(name) { limits[name] = bytes.integer(value) }
+        }
+        return limits
+    }
+
+    private static func features(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> [String] {
+        var features: [String] = []
+        guard !line.features.isEmpty,
+            var elements = MemberReader(bytes, from: line.features.start, opening: "[")
+        else { return features }
+        while let element = try? elements.nextElement() {
+            guard bytes[element.start] == UInt8(ascii: "\"") else { continue }
+            if let text = bytes.text(ByteRange(element.start + 1, element.end - 1)) { features.append(text) }
+        }
+        return features
+    }
+}
+
+/// Why a first line is no greeting.
+struct GreetingFault: Error {
+    let reason: String
+    /// Whether trying again can help.
+    var isTransient = false
+}

@@ -1,0 +1,69 @@
+// What each line from the broker means for the link: the greeting, an answer, an
+// event for a subscription, a farewell. Confined to the bus's thread.
+
+import PlugboardWire
+
+/// Reads the lines of one connection.
+final class LineReader {
+    private let link: Link
+    private(set) var isGreeted = false
+    /// Why the broker ended the connection, where it said so.
+    private(set) var reason: BusError?
+
+    init(_ link: Link) {
+        self.link = link
+    }
+
+    /// Handles one line. Returns why the connection can't go on, if so.
+    func read(_ bytes: UnsafeRawBufferPointer) -> BusError? {
+        guard isGreeted else { return greet(bytes) }
+        let line: BrokerLine
+        do {
+            line = try BrokerLine(bytes)
+        } catch {
+            return .disconnected(reason: "the broker sent a line that isn't JSON")
+        }
+        switch line.kind {
+        case .event: event(line, bytes)
+        case .ok: ok(line, bytes)
+        case .error: refusal(line, bytes)
+        case .unknown: break
+        }
+        return nil
+    }
+
+    private func greet(_ bytes: UnsafeRawBufferPointer) -> BusError? {
+        do throws(GreetingFault) {
+            link.joined(try Greeting(bytes))
+            isGreeted = true
+            return nil
+        } catch {
+            if error.isTransient { return .disconnected(reason: error.reason) }
+            return .notABroker(path: link.socketPath, reason: error.reason)
+        }
+    }
+
+    private func event(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        if let sub = bytes.integer(line.sub) {
+            guard let registration = link.registration(sub), let event = Event(line, bytes) else { return }
+            registration.receive(event)
+        } else if line.head.bytes(of: bytes).spells("bye") {
+            let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
+            reason = .disconnected(reason: "the broker said bye: \(text)")
+        }
+    }
+
+    private func ok(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        guard let id = bytes.integer(line.id) else { return }
+        link.answer(id, .success(Reply(copying: bytes, line)))
+    }
+
+    private func refusal(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        let error = BusError(refusal: line, bytes)
+        if let id = bytes.integer(line.id) {
+            link.answer(id, .failure(error))
+        } else {
+            link.faults.tell(Fault(error: error, key: nil))
+        }
+    }
+}

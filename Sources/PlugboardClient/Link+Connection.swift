@@ -1,0 +1,167 @@
+// What the bus's thread tells the link: greeted, broken, written, answered, over.
+
+import PlugboardPosix
+
+extension Link {
+    /// A connection was greeted: names itself, subscribes again, then lets requests go.
+    func joined(_ greeting: Greeting) {
+        let isReady: Bool = state.withLock { state in
+            if case .closed = state.phase { return false }
+            state.previousGreeting = state.greeting
+            state.greeting = greeting
+            state.phase = .joined
+            state.setupLeft = 0
+            if let name {
+                var body = RequestBody("hello")
+                body.add(",\"name\":", text: name)
+                state.setupLeft += 1
+                appendInternal(body, "hello", &state) { [weak self] in self?.named($0) }
+            }
+            for (_, registration) in state.registrations.sorted(by: { $0.key < $1.key }) {
+                state.setupLeft += 1
+                resubscribe(registration, &state, isSetup: true)
+            }
+            state.moveParked(limit: options.outboxBytesMax)
+            return state.setupLeft == 0
+        }
+        if isReady { setUp() }
+    }
+
+    private func named(_ result: Result<Reply, any Error>) {
+        switch result {
+        case .success: setupStep()
+        case .failure(let error as BusError) where error.code != nil:
+            let isFirst = state.withLock { $0.opening != nil }
+            if isFirst { return close(error) }
+            faults.tell(Fault(error: error, key: nil))
+            setupStep()
+        case .failure: break
+        }
+    }
+
+    /// One of the replies that a new connection waits for has come.
+    func setupStep() {
+        let isReady = state.withLock { state in
+            state.setupLeft -= 1
+            return state.setupLeft == 0
+        }
+        if isReady { setUp() }
+    }
+
+    /// The connection stands, and so does everything on it.
+    private func setUp() {
+        let (news, opening) = state.withLock { state in
+            let opening = state.opening
+            state.opening = nil
+            return (Self.news(state), opening)
+        }
+        if let news { connectionState.update(news) }
+        opening?(.success(()))
+    }
+
+    private static func news(_ state: LinkState) -> ConnectionState? {
+        guard case .joined = state.phase, let greeting = state.greeting else { return nil }
+        guard let previous = state.previousGreeting else { return .connected(greeting) }
+        return .reconnected(greeting, epochChanged: previous.epoch != greeting.epoch)
+    }
+
+    /// The connection is no more: whatever was under way on it has failed.
+    func broke(_ reason: BusError) {
+        let (sent, waiters, isNews) = state.withLock { state in
+            if case .closed = state.phase { return ([LinkState.Pending](), [LinkState.Waiter](), false) }
+            let isNews = state.isJoined
+            state.phase = .apart(reason)
+            state.outbox = []
+            state.takenBytes = 0
+            if state.pipelined.isUnconfirmed { state.pipelined.wasLost = true }
+            state.pipelined.isUnconfirmed = false
+            let waiters = Array(state.roomWaiters.values)
+            state.roomWaiters = [:]
+            return (state.takeSent(), waiters, isNews)
+        }
+        if isNews { connectionState.update(.disconnected(reason)) }
+        for request in sent { request.complete(.failure(reason)) }
+        for waiter in waiters { waiter(.failure(reason)) }
+    }
+
+    /// Ends everything for good. From any thread; the bus's thread then ends by itself.
+    func close(_ error: BusError?) {
+        let ended: Ended? = change { state in
+            if case .closed = state.phase { return nil }
+            let ended = Ended(taking: &state)
+            state = LinkState()
+            state.phase = .closed(error)
+            state.isStopped = true
+            return ended
+        }
+        guard let ended else { return }
+        connectionState.update(.closed(error))
+        ended.tell(error)
+    }
+
+    /// Ends all subscriptions; requests still go.
+    func stop() {
+        let (registrations, waiters) = state.withLock { state in
+            let registrations = state.registrations.values.sorted { $0.sub < $1.sub }
+            let waiters = Array(state.stopWaiters.values)
+            state.registrations = [:]
+            state.stopWaiters = [:]
+            state.isStopped = true
+            return (registrations, waiters)
+        }
+        for registration in registrations {
+            sendUnsubscribe(registration.sub)
+            registration.end(nil)
+        }
+        for waiter in waiters { waiter() }
+    }
+
+    /// Fails what is due.
+    func expire(_ now: UInt64) {
+        let expired = state.withLock { $0.takeExpired(now) }
+        for request in expired {
+            takeBack(request)
+            request.complete(.failure(BusError.timedOut(operation: "\(request.operation)")))
+        }
+    }
+
+    /// Hands a reply or an error to whoever asked. A subscription goes live here, ahead
+    /// of its first event.
+    func answer(_ id: Int, _ result: Result<Reply, any Error>) {
+        let request: LinkState.Pending? = state.withLock { state in
+            guard let request = state.take(id) else { return nil }
+            if case .success = result, let registration = request.registration, !state.isStopped {
+                state.registrations[registration.sub] = registration
+            }
+            return request
+        }
+        if case .success = result { request?.registration?.begin() }
+        request?.complete(result)
+    }
+}
+
+/// What is left to be told when a link closes.
+private struct Ended: Sendable {
+    let registrations: [Registration]
+    let requests: [LinkState.Pending]
+    let roomWaiters: [LinkState.Waiter]
+    let stopWaiters: [@Sendable () -> Void]
+    let opening: LinkState.Waiter?
+
+    init(taking state: inout LinkState) {
+        registrations = state.registrations.values.sorted { $0.sub < $1.sub }
+        requests = state.pending.sorted { $0.key < $1.key }.map(\.value)
+        roomWaiters = Array(state.roomWaiters.values)
+        stopWaiters = Array(state.stopWaiters.values)
+        opening = state.opening
+    }
+
+    func tell(_ error: BusError?) {
+        let failure = error ?? .closed
+        opening?(.failure(failure))
+        for request in requests { request.complete(.failure(failure)) }
+        for waiter in roomWaiters { waiter(.failure(failure)) }
+        for registration in registrations { registration.end(error) }
+        for waiter in stopWaiters { waiter() }
+    }
+}

@@ -1,0 +1,30 @@
+// The first connection: the one that someone waits for.
+
+extension Link {
+    /// Starts the thread and waits until the first connection stands, or never will.
+    /// A cancelled wait closes the link.
+    func open() async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
+                begin { continuation.resume(with: $0) }
+                if Task.isCancelled { close(nil) }
+            }
+        } onCancel: {
+            close(nil)
+        }
+    }
+
+    private func begin(_ opening: @escaping LinkState.Waiter) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.opening = opening }
+            return state.isClosed
+        }
+        if isClosed { return opening(.failure(CancellationError())) }
+        do {
+            try LinkThread.start(self)
+        } catch {
+            close(.noBroker(path: socketPath, reason: "\(error)"))
+        }
+    }
+}

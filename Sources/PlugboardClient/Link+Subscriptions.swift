@@ -1,0 +1,67 @@
+// Subscriptions: made and ended by callers, told to each new connection.
+
+extension Link {
+    /// Asks for a subscription; it becomes live with the broker's reply, ahead of its
+    /// first event, and survives reconnections from then on.
+    func subscribe(_ registration: Registration, timeout: Duration?) async throws {
+        let isStopped = state.withLock { $0.isStopped }
+        guard !isStopped else { throw BusError.closed }
+        _ = try await request(registration.body, "subscribe", timeout: timeout, registration: registration)
+    }
+
+    /// Makes a subscription live that is wanted whenever there is a broker, now or later.
+    func keep(_ registration: Registration) -> BusError? {
+        let isAdded: Bool = change { state in
+            guard !state.isStopped else { return false }
+            if case .closed = state.phase { return false }
+            state.registrations[registration.sub] = registration
+            if case .joined = state.phase { resubscribe(registration, &state, isSetup: false) }
+            return true
+        }
+        return isAdded ? nil : .closed
+    }
+
+    /// Ends a subscription without telling its owner; no event is handed over after this.
+    func unsubscribe(_ sub: Int) {
+        let registration = state.withLock { $0.registrations.removeValue(forKey: sub) }
+        if registration != nil { sendUnsubscribe(sub) }
+    }
+
+    func sendUnsubscribe(_ sub: Int) {
+        change { state in
+            guard case .joined = state.phase else { return }
+            var body = RequestBody("unsubscribe")
+            body.add(",\"sub\":", integer: sub)
+            appendInternal(body, "unsubscribe", &state) { _ in }
+        }
+    }
+
+    /// Appends the request of a registration that is live already. A refusal ends it.
+    func resubscribe(_ registration: Registration, _ state: inout LinkState, isSetup: Bool) {
+        appendInternal(registration.body, "subscribe", &state) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success:
+                registration.begin()
+                if isSetup { setupStep() }
+            case .failure(let error as BusError) where error.code != nil:
+                let removed = self.state.withLock { $0.registrations.removeValue(forKey: registration.sub) }
+                removed?.end(error)
+                if isSetup { setupStep() }
+            case .failure: break  // The connection broke: the next one asks again.
+            }
+        }
+    }
+
+    /// A request of the connection's own: not limited, and only its connection's end ends it.
+    func appendInternal(
+        _ body: RequestBody,
+        _ operation: StaticString,
+        _ state: inout LinkState,
+        complete: @escaping LinkState.Completion
+    ) {
+        let id = state.takeID()
+        state.outbox += body.line(id: id)
+        state.pending[id] = LinkState.Pending(operation: operation, complete: complete, deadline: .max)
+    }
+}

@@ -1,0 +1,63 @@
+// The bus's thread and its link, turn by turn.
+
+extension Link {
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Whether the first connection is still to come.
+    var isOpening: Bool { state.withLock { $0.opening != nil } }
+
+    /// Whether the broker answered everything that a connection begins with.
+    var isSetUp: Bool { state.withLock { $0.isJoined && $0.setupLeft == 0 } }
+
+    func registration(_ sub: Int) -> Registration? {
+        state.withLock { $0.registrations[sub] }
+    }
+
+    /// Hands over what is to be written in exchange for an array that was written.
+    func take(_ sending: inout [UInt8]) {
+        sending.removeAll(keepingCapacity: sending.capacity <= 4 * ClientLimits.readBytes)
+        let spare = sending
+        sending = []
+        sending = state.withLock { state in
+            state.moveParked(limit: options.outboxBytesMax)
+            let taken = state.outbox
+            state.outbox = spare
+            state.takenBytes = taken.count
+            return taken
+        }
+    }
+
+    func noteWritten(_ count: Int) {
+        let waiters: [LinkState.Waiter] = state.withLock { state in
+            state.takenBytes -= count
+            guard !state.roomWaiters.isEmpty, state.waitingBytes <= options.outboxBytesMax / 2 else {
+                return []
+            }
+            let waiters = Array(state.roomWaiters.values)
+            state.roomWaiters = [:]
+            return waiters
+        }
+        for waiter in waiters { waiter(.success(())) }
+    }
+
+    /// What the thread has to do next.
+    enum Next {
+        /// Wait, until this deadline at most. From here on a change wakes the thread.
+        case wait(UInt64)
+        case write
+        case end
+    }
+
+    func next(isBlocked: Bool) -> Next {
+        state.withLock { state in
+            if state.isClosed { return .end }
+            if !isBlocked, !state.outbox.isEmpty { return .write }
+            state.threadIsAwake = false
+            return .wait(state.earliestDeadline)
+        }
+    }
+
+    func noteAwake() {
+        state.withLock { $0.threadIsAwake = true }
+    }
+}

@@ -1,0 +1,165 @@
+// The connection as its callers see it: requests go in from any thread, the bus's own
+// thread (`LinkThread`) carries them. Held by the `Bus` and by the thread; what always
+// holds: nothing is called while the lock is held, and no caller ever waits for a peer.
+
+import Observables
+import PlugboardPosix
+import Synchronization
+
+/// A connection that is kept up, with the requests and subscriptions on it.
+final class Link: Sendable {
+    let socketPath: String
+    let name: String?
+    let options: Bus.Options
+    let connectionState = ObservableValue(ConnectionState.connecting)
+    let faults = FaultObservers()
+    let wakeup: Wakeup
+    let state = Mutex(LinkState())
+
+    init(socketPath: String, name: String?, options: Bus.Options) throws {
+        self.socketPath = socketPath
+        self.name = name
+        self.options = options
+        wakeup = try Wakeup()
+    }
+
+    /// Sends a request and calls `complete` once with its reply or its failure, on the
+    /// bus's thread. A failure known at once is returned instead.
+    /// - Parameter timeout: nanoseconds; `.max` for none.
+    func start(
+        _ body: RequestBody,
+        _ operation: StaticString,
+        timeout: UInt64,
+        id: Int,
+        registration: Registration? = nil,
+        complete: @escaping LinkState.Completion
+    ) -> BusError? {
+        let line = body.line(id: id)
+        let deadline = Self.deadline(after: timeout)
+        return change { state in
+            if case .closed = state.phase { return .closed }
+            var request = LinkState.Pending(
+                operation: operation,
+                complete: complete,
+                deadline: deadline,
+                registration: registration
+            )
+            if case .joined = state.phase, state.parked.isEmpty,
+                state.hasRoom(for: line.count, limit: options.outboxBytesMax)
+            {
+                state.outbox += line
+            } else {
+                guard state.parkedBytes + line.count <= options.outboxBytesMax else {
+                    return .outboxFull(limit: options.outboxBytesMax)
+                }
+                request.parked = line
+                state.parked.append(id)
+                state.parkedBytes += line.count
+            }
+            state.pending[id] = request
+            state.earliestDeadline = min(state.earliestDeadline, deadline)
+            return nil
+        }
+    }
+
+    /// Sends a request and waits for its reply, up to the time-out. Cancelling the task
+    /// ends the wait; what was sent stays sent.
+    func request(
+        _ body: RequestBody,
+        _ operation: StaticString,
+        timeout: Duration?,
+        registration: Registration? = nil
+    ) async throws -> Reply {
+        let id = state.withLock { $0.takeID() }
+        let timeout = (timeout ?? options.requestTimeout).nanoseconds
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let failure = start(body, operation, timeout: timeout, id: id, registration: registration) {
+                    continuation.resume(with: $0)
+                }
+                if let failure { continuation.resume(throwing: failure) }
+                // Cancelled before there was anything to cancel.
+                if Task.isCancelled { cancel(id) }
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    /// Hands over lines that nobody waits for. Fails at once where they can't be taken.
+    func enqueue(_ body: RequestBody) throws(BusError) {
+        let line = body.line(id: nil)
+        let failure: BusError? = change { state in
+            switch state.phase {
+            case .closed: return .closed
+            case .apart(let reason): return reason ?? .disconnected(reason: "not connected yet")
+            case .joined: break
+            }
+            guard state.hasRoom(for: line.count, limit: options.outboxBytesMax) else {
+                return .outboxFull(limit: options.outboxBytesMax)
+            }
+            state.outbox += line
+            state.pipelined.isUnconfirmed = true
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// Waits until the outbox is less than half full.
+    func room() async throws {
+        let id = state.withLock { $0.takeID() }
+        let halfFull = options.outboxBytesMax / 2
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation {
+                (continuation: CheckedContinuation<Void, any Error>) in
+                let outcome: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    switch state.phase {
+                    case .closed: return .failure(BusError.closed)
+                    case .apart(let reason):
+                        return .failure(reason ?? .disconnected(reason: "not connected yet"))
+                    case .joined where state.waitingBytes <= halfFull: return .success(())
+                    case .joined:
+                        state.roomWaiters[id] = { continuation.resume(with: $0) }
+                        return nil
+                    }
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.roomWaiters.removeValue(forKey: id) }
+            waiter?(.failure(CancellationError()))
+        }
+    }
+
+    /// Gives up waiting for a reply. A subscription that may have been asked for is taken back.
+    func cancel(_ id: Int) {
+        let request = change { $0.take(id) }
+        guard let request else { return }
+        takeBack(request)
+        request.complete(.failure(CancellationError()))
+    }
+
+    /// Unsubscribes where a request to subscribe was given up after it was sent.
+    func takeBack(_ request: LinkState.Pending) {
+        guard let registration = request.registration, request.parked == nil else { return }
+        sendUnsubscribe(registration.sub)
+    }
+
+    /// Changes the state under the lock, then wakes the thread if it waits.
+    func change<Result: Sendable>(_ body: (inout LinkState) -> Result) -> Result {
+        let (result, mustWake) = state.withLock { state in
+            let result = body(&state)
+            let mustWake = !state.threadIsAwake
+            state.threadIsAwake = true
+            return (result, mustWake)
+        }
+        if mustWake { wakeup.signal() }
+        return result
+    }
+
+    static func deadline(after timeout: UInt64) -> UInt64 {
+        let (deadline, overflow) = MonotonicClock.nanoseconds().addingReportingOverflow(timeout)
+        return overflow ? .max : deadline
+    }
+}

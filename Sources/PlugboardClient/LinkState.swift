@@ -1,0 +1,143 @@
+// What callers and the bus's thread share, under the one lock of `Link`. Plain
+// bookkeeping: nothing here waits, calls out or touches a descriptor.
+
+/// The state of a connection and everything that waits for it.
+struct LinkState {
+    enum Phase {
+        /// No connection; the last attempt's outcome where there was one.
+        case apart(BusError?)
+        /// Greeted: what is in the outbox gets written.
+        case joined
+        case closed(BusError?)
+    }
+
+    /// A request that was not answered yet.
+    struct Pending {
+        let operation: StaticString
+        let complete: Completion
+        /// In nanoseconds of the monotonic clock; `.max` for none.
+        let deadline: UInt64
+        /// The line while it waits for a connection or for room.
+        var parked: [UInt8]?
+        /// The subscription to become live once the broker agreed.
+        var registration: Registration?
+    }
+
+    typealias Completion = @Sendable (Result<Reply, any Error>) -> Void
+    typealias Waiter = @Sendable (Result<Void, any Error>) -> Void
+
+    var phase = Phase.apart(nil)
+    /// Ended by `stop()`: subscriptions are over, requests still go.
+    var isStopped = false
+    /// Lines for the thread to take.
+    var outbox: [UInt8] = []
+    /// Bytes that the thread took and has not written yet.
+    var takenBytes = 0
+    var pending: [Int: Pending] = [:]
+    /// Pending requests that are not in the outbox yet, oldest first, and their bytes.
+    var parked: [Int] = []
+    var parkedBytes = 0
+    var registrations: [Int: Registration] = [:]
+    var nextID = 1
+    var nextSub = 1
+    /// No deadline of a pending request is earlier.
+    var earliestDeadline = UInt64.max
+    /// The thread will look at this state again before it waits.
+    var threadIsAwake = true
+    var pipelined = Pipelined()
+    /// Replies that are still missing before a new connection counts as set up.
+    var setupLeft = 0
+    /// Of the newest connection, and of the one before it.
+    var greeting: Greeting?
+    var previousGreeting: Greeting?
+    var roomWaiters: [Int: Waiter] = [:]
+    var stopWaiters: [Int: @Sendable () -> Void] = [:]
+    /// Told once the first connection stands, or never will.
+    var opening: Waiter?
+
+    /// What is known about writes that nobody waits for.
+    struct Pipelined {
+        /// Some were handed over since the last barrier.
+        var isUnconfirmed = false
+        /// A connection broke with some unconfirmed.
+        var wasLost = false
+
+        /// Begins anew at a barrier, and says whether anything was lost before it.
+        mutating func takeLost() -> Bool {
+            defer { self = Pipelined() }
+            return wasLost
+        }
+    }
+
+    var isJoined: Bool {
+        if case .joined = phase { true } else { false }
+    }
+
+    var isClosed: Bool {
+        if case .closed = phase { true } else { false }
+    }
+
+    var waitingBytes: Int { outbox.count + takenBytes }
+
+    func hasRoom(for count: Int, limit: Int) -> Bool {
+        waitingBytes == 0 || waitingBytes + count <= limit
+    }
+
+    mutating func takeID() -> Int {
+        defer { nextID += 1 }
+        return nextID
+    }
+
+    mutating func takeSub() -> Int {
+        defer { nextSub += 1 }
+        return nextSub
+    }
+
+    /// Moves parked requests to the outbox as far as there is room.
+    mutating func moveParked(limit: Int) {
+        guard case .joined = phase, !parked.isEmpty else { return }
+        var moved = 0
+        for id in parked {
+            guard let line = pending[id]?.parked else {
+                moved += 1
+                continue
+            }
+            guard hasRoom(for: line.count, limit: limit) else { break }
+            outbox += line
+            parkedBytes -= line.count
+            pending[id]?.parked = nil
+            moved += 1
+        }
+        parked.removeFirst(moved)
+    }
+
+    /// Takes a pending request out, whoever ends it.
+    mutating func take(_ id: Int) -> Pending? {
+        guard let request = pending.removeValue(forKey: id) else { return nil }
+        if let line = request.parked { parkedBytes -= line.count }
+        return request
+    }
+
+    /// Takes out everything that was handed to a connection that is no more. What is
+    /// still parked was never sent and waits on.
+    mutating func takeSent() -> [Pending] {
+        let sent = pending.filter { $0.value.parked == nil }
+        for id in sent.keys { pending[id] = nil }
+        return sent.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Takes out what is due, and learns the next deadline.
+    mutating func takeExpired(_ now: UInt64) -> [Pending] {
+        guard earliestDeadline <= now else { return [] }
+        var expired: [Int] = []
+        earliestDeadline = .max
+        for (id, request) in pending {
+            if request.deadline <= now {
+                expired.append(id)
+            } else {
+                earliestDeadline = min(earliestDeadline, request.deadline)
+            }
+        }
+        return expired.sorted().compactMap { take($0) }
+    }
+}

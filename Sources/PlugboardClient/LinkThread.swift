@@ -1,0 +1,77 @@
+// The bus's own thread: connects, reads, writes and waits, again and again until the
+// link is closed. What it holds is its alone (descriptor, bytes read and taken, keys
+// remembered); what it shares with callers is in `Link`.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// One thread's work for one link. Confined to that thread.
+final class LinkThread {
+    private let link: Link
+    /// Failures in a row, for the pause before the next attempt.
+    private var failures = 0
+    private let waitsForBrokerUntil: UInt64
+
+    static func start(_ link: Link) throws {
+        try Background.start { LinkThread(link).run() }
+    }
+
+    private init(_ link: Link) {
+        self.link = link
+        waitsForBrokerUntil = Link.deadline(after: link.options.waitForBroker.nanoseconds)
+    }
+
+    private func run() {
+        while !link.isClosed {
+            let reason = attempt()
+            link.broke(reason)
+            guard mayTryAgain(after: reason) else { return link.close(reason) }
+            pause()
+        }
+    }
+
+    /// One connection from its beginning to its end. Returns why it ended.
+    private func attempt() -> BusError {
+        do {
+            let socket = try UnixSocket.connect(path: link.socketPath)
+            let conversation = try Conversation(link, socket)
+            let reason = conversation.run()
+            failures = conversation.wasSetUp ? 0 : failures + 1
+            return reason
+        } catch {
+            failures += 1
+            let reason = (error as? SystemError).map { "\($0)" } ?? "\(error)"
+            return .noBroker(path: link.socketPath, reason: reason)
+        }
+    }
+
+    private func mayTryAgain(after reason: BusError) -> Bool {
+        guard link.isOpening else { return link.options.reconnects }
+        switch reason {
+        case .noBroker, .disconnected: break
+        default: return false
+        }
+        return MonotonicClock.nanoseconds() < waitsForBrokerUntil
+    }
+
+    /// Waits before the next attempt, and fails meanwhile what runs out of time.
+    private func pause() {
+        let length = link.options.backoff.pause(max(0, failures - 1))
+        let end = Link.deadline(after: link.isOpening ? min(length, 50_000_000) : length)
+        let poller = PollPoller()
+        do {
+            try poller.add(link.wakeup.raw, token: 0, interest: .read)
+            while true {
+                let now = MonotonicClock.nanoseconds()
+                link.expire(now)
+                guard now < end, case .wait(let deadline) = link.next(isBlocked: true) else { return }
+                let wake = min(end, deadline)
+                try poller.wait(milliseconds: Conversation.milliseconds(from: now, to: wake)) { _ in }
+                link.wakeup.drain()
+                link.noteAwake()
+            }
+        } catch {
+            link.close(.disconnected(reason: "\(error)"))
+        }
+    }
+}

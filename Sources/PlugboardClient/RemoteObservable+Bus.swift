@@ -1,0 +1,113 @@
+// The side of a remote observable that faces the bus: events come in, changes go out.
+
+import Observables
+import PlugboardWire
+import Synchronization
+
+extension RemoteObservable {
+    /// Subscribes for good; what the broker refuses is told by `ready()` and as a fault.
+    func begin() {
+        if let fault = Self.fault(of: key) { return ended(fault) }
+        let registration = Registration(sub: sub, patterns: [key], options: SubscribeOptions()) {
+            [weak self] in
+            self?.state.withLock { $0.isInSnapshot = false }
+        } onEvent: { [weak self] event in
+            self?.receive(event)
+        } onEnd: { [weak self] error in
+            self?.ended(error)
+        }
+        if let failure = bus.link.keep(registration) { ended(failure) }
+    }
+
+    private static func fault(of key: String) -> BusError? {
+        let fault = Array(key.utf8).withUnsafeBytes { Key.fault($0) }
+        guard let fault else { return nil }
+        let message = "\"\(key)\" is not a key: \(fault.rawValue)"
+        return .refused(code: .badKey, message: message, hint: nil, revision: nil)
+    }
+
+    private func ended(_ error: BusError?) {
+        // Released after the lock, since the end of streams may call anything.
+        let observed = state.withLock { state in
+            state.end = error ?? .closed
+            return state.observed.take()
+        }
+        withExtendedLifetime(observed) {}
+        if let error, error.code != nil { bus.link.faults.tell(Fault(error: error, key: key)) }
+    }
+
+    /// On the bus's thread, one event at a time.
+    private func receive(_ event: Event) {
+        switch event.kind {
+        case .update: updated(event)
+        case .delete: state.withLock { $0.forget(defaultValue) }?.update(defaultValue)
+        case .synced: synced()
+        case .emit: break
+        }
+    }
+
+    private func updated(_ event: Event) {
+        let value: Value
+        do {
+            value = try event.decode()
+        } catch {
+            if event.isInitial { state.withLock { $0.isInSnapshot = true } }
+            let error = error as? BusError ?? .undecodable(key: key, reason: "\(error)")
+            return bus.link.faults.tell(Fault(error: error, key: key))
+        }
+        let observed: ObservableValue<Value>? = state.withLock { state in
+            let isSame = event.isInitial && state.revision > 0 && state.json == event.value
+            if event.isInitial { state.isInSnapshot = true }
+            state.revision = event.revision
+            state.known = value
+            state.json = event.value
+            return isSame ? nil : state.observed
+        }
+        observed?.update(value)
+    }
+
+    /// A snapshot without the key: it went while the connection was down, or never was.
+    private func synced() {
+        let observed: ObservableValue<Value>? = state.withLock { state in
+            let isGone = !state.isInSnapshot && state.revision > 0
+            state.isInSnapshot = false
+            state.isReady = true
+            return isGone ? state.forget(defaultValue) : nil
+        }
+        observed?.update(defaultValue)
+    }
+
+    /// Sends a new value, in the order of the calls, since the caller holds the state's lock.
+    func publish(_ value: Value) -> BusError? {
+        let body: RequestBody
+        do {
+            body = RequestBody(try .publish(key, value))
+        } catch {
+            return error as? BusError ?? .unencodable(reason: "\(error)")
+        }
+        let link = bus.link
+        let timeout = link.options.requestTimeout.nanoseconds
+        let id = link.state.withLock { $0.takeID() }
+        return link.start(body, "publish", timeout: timeout, id: id) { [weak self, key] result in
+            self?.state.withLock { $0.settle() }
+            guard case .failure(let error as BusError) = result, error != .closed else { return }
+            link.faults.tell(Fault(error: error, key: key))
+        }
+    }
+}
+
+extension RemoteObservable.State {
+    /// The key is absent. Returns whom to tell, if anyone.
+    fileprivate mutating func forget(_ defaultValue: Value) -> ObservableValue<Value>? {
+        known = defaultValue
+        json = nil
+        revision = 0
+        return observed
+    }
+
+    /// A change under way was answered or has failed.
+    fileprivate mutating func settle() {
+        underWay -= 1
+        if underWay == 0 { ahead = nil }
+    }
+}

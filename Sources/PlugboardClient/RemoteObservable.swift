@@ -1,0 +1,107 @@
+// A key of the bus with the verbs of a local observable: code that observes moves
+// between the two by changing the line that makes the value.
+
+import Observables
+import PlugboardWire
+import Synchronization
+
+/// The value of one key, kept up to date.
+///
+/// ```swift
+/// // let total = ObservableValue(0.0)                          // in this process
+/// let total = bus.observable("cart.total", default: 0.0)      // on the bus
+/// let observation = total.observe { change in print(change.old ?? 0, "→", change.new) }
+/// total.value = 42.5
+/// total.update { $0 += 1 }
+/// ```
+/// **What is seen when.** `value` shows your own change at once; observers are told when
+/// the broker's event arrives, in the broker's order, as everyone else on the bus is. When
+/// a change is refused or lost, `value` goes back to what the broker says, and
+/// `Bus.onFault` says why. Until the first answer (`ready()`), and whenever the key is
+/// absent or deleted, the value is the default; a deletion is a change to the default.
+///
+/// **Several writers.** Setting and `update` are last-writer-wins between programs:
+/// another one's change between your read and your write is overwritten. `modify` isn't.
+///
+/// **Reconnecting.** Observers then hear of each value that differs from what they know,
+/// a deletion included.
+///
+/// **End.** Observing ends when the observable is released, or the bus
+/// closes; `value` then stays what it was.
+public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable {
+    public let key: String
+    /// The value of the key when it has none.
+    public let defaultValue: Value
+    let bus: Bus
+    let sub: Int
+    let state: Mutex<State>
+
+    struct State {
+        /// What observers know; nil once there is no more to observe.
+        var observed: ObservableValue<Value>?
+        /// What the broker said last.
+        var known: Value
+        var json: JSON?
+        /// 0 while the key is absent.
+        var revision = 0
+        /// The value after the changes under way; nil while there are none.
+        var ahead: Value?
+        var underWay = 0
+        var isReady = false
+        /// The snapshot that is under way has the key.
+        var isInSnapshot = false
+        /// Why nothing is heard any more.
+        var end: BusError?
+    }
+
+    init(bus: Bus, key: String, default defaultValue: Value) {
+        self.bus = bus
+        self.key = key
+        self.defaultValue = defaultValue
+        sub = bus.link.state.withLock { $0.takeSub() }
+        state = Mutex(State(observed: ObservableValue(defaultValue), known: defaultValue))
+        begin()
+    }
+
+    deinit {
+        bus.link.unsubscribe(sub)
+    }
+
+    /// The newest value, with this program's own changes.
+    public var value: Value {
+        get { state.withLock { $0.ahead ?? $0.known } }
+        set { update(newValue) }
+    }
+
+    /// The revision of the value that observers know; 0 while the key is absent.
+    public var revision: Int { state.withLock { $0.revision } }
+
+    /// Whether the broker has told what the key holds.
+    public var isReady: Bool { state.withLock { $0.isReady } }
+
+    /// Changes the value and publishes it; see the type's description.
+    @discardableResult
+    public func update<Result: Sendable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (result, fault) = try state.withLock {
+            (state) throws(Failure) -> (Result, BusError?) in
+            var new = state.ahead ?? state.known
+            let result = try change(&new)
+            if let fault = publish(new) { return (result, fault) }
+            state.ahead = new
+            state.underWay += 1
+            return (result, nil)
+        }
+        if let fault { bus.link.faults.tell(Fault(error: fault, key: key)) }
+        return result
+    }
+
+    public func observe(
+        initial: Bool,
+        _ observer: @escaping @Sendable (Change<Value>) -> Void
+    ) -> Disposable {
+        guard let observed = state.withLock({ $0.observed }) else { return Disposable {} }
+        return observed.observe(initial: initial, observer)
+    }
+}

@@ -1,0 +1,59 @@
+// The broker's answer to a request, kept as the line it was.
+
+import PlugboardWire
+
+/// An `ok` line with the places of its fields.
+struct Reply: Sendable {
+    private let bytes: [UInt8]
+    private let line: BrokerLine
+
+    init(copying bytes: UnsafeRawBufferPointer, _ line: BrokerLine) {
+        self.bytes = Array(bytes)
+        self.line = line
+    }
+
+    var revision: Int { bytes.withUnsafeBytes { $0.integer(line.revision) } ?? 0 }
+
+    /// Whether a further page of keys follows.
+    var hasMore: Bool { bytes.withUnsafeBytes { $0.flag(line.more) } }
+
+    func entry(of key: String) -> Entry {
+        bytes.withUnsafeBytes { raw in
+            Entry(
+                key: raw.text(line.key) ?? key,
+                value: line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: raw)),
+                revision: raw.integer(line.revision) ?? 0,
+                by: raw.text(line.by),
+                cause: raw.integer(line.cause)
+            )
+        }
+    }
+
+    func keys() throws -> [KeyRevision] {
+        guard !line.keys.isEmpty else { return [] }
+        return try bytes.withUnsafeBytes { raw in
+            var keys: [KeyRevision] = []
+            guard var elements = MemberReader(raw, from: line.keys.start, opening: "[") else { return keys }
+            while let element = try elements.nextElement() {
+                let member = UnsafeRawBufferPointer(rebasing: raw[element.start..<element.end])
+                let fields = try BrokerLine(member)
+                if let key = member.text(fields.key) {
+                    keys.append(KeyRevision(key: key, revision: member.integer(fields.revision) ?? 0))
+                }
+            }
+            return keys
+        }
+    }
+}
+
+extension BusError {
+    /// What an `error` line says.
+    init(refusal line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        self = .refused(
+            code: Code(rawValue: bytes.text(line.head) ?? ""),
+            message: bytes.text(line.message) ?? "",
+            hint: bytes.text(line.hint),
+            revision: bytes.integer(line.revision)
+        )
+    }
+}

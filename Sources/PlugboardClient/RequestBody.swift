@@ -1,0 +1,104 @@
+// Requests as bytes: the envelope up to its `id`, which comes last so that a request
+// can be written by its caller and numbered when it is handed to the connection.
+
+import PlugboardWire
+
+/// `{"op":"…"` and the fields that follow, without the closing brace.
+struct RequestBody {
+    private(set) var bytes: [UInt8] = []
+
+    init(_ operation: StaticString) {
+        bytes.reserveCapacity(64)
+        append(#"{"op":""#)
+        append(operation)
+        append("\"")
+    }
+
+    /// A request or the write of a batch from its parts.
+    init(_ write: Write) {
+        self.init(write.operation.name)
+        add(",\"key\":", text: write.key)
+        if let value = write.value { add(",\"value\":", json: value) }
+        if let revision = write.ifRevision { add(",\"if\":", integer: revision) }
+        if let cause = write.cause { add(",\"cause\":", integer: cause) }
+    }
+
+    mutating func append(_ literal: StaticString) {
+        literal.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func add(_ name: StaticString, text: String) {
+        append(name)
+        bytes.appendQuoted(text)
+    }
+
+    mutating func add(_ name: StaticString, json: JSON) {
+        append(name)
+        bytes.append(contentsOf: json.bytes)
+    }
+
+    mutating func add(_ name: StaticString, integer: Int) {
+        append(name)
+        bytes.append(decimal: integer)
+    }
+
+    /// The whole line, with or without an `id`.
+    func line(id: Int?) -> [UInt8] {
+        var line = bytes
+        line.reserveCapacity(bytes.count + 32)
+        if let id {
+            line.append(contentsOf: #","id":"#.utf8)
+            line.append(decimal: id)
+        }
+        line.append(UInt8(ascii: "}"))
+        line.append(0x0A)
+        return line
+    }
+
+    static func batch(_ writes: [Write]) -> RequestBody {
+        var body = RequestBody("batch")
+        body.append(",\"writes\":[")
+        for (index, write) in writes.enumerated() {
+            if index > 0 { body.append(",") }
+            body.bytes.append(contentsOf: RequestBody(write).bytes)
+            body.append("}")
+        }
+        body.append("]")
+        return body
+    }
+
+    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> RequestBody {
+        var body = RequestBody("subscribe")
+        body.append(",\"keys\":[")
+        for (index, pattern) in patterns.enumerated() {
+            if index > 0 { body.append(",") }
+            body.bytes.appendQuoted(pattern)
+        }
+        body.append("]")
+        body.add(",\"sub\":", integer: sub)
+        if !options.initial { body.append(",\"initial\":false") }
+        if options.old { body.append(",\"old\":true") }
+        if !options.values { body.append(",\"values\":false") }
+        return body
+    }
+}
+
+extension [UInt8] {
+    mutating func append(decimal value: Int) {
+        append(contentsOf: String(value).utf8)
+    }
+
+    /// A JSON string with this content; as few escapes as JSON allows.
+    mutating func appendQuoted(_ text: String) {
+        append(UInt8(ascii: "\""))
+        let needsEscapes = text.utf8.contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+        if needsEscapes {
+            var buffer = ByteBuffer()
+            JSONText.append(text, to: &buffer)
+            append(contentsOf: buffer.bytes.dropFirst().dropLast())
+        } else {
+            append(contentsOf: text.utf8)
+        }
+        append(UInt8(ascii: "\""))
+    }
+}

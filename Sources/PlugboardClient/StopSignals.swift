@@ -1,0 +1,60 @@
+// SIGTERM and SIGINT for this program's buses. Signals belong to the process, so there
+// is one of these, with a thread that waits for nothing else; it starts when first asked for.
+
+import PlugboardPosix
+import Synchronization
+
+/// Tells whoever asked that the program is to stop.
+final class StopSignals: Sendable {
+    static let shared = StopSignals()
+
+    private struct State {
+        var handlers: [@Sendable () -> Void] = []
+        var isWaiting = false
+        var hasCome = false
+    }
+
+    private let state = Mutex(State())
+
+    private init() {}
+
+    /// Calls `handler` once a signal has come, at once where it has already.
+    func add(_ handler: @escaping @Sendable () -> Void) {
+        let (hasCome, isFirst) = state.withLock { state in
+            if !state.hasCome { state.handlers.append(handler) }
+            defer { state.isWaiting = true }
+            return (state.hasCome, !state.isWaiting)
+        }
+        if hasCome { return handler() }
+        if isFirst { startWaiting() }
+    }
+
+    private func startWaiting() {
+        do {
+            let signals = try Signals(catching: [SIGTERM, SIGINT])
+            try Background.start { self.wait(for: signals) }
+        } catch {
+            StandardStream.complain("plugboard: signals can't be caught: \(error)")
+        }
+    }
+
+    private func wait(for signals: Signals) {
+        _ = signals.wait()
+        let handlers = state.withLock { state in
+            state.hasCome = true
+            defer { state.handlers = [] }
+            return state.handlers
+        }
+        for handler in handlers { handler() }
+        let second = signals.wait()
+        signal(second, SIG_DFL)
+        kill(getpid(), second)
+    }
+}
+
+extension StandardStream {
+    /// A line for a person; where standard error is gone, there is nobody to tell.
+    static func complain(_ line: String) {
+        _ = StandardStream.error.write(Array("\(line)\n".utf8))
+    }
+}

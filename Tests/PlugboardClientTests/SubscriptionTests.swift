@@ -1,0 +1,122 @@
+// Subscriptions against a real broker: as a sequence and with a callback.
+
+import Observables
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("subscriptions")
+struct SubscriptionTests {
+    @Test("a sequence gives the snapshot, its end, then what comes")
+    func sequence() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect("me")
+        try await bus.publish("reviews.a", 1)
+        try await bus.publish("reviews.b", 2)
+        try await bus.publish("other", 3)
+        let subscription = try await bus.subscribe("reviews.**")
+        try await bus.publish("reviews.c", 4)
+        try await bus.emit("reviews.d", "hello")
+        try await bus.delete("reviews.a")
+        var told: [String] = []
+        for try await event in subscription {
+            told.append("\(event.kind) \(event.key) \(event.value?.text ?? "-") \(event.isInitial)")
+            #expect(event.by == (event.kind == .synced ? nil : "me"))
+            if event.kind == .delete { break }
+        }
+        #expect(
+            told == [
+                "update reviews.a 1 true", "update reviews.b 2 true", "synced  - false",
+                "update reviews.c 4 false", #"emit reviews.d "hello" false"#, "delete reviews.a - false",
+            ]
+        )
+    }
+
+    @Test("options leave out the snapshot and the values, and add the old ones")
+    func options() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        try await bus.publish("k", 1)
+        let heard = Log<Event>()
+        let options = SubscribeOptions(initial: false, old: true, values: false)
+        let observation = try await bus.subscribe("k", options: options) { heard.add($0) }
+        try await bus.publish("k", 2)
+        try await bus.sync()
+        #expect(heard.all.count == 1)
+        #expect(heard.all.first?.value == nil)
+        #expect(heard.all.first?.old?.text == "1")
+        observation.dispose()
+    }
+
+    @Test("several patterns tell a key that both match once")
+    func patterns() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let heard = Log<String>()
+        let observation = try await bus.subscribe(["a.*", "a.b", "c"]) { heard.add($0.key) }
+        try await bus.publish("a.b", 1)
+        try await bus.publish("c", 1)
+        try await bus.publish("d", 1)
+        #expect(heard.all == ["", "a.b", "c"])
+        observation.dispose()
+    }
+
+    @Test("a bad pattern is refused with its code and leaves nothing behind")
+    func badPattern() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let error = await #expect(throws: BusError.self) { try await bus.subscribe("a..b") }
+        #expect(error?.code == .badPattern)
+        #expect(bus.link.state.withLock { $0.registrations.isEmpty && $0.pending.isEmpty })
+    }
+
+    @Test("after dispose nothing is heard, and the broker sends nothing")
+    func dispose() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let heard = Log<Event>()
+        let observation = try await bus.subscribe("k", options: SubscribeOptions(initial: false)) {
+            heard.add($0)
+        }
+        try await bus.publish("k", 1)
+        observation.dispose()
+        try await bus.publish("k", 2)
+        #expect(heard.count == 1)
+        #expect(bus.link.state.withLock { $0.registrations.isEmpty })
+    }
+
+    @Test("a sequence ends when its task is cancelled, and when the bus closes")
+    func sequenceEnds() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let subscription = try await bus.subscribe("k")
+        let reader = Task {
+            for try await event in subscription where event.kind == .update {}
+        }
+        reader.cancel()
+        try await reader.value
+        let second = Task {
+            for try await event in try await bus.subscribe("k") where event.kind == .update {}
+        }
+        try await eventually("two subscriptions") { bus.link.state.withLock { $0.registrations.count } == 2 }
+        bus.close()
+        try await second.value
+    }
+
+    @Test("a loop that reads too slowly is told so, after what it has missed nothing of")
+    func unreadFull() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let options = SubscribeOptions(initial: false, unreadBytesMax: 2_000)
+        let subscription = try await bus.subscribe("n", options: options)
+        for number in 0..<100 { try await bus.publish("n", number) }
+        var heard: [Int] = []
+        let error = await #expect(throws: BusError.self) {
+            for try await event in subscription { heard.append(try event.decode(as: Int.self)) }
+        }
+        #expect(error == .unreadFull(limit: 2_000))
+        #expect(heard == Array(0..<heard.count))
+        #expect(!heard.isEmpty)
+        #expect(bus.link.state.withLock { $0.registrations.isEmpty })
+    }
+}
