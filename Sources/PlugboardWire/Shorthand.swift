@@ -1,8 +1,9 @@
 // Words instead of JSON, for people at a terminal: `publish cart.total 42.50`. The
 // words fill the same request as JSON would, so nothing behind it knows of them.
 
-extension EnvelopeReader {
-    mutating func readShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal) {
+extension RequestDecoder {
+    mutating func decodeShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal)
+    {
         var words = Words(line)
         guard let verb = words.next() else { return }
         guard let operation = Operation(verb.bytes(of: line)) else {
