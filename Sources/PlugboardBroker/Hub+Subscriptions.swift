@@ -30,11 +30,7 @@ extension Hub {
         let sub = Self.subText(request, line)
         let identity = observables.hash(sub.bytes)
         guard let subscription = session.pointee.subscriptions.find(sub.bytes, identity: identity) else {
-            throw Refusal(
-                .unknownSubscription,
-                "there is no subscription \(String(decoding: sub.bytes, as: UTF8.self))",
-                at: request.sub.start
-            )
+            throw Self.unknown(sub, request)
         }
         end(subscription)
         ReplyEncoder.appendStart(.unsubscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox)
@@ -96,12 +92,7 @@ extension Hub {
         }
         let sub = Self.subText(request, line)
         if session.pointee.subscriptions.find(sub.bytes, identity: observables.hash(sub.bytes)) != nil {
-            throw Refusal(
-                .duplicateSubscription,
-                "subscription \(String(decoding: sub.bytes, as: UTF8.self)) exists already",
-                hint: "unsubscribe it first, or leave \"sub\" out",
-                at: request.sub.start
-            )
+            throw Self.duplicate(sub, request)
         }
         return sub
     }

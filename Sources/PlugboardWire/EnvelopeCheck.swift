@@ -90,13 +90,16 @@ struct EnvelopeCheck {
         if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
-            let hint = Suggestion.hint(for: name, among: names)
+            let hint = Suggestion.hint(for: name, among: names) ?? Self.taken(names)
             return Refusal(.unknownField, message, hint: hint, at: unknown.start)
         }
         guard let misplaced else { return nil }
         let message = "\(request.operation.name) has no field \"\(misplaced.name)\""
-        let hint = "it takes \(names.joined(separator: ", "))"
-        return Refusal(.unknownField, message, hint: hint, at: places(misplaced))
+        return Refusal(.unknownField, message, hint: Self.taken(names), at: places(misplaced))
+    }
+
+    private static func taken(_ names: [String]) -> String {
+        "it takes \(names.joined(separator: ", "))"
     }
 
     private func missing(_ field: Field, _ subject: String, _ start: Int) -> Refusal {
@@ -122,13 +125,18 @@ enum ClientName {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
         }
         let isWellFormed = UTF8Sequence.firstMalformed(name) == nil
-        let hasControl = name.contains { $0 < 0x20 || $0 == 0x7F }
-        guard isWellFormed, !hasControl, let first = name.first else {
+        guard isWellFormed, !hasControl(name), let first = name.first else {
             return Refusal(.wrongType, "a name is text without control characters", at: offset)
         }
         guard first != UInt8(ascii: "#"), first != UInt8(ascii: "$") else {
             return Refusal(.wrongType, "a name does not begin with # or $", at: offset)
         }
         return nil
+    }
+
+    /// C0, DEL and C1, in well-formed UTF-8.
+    private static func hasControl(_ name: UnsafeRawBufferPointer) -> Bool {
+        zip(name, name.dropFirst()).contains { $0 == 0xC2 && $1 < 0xA0 }
+            || name.contains { $0 < 0x20 || $0 == 0x7F }
     }
 }

@@ -112,7 +112,7 @@ extension RequestDecoder {
             try scanner.skipString()
             let range = ByteRange(start, scanner.position)
             if range.count - 2 <= Limits.idBytesMax { return range }
-            complain(Refusal(.badID, "an id has at most \(Limits.idBytesMax) bytes", at: start))
+            complain(Refusal(.badID, "an id has at most \(Limits.idBytesMax) bytes", at: start + 1))
             return .none
         }
         if try decodeInteger(&scanner) != nil { return ByteRange(start, scanner.position) }
@@ -170,7 +170,7 @@ extension RequestDecoder {
         if scanner.current == UInt8(ascii: "\"") {
             request.sub = try decodeString(&scanner, line)
             guard request.sub.count > Limits.subBytesMax else { return }
-            complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start))
+            complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start + 1))
         } else if let value = try decodeInteger(&scanner) {
             // -0 and 0 are one number and get one spelling.
             request.sub =
