@@ -23,32 +23,20 @@ struct EnvelopeCheck {
         places[Int(field.rawValue)] = UInt32(truncatingIfNeeded: offset)
     }
 
-    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
+    /// Whether nothing is wrong, as far as that can be seen at a glance.
     @inline(__always)
-    func refusal(
-        of request: Request,
-        in line: UnsafeMutableRawBufferPointer,
-        at start: Int,
-        isWrite: Bool
-    ) -> Refusal? {
+    func isFaultless(_ request: Request, isWrite: Bool) -> Bool {
         let operation = request.operation
-        let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
-        let isKnown = unknown == nil && unknownOperation == nil && request.has(.operation)
-        let hasRules = operation == .subscribe || operation == .hello || (isWrite && !operation.isBatchable)
-        if isKnown, !hasRules, request.fields.subtracting(allowed).isEmpty,
-            operation.required.isSubset(of: request.fields)
-        {
-            return nil
-        }
-        return judge(request, UnsafeRawBufferPointer(line), start, isWrite)
+        guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
+        if isWrite ? (!operation.isBatchable || request.has(.id)) : operation.hasRules { return false }
+        return request.fields.subtracting(operation.allowed).isEmpty
+            && operation.required.isSubset(of: request.fields)
     }
 
-    private func judge(
-        _ request: Request,
-        _ line: UnsafeRawBufferPointer,
-        _ start: Int,
-        _ isWrite: Bool
-    ) -> Refusal? {
+    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
+    func refusal(of request: Request, in line: UnsafeRawBufferPointer, at start: Int, isWrite: Bool)
+        -> Refusal?
+    {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
         guard request.has(.operation) else { return missing(.operation, "a request", start) }
         let operation = request.operation

@@ -1,9 +1,8 @@
 // Words instead of JSON, for people at a terminal: `publish cart.total 42.50`. The
 // words fill the same request as JSON would, so nothing behind it knows of them.
 
-extension RequestDecoder {
-    mutating func decodeShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal)
-    {
+extension EnvelopeReader {
+    mutating func readShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal) {
         if let offset = UTF8Sequence.firstMalformed(line) {
             throw Refusal(JSONFailure(.encoding, at: offset, "text"))
         }

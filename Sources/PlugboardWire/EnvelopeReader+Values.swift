@@ -1,7 +1,7 @@
 // What may stand in each field. A value of the wrong type is still scanned to its
 // end, so that the line's other mistakes and its `id` are not lost.
 
-extension RequestDecoder {
+extension EnvelopeReader {
     @inline(__always)
     mutating func decodeValue(
         of field: Field,
@@ -96,6 +96,14 @@ extension RequestDecoder {
         guard scanner.current == UInt8(ascii: "\"") else {
             return try refuseType(of: .operation, "a string", &scanner)
         }
+        let start = scanner.position
+        scanner.position += 1
+        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)) {
+            request.operation = operation
+            return
+        }
+        // A short string that names nothing was passed over: it is read again, as a long one.
+        scanner.position = start
         let range = try decodeString(&scanner, line)
         if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))) {
             request.operation = operation
