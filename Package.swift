@@ -35,7 +35,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "plugboard",
-            // Not the client library: it brings Foundation, which a broker's start has no time for.
+            // Not the client library: commands pass values on as bytes, and need no Codable.
             dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
                 + plugins.map { .target(name: $0) },
             swiftSettings: strict

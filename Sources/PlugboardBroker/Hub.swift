@@ -13,9 +13,7 @@ struct Hub: ~Copyable {
     var observables = ObservableTable()
     let patterns = PatternTree()
     var decoder = RequestDecoder()
-    /// The events of this turn.
-    var log = TurnLog()
-    var texts = SubscriptionTexts()
+    var tails = EventTails()
     /// Memory for the outboxes of this turn.
     var outboxMemory = BufferPool()
     /// Sessions that have something to be sent.
@@ -39,12 +37,12 @@ struct Hub: ~Copyable {
 
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionReference) {
-        openReply(to: session)
+        touch(session)
         EventEncoder.appendHello(
             epoch: epoch,
             revision: revision,
             client: session.pointee.client,
-            to: &session.pointee.outbox.own
+            to: &session.pointee.outbox
         )
     }
 
@@ -80,16 +78,7 @@ struct Hub: ~Copyable {
         if session.pointee.isTouched { return }
         session.pointee.isTouched = true
         touched.append(session)
-    }
-
-    /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
-    @inline(__always)
-    mutating func openReply(to session: SessionReference) {
-        touch(session)
-        if session.pointee.outbox.own.allocatedBytes == 0 {
-            outboxMemory.lend(to: &session.pointee.outbox.own)
-        }
-        if session.pointee.outbox.sharedBytes > 0 { session.pointee.outbox.takeOver(log) }
+        if session.pointee.outbox.allocatedBytes == 0 { outboxMemory.lend(to: &session.pointee.outbox) }
     }
 
     @inline(__always)
@@ -115,13 +104,8 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func replyDone(_ request: Request, _ line: UnsafeRawBufferPointer, _ session: SessionReference) {
         let id = request.id.bytes(of: line)
-        openReply(to: session)
-        ReplyEncoder.appendDone(
-            request.operation,
-            id: id,
-            revision: revision,
-            to: &session.pointee.outbox.own
-        )
+        ReplyEncoder.appendDone(request.operation, id: id, revision: revision, to: &session.pointee.outbox)
+        touch(session)
     }
 
     private mutating func refuse(
@@ -135,8 +119,8 @@ struct Hub: ~Copyable {
     private mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference)
     {
         let number = session.pointee.line
-        openReply(to: session)
-        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox.own)
+        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox)
+        touch(session)
     }
 
     private mutating func rename(
@@ -146,13 +130,13 @@ struct Hub: ~Copyable {
     ) {
         let name = request.name.bytes(of: line)
         session.pointee.rename(name)
-        openReply(to: session)
-        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","client":"#)
-        session.pointee.outbox.own.append(decimal: session.pointee.client)
-        session.pointee.outbox.own.append(#","name":"#)
-        JSONText.append(name, to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append("}\n")
+        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        session.pointee.outbox.append(#","client":"#)
+        session.pointee.outbox.append(decimal: session.pointee.client)
+        session.pointee.outbox.append(#","name":"#)
+        JSONText.append(name, to: &session.pointee.outbox)
+        session.pointee.outbox.append("}\n")
+        touch(session)
     }
 
     private mutating func help(
@@ -165,12 +149,8 @@ struct Hub: ~Copyable {
             operation = Operation(request.about.bytes(of: line))
             if operation == nil { throw Self.noSuchHelp(request, line) }
         }
-        openReply(to: session)
-        ReplyEncoder.appendHelp(
-            about: operation,
-            id: request.id.bytes(of: line),
-            to: &session.pointee.outbox.own
-        )
+        ReplyEncoder.appendHelp(about: operation, id: request.id.bytes(of: line), to: &session.pointee.outbox)
+        touch(session)
     }
 
     private static func noSuchHelp(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {

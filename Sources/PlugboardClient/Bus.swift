@@ -82,15 +82,9 @@ public final class Bus: Sendable {
         link.connectionState.observe(initial: initial) { handler($0.new) }
     }
 
-    /// The present state and every later one, up to `.closed`, after which it ends.
+    /// The present state and every later one. Ends with the bus.
     public var states: AsyncStream<ConnectionState> {
-        AsyncStream { continuation in
-            let observation = link.connectionState.observe(initial: true) { change in
-                continuation.yield(change.new)
-                if case .closed = change.new { continuation.finish() }
-            }
-            continuation.onTermination = { _ in observation.dispose() }
-        }
+        link.connectionState.values(buffering: .unbounded)
     }
 
     /// Calls `handler` for what fails with nobody waiting for it: pipelined writes,

@@ -47,10 +47,9 @@ struct LinkState {
     var pipelined = Pipelined()
     /// Replies that are still missing before a new connection counts as set up.
     var setupLeft = 0
-    /// Of the newest connection.
+    /// Of the newest connection, and of the one before it.
     var greeting: Greeting?
-    /// Of the newest one that was told to the program.
-    var announced: Greeting?
+    var previousGreeting: Greeting?
     var roomWaiters: [Int: Waiter] = [:]
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
     /// Told once the first connection stands, or never will.
@@ -115,11 +114,7 @@ struct LinkState {
     /// Takes a pending request out, whoever ends it.
     mutating func take(_ id: Int) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
-        if let line = request.parked {
-            parkedBytes -= line.count
-            // Requests that were given up leave their number behind; not for ever.
-            if parked.count > 2 * pending.count + 64 { parked.removeAll { pending[$0] == nil } }
-        }
+        if let line = request.parked { parkedBytes -= line.count }
         return request
     }
 

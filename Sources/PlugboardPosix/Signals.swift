@@ -11,7 +11,8 @@ private let handlerPipe = Atomic<Int32>(-1)
 public final class Signals: Sendable {
     private let reader: Descriptor
 
-    /// Catches these signals from here on, for the whole process.
+    /// Catches these signals from here on, for the whole process. SIGHUP stays ignored
+    /// where it was: that is how `nohup` keeps a program alive.
     public init(catching numbers: [Int32]) throws {
         let ends = try Pipe.make()
         reader = Descriptor(adopting: ends.reader)
@@ -55,11 +56,14 @@ public final class Signals: Sendable {
     ]
 
     private static func handle(_ number: Int32) {
-        signal(number) { number in
+        let previous = signal(number) { number in
             let saved = errno
             var byte = UInt8(truncatingIfNeeded: number)
             _ = write(handlerPipe.load(ordering: .sequentiallyConsistent), &byte, 1)
             errno = saved
+        }
+        if number == SIGHUP, unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+            signal(number, SIG_IGN)
         }
     }
 }

@@ -23,20 +23,32 @@ struct EnvelopeCheck {
         places[Int(field.rawValue)] = UInt32(truncatingIfNeeded: offset)
     }
 
-    /// Whether nothing is wrong, as far as that can be seen at a glance.
+    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
     @inline(__always)
-    func isFaultless(_ request: Request, isWrite: Bool) -> Bool {
+    func refusal(
+        of request: Request,
+        in line: UnsafeMutableRawBufferPointer,
+        at start: Int,
+        isWrite: Bool
+    ) -> Refusal? {
         let operation = request.operation
-        guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
-        if isWrite ? (!operation.isBatchable || request.has(.id)) : operation.hasRules { return false }
-        return request.fields.subtracting(operation.allowed).isEmpty
-            && operation.required.isSubset(of: request.fields)
+        let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
+        let isKnown = unknown == nil && unknownOperation == nil && request.has(.operation)
+        let hasRules = operation == .subscribe || operation == .hello || (isWrite && !operation.isBatchable)
+        if isKnown, !hasRules, request.fields.subtracting(allowed).isEmpty,
+            operation.required.isSubset(of: request.fields)
+        {
+            return nil
+        }
+        return judge(request, UnsafeRawBufferPointer(line), start, isWrite)
     }
 
-    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
-    func refusal(of request: Request, in line: UnsafeRawBufferPointer, at start: Int, isWrite: Bool)
-        -> Refusal?
-    {
+    private func judge(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ start: Int,
+        _ isWrite: Bool
+    ) -> Refusal? {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
         guard request.has(.operation) else { return missing(.operation, "a request", start) }
         let operation = request.operation
@@ -78,16 +90,13 @@ struct EnvelopeCheck {
         if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
-            let hint = Suggestion.hint(for: name, among: names) ?? Self.taken(names)
+            let hint = Suggestion.hint(for: name, among: names)
             return Refusal(.unknownField, message, hint: hint, at: unknown.start)
         }
         guard let misplaced else { return nil }
         let message = "\(request.operation.name) has no field \"\(misplaced.name)\""
-        return Refusal(.unknownField, message, hint: Self.taken(names), at: places(misplaced))
-    }
-
-    private static func taken(_ names: [String]) -> String {
-        "it takes \(names.joined(separator: ", "))"
+        let hint = "it takes \(names.joined(separator: ", "))"
+        return Refusal(.unknownField, message, hint: hint, at: places(misplaced))
     }
 
     private func missing(_ field: Field, _ subject: String, _ start: Int) -> Refusal {
@@ -113,18 +122,13 @@ enum ClientName {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
         }
         let isWellFormed = UTF8Sequence.firstMalformed(name) == nil
-        guard isWellFormed, !hasControl(name), let first = name.first else {
+        let hasControl = name.contains { $0 < 0x20 || $0 == 0x7F }
+        guard isWellFormed, !hasControl, let first = name.first else {
             return Refusal(.wrongType, "a name is text without control characters", at: offset)
         }
         guard first != UInt8(ascii: "#"), first != UInt8(ascii: "$") else {
             return Refusal(.wrongType, "a name does not begin with # or $", at: offset)
         }
         return nil
-    }
-
-    /// C0, DEL and C1, in well-formed UTF-8.
-    private static func hasControl(_ name: UnsafeRawBufferPointer) -> Bool {
-        zip(name, name.dropFirst()).contains { $0 == 0xC2 && $1 < 0xA0 }
-            || name.contains { $0 < 0x20 || $0 == 0x7F }
     }
 }

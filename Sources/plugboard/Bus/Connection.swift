@@ -180,8 +180,7 @@ struct Deadline: Sendable {
 /// What to say where no broker answers.
 enum NoBroker {
     static func error(path: String, reason: SystemError) -> CommandError {
-        let word = ShellWord.quoted(path)
-        let option = path == SocketPath.standard() ? "" : " --socket \(word)"
+        let option = Option.socketWords(path)
         return CommandError(
             .unavailable,
             "no broker at \(path) (\(String(cString: strerror(reason.code))))",

@@ -1,5 +1,6 @@
 // Options that several commands share, each declared once.
 
+import PlugboardPosix
 import PlugboardWire
 
 extension Option {
@@ -10,6 +11,12 @@ extension Option {
         "PATH",
         "where the broker is, or shall be; else PLUGBOARD_SOCKET, else the user's own place"
     )
+
+    /// ` --socket PATH` for a line to paste, empty where the path is the user's own place.
+    static func socketWords(_ path: String) -> String {
+        let own = SocketPath.standard { $0 == "PLUGBOARD_SOCKET" ? nil : SocketPath.variable($0) }
+        return path == own ? "" : " --socket \(ShellWord.quoted(path))"
+    }
 
     static let json = Option(flag: "json", "print JSON lines, also on a terminal")
 

@@ -22,7 +22,7 @@ extension Command {
         let batch = try BatchFile(path: invocation.argument(0) ?? "-")
         let connection = try Connection.open(invocation)
         let reply = try connection.request(RequestLine("batch").adding("writes", json: batch.writes[...]))
-        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw batch.placed(refusal, write: reply["write"]?.integer) }
         guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
         let count = batch.lineNumbers.count

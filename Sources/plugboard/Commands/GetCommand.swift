@@ -28,11 +28,10 @@ extension Command {
         }
         _ = try ValueArgument.key(key)
         let reply = try Connection.open(invocation).request(RequestLine("get").adding("key", string: key))
-        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }
         guard !invocation.has(.json), let value = reply["value"] else { return }
-        if console.output.isTerminal { return try console.output.line(Printable.json(value.bytes)) }
-        try console.output.bytes(Array(value.bytes) + [0x0A])
+        try console.output.json(value.bytes)
     }
 }
 
@@ -55,7 +54,7 @@ private enum Snapshot {
             if isReadable {
                 try console.output.line(readable(key, line, widest, console.output.paint))
             } else {
-                try console.output.bytes(record(line))
+                try console.output.json(record(line))
             }
         }
     }
@@ -70,6 +69,6 @@ private enum Snapshot {
         let fields = ["key", "revision", "value", "by", "cause"].compactMap { name in
             line[name].map { Array("\"\(name)\":".utf8) + $0.bytes }
         }
-        return [UInt8(ascii: "{")] + fields.joined(separator: [UInt8(ascii: ",")]) + Array("}\n".utf8)
+        return [UInt8(ascii: "{")] + fields.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
     }
 }

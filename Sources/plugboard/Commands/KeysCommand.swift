@@ -31,10 +31,11 @@ extension Command {
             if asJSON {
                 text += entry.bytes
             } else if let key = entry.object?["key"]?.string {
-                text += Array((console.output.isTerminal ? Printable.text(key) : key).utf8)
+                text += Array(key.utf8)
             }
             text.append(0x0A)
         }
-        try console.output.bytes(text)
+        guard console.output.isTerminal else { return try console.output.bytes(text) }
+        try console.output.text(Printable.text(String(decoding: text, as: UTF8.self), keepingLines: true))
     }
 }

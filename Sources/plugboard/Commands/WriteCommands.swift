@@ -70,7 +70,7 @@ enum SingleWrite {
     static func send(_ request: RequestLine, _ invocation: Invocation, _ console: Console) throws {
         let connection = try Connection.open(invocation)
         let reply = try connection.request(request)
-        if invocation.has(.json) { try console.output.bytes(Array(reply.bytes) + [0x0A]) }
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }
         guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
         try console.output.line("revision \(revision)")

@@ -49,6 +49,11 @@ struct OutputStream: Sendable {
         try bytes(Array(text.utf8))
     }
 
+    /// Writes JSON and a line feed: byte for byte, but safe to show on a terminal.
+    func json(_ json: some Collection<UInt8>) throws {
+        if isTerminal { try line(Printable.json(json)) } else { try bytes(Array(json) + [0x0A]) }
+    }
+
     /// Writes bytes as they are. Throws `ReaderGone` where nobody reads any more.
     func bytes(_ bytes: [UInt8]) throws {
         switch stream.write(bytes) {

@@ -22,8 +22,7 @@ struct EventView {
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         guard isReadable else {
-            let shown = console.output.isTerminal ? Array(Printable.json(line.bytes).utf8) : Array(line.bytes)
-            try console.output.bytes(shown + [0x0A])
+            try console.output.json(line.bytes)
             return name != "synced"
         }
         if name == "synced" {

@@ -31,6 +31,8 @@ struct DemoScript: Equatable, Sendable {
 
     /// Its name in the folder of the plugins.
     static let fileName = "demo.txt"
+    /// What the one that plays it is called in the output.
+    static let processName = "demo"
     private static let bytesMax = 1_048_576
 
     let steps: [Step]
@@ -112,6 +114,11 @@ private struct Player {
 }
 
 extension String {
+    /// With another beginning, where it has this one.
+    func replacingPrefix(_ prefix: String, with other: String) -> String {
+        hasPrefix(prefix) ? other + dropFirst(prefix.count) : self
+    }
+
     /// Without the spaces at both ends.
     func trimmingSpaces() -> String {
         var rest = Substring(self)

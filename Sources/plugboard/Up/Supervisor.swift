@@ -22,6 +22,8 @@ final class Supervisor {
     private let poller: any Poller
     private var watched: Set<UInt64> = []
     private var isReady = false
+    /// What the broker said before it listened: why it doesn't, if it never does.
+    private var brokerWords = ""
     private var isStopping = false
     private var isImpatient = false
 
@@ -35,10 +37,10 @@ final class Supervisor {
         try poller.add(signals.raw, token: Self.signalToken, interest: .read)
     }
 
-    /// Runs until a signal, or until the broker is lost. `onReady` is called when the
-    /// broker listens, before the first plugin starts.
-    func run(onReady: () throws -> Void) throws -> ExitStatus {
-        guard try startBroker() else { return .refused }
+    /// Runs until a signal. `onReady` is called when the broker listens, before the first
+    /// plugin starts. Throws where the broker can't be started, or is lost.
+    func run(onReady: () throws -> Void) throws {
+        try startBroker()
         if !isStopping {
             try onReady()
             for plugin in plugins { try start(plugin) }
@@ -47,25 +49,27 @@ final class Supervisor {
             try turn(until: nextRestart())
             if view.isReaderGone { isStopping = true }
         }
-        let wasLost = !broker.isRunning
+        let wasLost = isReady && !broker.isRunning
         isStopping = true
         try stop(plugins, graceSeconds: Self.pluginGraceSeconds)
         try stop([broker], graceSeconds: Self.brokerGraceSeconds)
-        return wasLost ? .refused : .done
+        if wasLost { throw CommandError(.refused, "the broker was lost") }
     }
 
-    /// False where it ended instead of listening.
-    private func startBroker() throws -> Bool {
+    /// Returns when it listens, or a signal came. Throws where it ends instead, with its
+    /// own words.
+    private func startBroker() throws {
         try start(broker)
         let deadline = Deadline(seconds: Self.startSeconds)
         while !isReady, broker.isRunning, !isStopping {
             guard let left = deadline.milliseconds else {
-                view.say("the broker doesn't answer; giving up")
-                return false
+                throw CommandError(.refused, "the broker doesn't begin to listen")
             }
             try turn(milliseconds: left)
         }
-        return isReady || isStopping
+        guard isReady || isStopping else {
+            throw CommandError(.refused, brokerWords.isEmpty ? "the broker didn't start" : brokerWords)
+        }
     }
 
     private func start(_ process: SupervisedProcess) throws {
@@ -118,11 +122,14 @@ final class Supervisor {
     }
 
     private func show(_ lines: [String], of process: SupervisedProcess) {
-        guard process === broker, !isReady, let place = lines.firstIndex(of: BrokerReady.line) else {
-            return view.show(lines, of: process.name)
-        }
+        guard process === broker, !isReady else { return view.show(lines, of: process.name) }
+        let words = lines.prefix { $0 != BrokerReady.line }
+        brokerWords += words.map { $0.replacingPrefix("\(Program.name) broker: ", with: "") }.joined(
+            separator: "\n"
+        )
+        guard words.count < lines.count else { return }
         isReady = true
-        view.show(Array(lines[..<place] + lines[(place + 1)...]), of: process.name)
+        view.show(Array(lines[(words.count + 1)...]), of: process.name)
     }
 
     private func takeSignals() {
@@ -156,7 +163,7 @@ final class Supervisor {
 
     private func tellPlugin(_ news: SupervisedProcess.News, of name: String) {
         switch news {
-        case .finished: view.tell("is done", of: name)
+        case .finished: view.tell(name == DemoScript.processName ? view.demoEnd : "is done", of: name)
         case .crashed(let reason, let delay):
             view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: name)
         }

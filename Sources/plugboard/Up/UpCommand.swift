@@ -37,8 +37,7 @@ extension Command {
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
         run: { invocation, console in
-            let status = try UpSession(invocation, console).run()
-            if status != .done { throw CommandError(status, "stopped, since the broker is not running") }
+            try UpSession(invocation, console).run()
         }
     )
 }
@@ -71,7 +70,7 @@ private struct UpSession {
         }
     }
 
-    func run() throws -> ExitStatus {
+    func run() throws {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGCHLD])
         let demo = demoScript()
         let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
@@ -79,11 +78,16 @@ private struct UpSession {
             name: "broker",
             start: start(executable, ["broker", "--ready", "--socket", socket], name: "broker", folder: nil)
         )
-        let view = UpView(console: console, names: plugins.map(\.name) + ["broker", "demo"])
+        let view = UpView(
+            console: console,
+            socket: socket,
+            names: plugins.map(\.name) + ["broker", DemoScript.processName]
+        )
         let supervisor = try Supervisor(broker: broker, plugins: children, signals: signals, view: view)
-        let status = try supervisor.run {
+        defer { SocketCleanup.removeDead(socket) }
+        try supervisor.run {
             try Connection(path: socket).expectGreeting()
-            view.greet(socket: socket, plugins: summary())
+            view.greet(plugins: summary())
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
             if invocation.has(.demo), demo == nil {
                 console.say(
@@ -91,9 +95,7 @@ private struct UpSession {
                 )
             }
         }
-        SocketCleanup.removeDead(socket)
-        if status == .done { console.say("stopped") }
-        return status
+        console.say("stopped")
     }
 
     private func summary() -> String {
@@ -115,8 +117,8 @@ private struct UpSession {
 
     private func process(playing script: String) -> SupervisedProcess {
         SupervisedProcess(
-            name: "demo",
-            start: start(executable, ["play", script], name: "demo", folder: nil)
+            name: DemoScript.processName,
+            start: start(executable, ["play", script], name: DemoScript.processName, folder: nil)
         )
     }
 

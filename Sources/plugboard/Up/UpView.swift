@@ -7,12 +7,14 @@ import PlugboardPosix
 final class UpView {
     /// Standard output lost its reader: nothing is printed any more.
     private(set) var isReaderGone = false
+    private let socket: String
     private let console: Console
     private let widest: Int
     private var places: [String: Int] = [:]
 
     /// `names` are those that will have lines.
-    init(console: Console, names: [String]) {
+    init(console: Console, socket: String, names: [String]) {
+        self.socket = socket
         self.console = console
         widest = names.map(\.count).max() ?? 0
         for (index, name) in names.enumerated() { places[name] = index }
@@ -41,14 +43,14 @@ final class UpView {
     }
 
     /// The first screen: where the bus is, and how to look at it.
-    func greet(socket: String, plugins: String) {
+    func greet(plugins: String) {
         let paint = console.messages.paint
         try? console.messages.text(
             """
             \(paint.bold("Plugboard is up.")) \(Printable.text(plugins))
               socket   \(Printable.text(socket))
               attach   \(paint.cyan(Printable.text(HelpText.handLine(path: socket))))   then type: help
-              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + Self.option(socket))))
+              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + Option.socketWords(socket))))
               stop     Ctrl-C
 
 
@@ -56,10 +58,8 @@ final class UpView {
         )
     }
 
-    /// ` --socket PATH` where the path isn't what the program would find by itself.
-    static func option(_ socket: String) -> String {
-        socket == SocketPath.standard() ? "" : " --socket \(ShellWord.quoted(socket))"
-    }
+    /// What to say when the demo has been played.
+    var demoEnd: String { "is over; the bus stays up: \(HelpText.handLine(path: socket))" }
 
     private func prefix(_ name: String, _ paint: Paint) -> String {
         let padded = HelpText.padded(Printable.text(name), widest)

@@ -1,0 +1,11 @@
+// Numbers that no two callers share.
+
+import Synchronization
+
+enum Counter {
+    private static let last = Atomic<Int>(0)
+
+    static func next() -> Int {
+        last.add(1, ordering: .relaxed).newValue
+    }
+}

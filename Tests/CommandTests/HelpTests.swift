@@ -1,0 +1,133 @@
+import PlugboardPosix
+import PlugboardWire
+import Testing
+
+@testable import plugboard
+
+@Suite("Help")
+struct HelpTests {
+    @Test("the overview has every command with its summary")
+    func overview() {
+        let text = HelpText.overview()
+        for command in CommandTable.visible {
+            #expect(text.contains("  \(command.name)"))
+            #expect(text.contains(command.summary))
+        }
+        #expect(!text.contains("launch"))
+    }
+
+    @Test("a command's help names each of its options and arguments")
+    func complete() {
+        for command in CommandTable.all {
+            let text = HelpText.text(for: command)
+            for option in command.options + [.help] { #expect(text.contains("  \(option.usage)  ")) }
+            for parameter in command.parameters { #expect(text.contains("  \(parameter.name)  ")) }
+        }
+    }
+
+    @Test("help fits a terminal of 80 columns")
+    func width() {
+        let texts = [HelpText.overview()] + CommandTable.all.map { HelpText.text(for: $0) }
+        for line in texts.joined(separator: "\n").split(separator: "\n") {
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test("every example in the help is a command line that is accepted")
+    func examples() throws {
+        for command in CommandTable.all {
+            for example in command.examples {
+                let words = shellWords(example)
+                let named = try #require(CommandTable.command(named: words[0]), "\(example)")
+                _ = try ArgumentParser.parse(Array(words.dropFirst()), for: named)
+            }
+        }
+    }
+
+    @Test("help COMMAND and COMMAND --help print the same on standard output, with status 0")
+    func bothWays() throws {
+        let folder = try TemporaryFolder()
+        for command in CommandTable.visible {
+            let asked = try plugboard("help", command.name, in: folder)
+            let option = try plugboard(command.name, "--help", in: folder)
+            #expect(asked.end == .exited(0) && option.end == .exited(0))
+            #expect(asked.output == HelpText.text(for: command))
+            #expect(option.output == asked.output)
+            #expect(asked.messages.isEmpty && option.messages.isEmpty)
+        }
+    }
+
+    @Test("--help alone prints the overview, nothing at all is a usage error that shows it")
+    func alone() throws {
+        let folder = try TemporaryFolder()
+        #expect(try plugboard("--help", in: folder).output == HelpText.overview())
+        #expect(try plugboard("help", in: folder).output == HelpText.overview())
+        let nothing = try plugboard(in: folder)
+        #expect(nothing.end == .exited(64))
+        #expect(nothing.output.isEmpty)
+        #expect(nothing.messages.contains(HelpText.overview().prefix(60)))
+    }
+
+    @Test("--version prints the version and the protocol's number")
+    func version() throws {
+        let finished = try plugboard("--version", in: TemporaryFolder())
+        #expect(finished.end == .exited(0))
+        #expect(
+            finished.output == "plugboard \(ProtocolVersion.software) (protocol \(ProtocolVersion.number))\n"
+        )
+    }
+
+    @Test(
+        "a word that is nearly a command is recognised, two letters swapped too",
+        arguments: [("pubish", "publish"), ("subscirbe", "subscribe"), ("pu", "up"), ("Broker", "broker")]
+    )
+    func unknownCommand(word: String, meant: String) throws {
+        for words in [[word], ["help", word]] {
+            let finished = try Run(words, in: TemporaryFolder()).finished()
+            #expect(finished.end == .exited(64))
+            #expect(finished.messages.contains("there is no command \"\(word)\""))
+            #expect(finished.messages.contains("did you mean \"\(meant)\"?"))
+            #expect(finished.output.isEmpty)
+        }
+    }
+
+    @Test("an option before the command is told to come after it")
+    func optionFirst() throws {
+        let finished = try plugboard("--json", "keys", in: TemporaryFolder())
+        #expect(finished.end == .exited(64))
+        #expect(finished.messages.contains("options come after the command"))
+    }
+
+    @Test("limits prints the limits that the code has")
+    func limits() throws {
+        let folder = try TemporaryFolder()
+        let plain = try plugboard("limits", in: folder)
+        let pairs = plain.lines.map { $0.split(separator: " ").map(String.init) }
+        #expect(pairs == Limits.announced.map { [$0.name, "\($0.value)"] })
+        let object = try JSONObject(
+            parsing: Array(plugboard("limits", "--json", in: folder).output.utf8)[...]
+        )
+        #expect(object.members.map(\.name) == Limits.announced.map(\.name))
+        #expect(object["line"]?.integer == UInt64(Limits.lineBytesMax))
+    }
+
+    /// The words of an example: single quotes, and a pipe or redirection ends it.
+    private func shellWords(_ line: String) -> [String] {
+        var words: [String] = []
+        var word: String?
+        var isQuoted = false
+        for character in line {
+            switch character {
+            case "'":
+                isQuoted.toggle()
+                word = word ?? ""
+            case "|" where !isQuoted, ">" where !isQuoted: return words
+            case " " where !isQuoted:
+                if let finished = word { words.append(finished) }
+                word = nil
+            default: word = (word ?? "") + String(character)
+            }
+        }
+        return words + (word.map { [$0] } ?? [])
+    }
+}

@@ -1,0 +1,211 @@
+import PlugboardPosix
+import Testing
+
+@testable import plugboard
+
+@Suite("plugin.json")
+struct ManifestTests {
+    private func read(_ text: String) -> Result<PluginManifest, JSONFault> {
+        do throws(JSONFault) {
+            return .success(try PluginManifest(parsing: Array(text.utf8)))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test("it has a name and a program, and may have the rest")
+    func fields() throws {
+        let manifest = try read(
+            """
+            {"name": "cart", "run": "cart", "arguments": ["-v"], "demo_arguments": ["--rate", "5"],
+             "subscribes": ["catalog.**", "cart.add"], "publishes": ["cart.items"],
+             "description": "keeps the cart", "x-icon": 7}
+            """
+        ).get()
+        #expect(manifest.name == "cart")
+        #expect(manifest.run == "cart")
+        #expect(manifest.arguments == ["-v"])
+        #expect(manifest.demoArguments == ["--rate", "5"])
+        #expect(manifest.subscribes == ["catalog.**", "cart.add"])
+        #expect(manifest.publishes == ["cart.items"])
+        #expect(manifest.description == "keeps the cart")
+        #expect(try read(#"{"name":"a","run":"b"}"#).get().arguments == [])
+    }
+
+    @Test(
+        "what is wrong is said, at its place",
+        arguments: [
+            (#"{"name":"a","rum":"b"}"#, 12, "there is no field \"rum\"; did you mean \"run\"?"),
+            (#"{"name":"a","run":"b","demo_argumnets":[]}"#, 22, "did you mean \"demo_arguments\"?"),
+            (#"{"name":"a","run":"b","color":1}"#, 22, "it may have name, run, arguments"),
+            (#"{"name":"a","run":"b","run":"c"}"#, 22, "\"run\" stands twice"),
+            (#"{"run":"b"}"#, 0, "\"name\" is missing"), (#"{"name":"a"}"#, 0, "\"run\" is missing"),
+            (#"{"name":5,"run":"b"}"#, 1, "\"name\" is a string, not a number"),
+            (#"{"name":"","run":"b"}"#, 1, "\"name\" is empty"),
+            (#"{"name":"\u001b[2J","run":"b"}"#, 1, "no control character"),
+            (##"{"name":"#7","run":"b"}"##, 1, "no # or $"),
+            (#"{"name":"a","run":"b\u0000c"}"#, 12, "NUL"),
+            (#"{"name":"a","run":"b","arguments":"-v"}"#, 22, "\"arguments\" is an array of strings"),
+            (#"{"name":"a","run":"b","arguments":["-v",1]}"#, 22, "\"arguments\" is an array of strings"),
+            (#"{"name":"a","run":"b","subscribes":["a..b"]}"#, 22, "is not a key or a pattern"),
+            (#"{"name":"a","run":"b","publishes":["a b"]}"#, 22, "is not a key or a pattern"),
+            (#"{"name":"a" "run":"b"}"#, 12, "not JSON: expected a comma or }"), ("", 0, "not JSON"),
+            ("[]", 0, "not JSON: expected an object"), ("null", 0, "an object"),
+        ]
+    )
+    func faults(text: String, offset: Int, message: String) {
+        guard case .failure(let fault) = read(text) else {
+            Issue.record("accepted: \(text)")
+            return
+        }
+        #expect(fault.offset == offset, "\(text)")
+        #expect(fault.message.contains(message), "\(fault.message)")
+    }
+
+    @Test("a name is at most 64 bytes")
+    func longName() {
+        let longest = String(repeating: "n", count: 64)
+        #expect((try? read("{\"name\":\"\(longest)\",\"run\":\"b\"}").get()) != nil)
+        #expect((try? read("{\"name\":\"\(longest)n\",\"run\":\"b\"}").get()) == nil)
+    }
+
+    @Test("a place is told as editors count: line and character")
+    func places() {
+        let text = Array("{\n  \"ü\": 1,\n  x".utf8)
+        #expect(TextPlace(offset: 0, in: text).line == 1)
+        #expect(TextPlace(offset: text.count - 1, in: text).line == 3)
+        #expect(TextPlace(offset: text.count - 1, in: text).column == 3)
+        #expect(TextPlace(offset: 8, in: text).column == 6)
+    }
+
+    @Test("every plugin.json of the project is accepted and its program is built")
+    func ownPlugins() throws {
+        let tests = SocketPath.folder(of: #filePath)
+        let root = SocketPath.folder(of: SocketPath.folder(of: tests))
+        let folder = try PluginFolder(path: root + "/plugins", executable: Products.plugboard)
+        #expect(folder.problems == [])
+        #expect(
+            Set(["cart", "price-indicator", "review-banner", "logger", "review-tracker"])
+                .isSubset(of: Set(folder.plugins.map(\.name)))
+        )
+    }
+}
+
+@Suite("The folder of plugins")
+struct PluginFolderTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func read(executable: String = "/nowhere/plugboard") throws -> PluginFolder {
+        try PluginFolder(path: folder.path, executable: executable)
+    }
+
+    @Test("each folder with a plugin.json is a plugin, anything else is passed over")
+    func found() throws {
+        try folder.script("b/run.sh", "true")
+        try folder.write("b/plugin.json", #"{"name":"bee","run":"run.sh"}"#)
+        try folder.script("a/bin/go", "true")
+        try folder.write("a/plugin.json", #"{"name":"ant","run":"bin/go"}"#)
+        try folder.write("notes/readme", "")
+        try folder.write("file", "")
+        let found = try read()
+        #expect(found.plugins.map(\.name) == ["ant", "bee"])
+        #expect(found.plugins.map(\.program) == ["\(folder.path)/a/bin/go", "\(folder.path)/b/run.sh"])
+        #expect(found.plugins.map(\.folder) == ["\(folder.path)/a", "\(folder.path)/b"])
+        #expect(found.problems == [])
+    }
+
+    @Test(
+        "a program may be one beside plugboard; one in the folder comes first; a path is never looked for there"
+    )
+    func beside() throws {
+        let beside = try TemporaryFolder()
+        try beside.script("tool", "true")
+        try beside.script("sub/tool", "true")
+        try folder.write("a/plugin.json", #"{"name":"a","run":"tool"}"#)
+        try folder.write("b/plugin.json", #"{"name":"b","run":"tool"}"#)
+        try folder.script("b/tool", "true")
+        try folder.write("c/plugin.json", #"{"name":"c","run":"sub/tool"}"#)
+        let found = try read(executable: beside.path + "/plugboard")
+        #expect(found.plugins.map(\.program) == ["\(beside.path)/tool", "\(folder.path)/b/tool"])
+        #expect(found.problems.map(\.place) == ["\(folder.path)/c/plugin.json"])
+    }
+
+    @Test("broken ones are told with file, line and column, and the others are still there")
+    func broken() throws {
+        try folder.script("good/go", "true")
+        try folder.write("good/plugin.json", #"{"name":"good","run":"go"}"#)
+        try folder.write("half/plugin.json", "{\n  \"name\": \"half\",\n  \"run\"")
+        try folder.write("bytes/plugin.json", [0x7B, 0xFF, 0x7D])
+        try folder.write("huge/plugin.json", String(repeating: " ", count: 70_000))
+        try folder.write("gone/plugin.json", #"{"name":"gone","run":"nowhere"}"#)
+        try folder.write("flat/go", "no program")
+        try folder.write("flat/plugin.json", #"{"name":"flat","run":"go"}"#)
+        try folder.script("twin/go", "true")
+        try folder.write("twin/plugin.json", #"{"name":"good","run":"go"}"#)
+        mkdir(folder.path + "/odd", 0o700)
+        mkdir(folder.path + "/odd/plugin.json", 0o700)
+        let found = try read()
+        #expect(found.plugins.map(\.name) == ["good"])
+        let told = Dictionary(
+            uniqueKeysWithValues: found.problems.map {
+                ($0.place.dropFirst(folder.path.count + 1), $0.message)
+            }
+        )
+        #expect(told["half/plugin.json:3:8"]?.contains("expected a colon") == true)
+        #expect(told["bytes/plugin.json:1:2"] != nil)
+        #expect(told["huge/plugin.json"]?.contains("File too large") == true)
+        #expect(told["gone/plugin.json"]?.contains("there is no program \"nowhere\"") == true)
+        #expect(told["flat/plugin.json"]?.contains("is not executable; try: chmod +x") == true)
+        #expect(told["twin/plugin.json"]?.contains("the name \"good\" is taken") == true)
+        #expect(told["odd/plugin.json"]?.contains("directory") == true)
+        #expect(told.count == 7)
+    }
+
+    @Test("plugins are picked by name, a near miss is recognised")
+    func selection() throws {
+        for name in ["cart", "logger"] {
+            try folder.script("\(name)/go", "true")
+            try folder.write("\(name)/plugin.json", "{\"name\":\"\(name)\",\"run\":\"go\"}")
+        }
+        let found = try read()
+        #expect(try found.selected([]).map(\.name) == ["cart", "logger"])
+        #expect(try found.selected(["logger"]).map(\.name) == ["logger"])
+        #expect(
+            throws: CommandError.usage(
+                "there is no plugin \"loger\" in \(folder.path)",
+                hint: "did you mean \"logger\"?"
+            )
+        ) {
+            try found.selected(["loger"])
+        }
+    }
+}
+
+@Suite("A demo's script")
+struct DemoScriptTests {
+    @Test("comments are narration, pause and await are steps, all else goes to the broker")
+    func steps() throws {
+        let script = try DemoScript(
+            parsing:
+                "# Hello  there\n\n#\npause 0.5\nawait cart.items \npublish a \"x  y\"\n{\"op\":\"sync\"}\r\n"
+        )
+        #expect(
+            script.steps == [
+                .narrate("Hello  there"), .narrate(""), .pause(0.5), .await(key: "cart.items"),
+                .send("publish a \"x  y\""), .send("{\"op\":\"sync\"}"),
+            ]
+        )
+    }
+
+    @Test("a step that is wrong is told with its line")
+    func faults() {
+        #expect(throws: CommandError.usage("2: pause takes a number of seconds")) {
+            try DemoScript(parsing: "# a\npause soon")
+        }
+        #expect(throws: CommandError.usage("1: await takes a key")) { try DemoScript(parsing: "await") }
+    }
+}

@@ -1,0 +1,136 @@
+// Runs programs as a shell would, with their three streams in files.
+
+import PlugboardPosix
+import Testing
+
+@testable import plugboard
+
+/// How a program ended, and what it wrote.
+struct Finished {
+    let end: ChildEnd
+    let output: String
+    let messages: String
+
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+}
+
+/// A program in the background, in a folder of its test's.
+final class Run {
+    private let folder: TemporaryFolder
+    private let name: String
+    private var child: ChildProcess
+    private(set) var end: ChildEnd?
+
+    /// Starts `plugboard` with these arguments. `output` and `messages` may be another file,
+    /// such as a terminal.
+    convenience init(
+        _ arguments: [String],
+        in folder: TemporaryFolder,
+        input: String = "",
+        environment: [String: String] = [:],
+        terminal: String? = nil
+    ) throws {
+        try self.init(
+            program: Products.plugboard,
+            arguments,
+            in: folder,
+            input: input,
+            environment: environment,
+            terminal: terminal
+        )
+    }
+
+    init(
+        program: String,
+        _ arguments: [String],
+        in folder: TemporaryFolder,
+        input: String = "",
+        environment: [String: String] = [:],
+        terminal: String? = nil
+    ) throws {
+        self.folder = folder
+        let name = "run\(Counter.next())"
+        self.name = name
+        let input = try folder.write("\(name).in", input)
+        let files = ["out", "err"].map { terminal ?? "\(folder.path)/\(name).\($0)" }
+        let start = ChildStart(
+            program: "/bin/sh",
+            arguments: ["-c", #"in=$1 out=$2 err=$3; shift 3; exec "$@" <"$in" >"$out" 2>"$err""#, "sh"]
+                + [input] + files + [program] + arguments,
+            environment: Self.environment(
+                environment.merging(["PLUGBOARD_SOCKET": folder.socket]) { own, _ in own }
+            ),
+            folder: folder.path
+        )
+        child = try ChildProcess(starting: start)
+    }
+
+    var pid: Int32 { child.pid }
+    var output: String { folder.text("\(name).out") }
+    var messages: String { folder.text("\(name).err") }
+
+    func signal(_ number: Int32) {
+        kill(child.pid, number)
+    }
+
+    /// Waits for its end.
+    func finished(seconds: Double = 30, _ location: SourceLocation = #_sourceLocation) throws -> Finished {
+        try eventually("\(name) ends", seconds: seconds, location) {
+            if let end = self.child.end() { self.end = end }
+            return self.end != nil
+        }
+        return Finished(end: try #require(end), output: output, messages: messages)
+    }
+
+    var isRunning: Bool {
+        if end == nil, let end = child.end() { self.end = end }
+        return end == nil
+    }
+
+    /// The variables that tests run with: no broker of the user's, no colours by surprise.
+    private static func environment(_ changes: [String: String]) -> [String] {
+        let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "NO_COLOR=", "TERM="]
+        let kept = Environment.all().filter { variable in !dropped.contains { variable.hasPrefix($0) } }
+        return kept + ["TERM=xterm"].filter { _ in changes["TERM"] == nil }
+            + changes.map { "\($0.key)=\($0.value)" }
+    }
+}
+
+/// Runs `plugboard` to its end.
+func plugboard(
+    _ arguments: String...,
+    in folder: TemporaryFolder,
+    input: String = "",
+    environment: [String: String] = [:],
+    location: SourceLocation = #_sourceLocation
+) throws -> Finished {
+    try Run(arguments, in: folder, input: input, environment: environment).finished(location)
+}
+
+/// Starts a broker and waits until it listens.
+func startBroker(in folder: TemporaryFolder, _ arguments: String...) throws -> Run {
+    let broker = try Run(["broker", "--ready", "--socket", folder.socket] + arguments, in: folder)
+    try eventually("the broker listens") { broker.output == "ready\n" }
+    return broker
+}
+
+struct NeverHappened: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits for a condition, looking again and again until the deadline.
+func eventually(
+    _ what: String,
+    seconds: Double = 30,
+    _ location: SourceLocation = #_sourceLocation,
+    _ condition: () throws -> Bool
+) throws {
+    let deadline = Deadline(seconds: seconds)
+    while try !condition() {
+        guard deadline.milliseconds != nil else {
+            Issue.record("never came true: \(what)", sourceLocation: location)
+            throw NeverHappened(description: what)
+        }
+        Pause.sleep(seconds: 0.005)
+    }
+}

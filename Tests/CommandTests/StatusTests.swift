@@ -1,0 +1,199 @@
+import PlugboardPosix
+import Testing
+
+@testable import plugboard
+
+@Suite("Where there is no broker")
+struct NoBrokerTests {
+    @Test("every command that needs one ends with 69, tells the path it tried and how to start one")
+    func nobody() throws {
+        let folder = try TemporaryFolder()
+        let commands = [
+            ["publish", "a", "1"], ["emit", "a", "1"], ["patch", "a", "1"], ["delete", "a"], ["get", "a"],
+            ["get", "*"], ["keys"], ["subscribe", "**"], ["batch"], ["publish", "--from", "-"],
+        ]
+        for words in commands {
+            let finished = try Run(words + ["--socket", folder.socket], in: folder).finished()
+            #expect(finished.end == .exited(69), "\(words)")
+            #expect(finished.messages.contains("no broker at \(folder.socket)"), "\(words)")
+            #expect(finished.messages.contains("broker --socket \(folder.socket)\n"), "\(words)")
+            #expect(finished.output.isEmpty, "\(words)")
+        }
+    }
+
+    @Test("the hint, pasted into a shell, starts a broker there")
+    func hintWorks() throws {
+        let folder = try TemporaryFolder()
+        let refused = try plugboard("keys", "--socket", folder.socket, in: folder)
+        let line = try #require(refused.messages.split(separator: "\n").last?.split(separator: "alone:").last)
+        let broker = try Run(program: "/bin/sh", ["-c", "exec \(line)"], in: folder)
+        try eventually("the broker listens") { try plugboard("keys", in: folder).end == .exited(0) }
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("the path is --socket, else PLUGBOARD_SOCKET, else the user's runtime folder")
+    func paths() throws {
+        let folder = try TemporaryFolder()
+        func tried(_ words: [String], _ environment: [String: String]) throws -> String {
+            try Run(["keys"] + words, in: folder, environment: environment).finished().messages
+        }
+        let both = try tried(["--socket", "/tmp/nowhere/x"], ["PLUGBOARD_SOCKET": "/tmp/nowhere/y"])
+        #expect(both.contains("no broker at /tmp/nowhere/x "))
+        #expect(
+            try tried([], ["PLUGBOARD_SOCKET": "/tmp/nowhere/y"]).contains("no broker at /tmp/nowhere/y ")
+        )
+        let runtime = try tried([], ["PLUGBOARD_SOCKET": "", "XDG_RUNTIME_DIR": "/tmp/nowhere"])
+        #expect(runtime.contains("no broker at /tmp/nowhere/plugboard/bus.sock "))
+    }
+
+    @Test("a path too long for a socket is said to be so, with the limit")
+    func tooLong() throws {
+        let folder = try TemporaryFolder()
+        let path = "/tmp/" + String(repeating: "x", count: 200)
+        for command in ["keys", "broker"] {
+            let finished = try plugboard(command, "--socket", path, in: folder)
+            #expect(
+                finished.messages.contains("a Unix socket takes at most \(SocketPath.bytesMax)"),
+                "\(command)"
+            )
+            #expect(finished.end != .exited(0))
+        }
+    }
+
+    @Test("what listens there and says nothing is given up after --timeout, with status 69")
+    func silent() throws {
+        let folder = try TemporaryFolder()
+        let listener = try UnixSocket.listen(path: folder.socket)
+        let finished = try plugboard("keys", "--timeout", "0.05", in: folder)
+        #expect(finished.end == .exited(69))
+        #expect(
+            finished.messages.contains("no answer from the broker at \(folder.socket) within 0.05 seconds")
+        )
+        _ = consume listener
+    }
+
+    @Test("what listens there and is no broker is told so, with status 69")
+    func stranger() throws {
+        let folder = try TemporaryFolder()
+        for greeting in ["SSH-2.0-x\r\n", "{\"hello\":1}\n", "{\"event\":\"hello\",\"protocol\":99}\n"] {
+            let listener = try UnixSocket.listen(path: folder.socket)
+            let run = try Run(["keys"], in: folder)
+            var accepted: [Int32] = []
+            try eventually("a connection") {
+                switch try UnixSocket.accept(listener.raw) {
+                case .connection(let peer):
+                    accepted.append(peer.release())
+                    return true
+                default: return false
+                }
+            }
+            defer { for fd in accepted { DescriptorCalls.close(fd) } }
+            _ = Array(greeting.utf8).withUnsafeBytes { DescriptorCalls.send(accepted[0], $0) }
+            let finished = try run.finished()
+            #expect(finished.end == .exited(69))
+            let isOther = greeting.contains("99")
+            #expect(
+                finished.messages.contains(
+                    isOther ? "speaks protocol 99, this is 1" : "is not a Plugboard broker"
+                )
+            )
+            unlink(folder.socket)
+        }
+    }
+}
+
+@Suite("broker")
+struct BrokerCommandTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(
+        "on the start it tells the socket and the line to try, on standard error",
+        arguments: PollerKind.allCases
+    )
+    func greeting(poller: PollerKind) throws {
+        let broker = try Run(["broker", "--socket", folder.socket, "--poller", poller.rawValue], in: folder)
+        try eventually("it tells") { broker.messages.split(separator: "\n").count == 2 }
+        #expect(broker.messages.contains("listening on \(folder.socket)"))
+        #expect(broker.messages.contains("nc -U \(folder.socket)"))
+        #expect(try plugboard("publish", "a", "1", in: folder).output == "revision 1\n")
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().output.isEmpty)
+    }
+
+    @Test(
+        "SIGTERM, SIGINT and SIGHUP end it with status 0 and no socket is left",
+        arguments: [SIGTERM, SIGINT, SIGHUP]
+    )
+    func signals(number: Int32) throws {
+        let broker = try startBroker(in: folder)
+        #expect(folder.exists("s"))
+        broker.signal(number)
+        #expect(try broker.finished().end == .exited(0))
+        #expect(!folder.exists("s"))
+    }
+
+    @Test("SIGHUP is ignored where it was, as nohup asks")
+    func noHangup() throws {
+        let script = #"trap '' HUP; exec "$0" broker --ready --socket "$1""#
+        let broker = try Run(
+            program: "/bin/sh",
+            ["-c", script, Products.plugboard, folder.socket],
+            in: folder
+        )
+        try eventually("the broker listens") { broker.output == "ready\n" }
+        broker.signal(SIGHUP)
+        for _ in 0..<5 { #expect(try plugboard("keys", in: folder).end == .exited(0)) }
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("a second broker on the path ends with 1 and a clear message, the first is undisturbed")
+    func second() throws {
+        let first = try startBroker(in: folder)
+        _ = try plugboard("publish", "a", "1", in: folder)
+        let second = try plugboard("broker", "--socket", folder.socket, in: folder)
+        #expect(second.end == .exited(1))
+        #expect(second.messages.contains("another broker is running at \(folder.socket)"))
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+        #expect(first.isRunning)
+    }
+
+    @Test("a socket that a killed broker left is replaced")
+    func stale() throws {
+        let first = try startBroker(in: folder)
+        first.signal(SIGKILL)
+        _ = try first.finished()
+        #expect(folder.exists("s"))
+        let second = try startBroker(in: folder)
+        #expect(try plugboard("publish", "a", "1", in: folder).output == "revision 1\n")
+        _ = second
+    }
+
+    @Test("what stands at the path and is no socket is left alone")
+    func otherFile() throws {
+        try folder.write("s", "precious")
+        let broker = try plugboard("broker", "--socket", folder.socket, in: folder)
+        #expect(broker.end == .exited(1))
+        #expect(broker.messages.contains("a file that is no socket"))
+        #expect(folder.text("s") == "precious")
+    }
+
+    // Its smaller half comes along with the plugins that this program is built with.
+    @Test(
+        "it doesn't load the whole of Foundation, which would slow its start",
+        .enabled(if: FileStatus(path: "/proc/self/maps").kind == .file)
+    )
+    func noFoundation() throws {
+        let broker = try startBroker(in: folder)
+        let maps = try InputFile.contents(path: "/proc/\(broker.pid)/maps", limit: 1 << 24)
+        let text = String(decoding: maps, as: UTF8.self)
+        #expect(text.contains("libswiftCore"))
+        #expect(!text.contains("libFoundation.so"))
+        #expect(!text.contains("ICU"))
+    }
+}

@@ -1,0 +1,123 @@
+import PlugboardPosix
+import Testing
+
+@testable import plugboard
+
+@Suite("subscribe")
+struct SubscribeTests {
+    private let folder: TemporaryFolder
+    private let broker: Run
+
+    init() throws {
+        folder = try TemporaryFolder()
+        broker = try startBroker(in: folder)
+    }
+
+    private func run(_ words: String...) throws -> Finished {
+        try Run(words, in: folder).finished()
+    }
+
+    /// A subscription in the background that has its snapshot.
+    private func watch(_ words: String...) throws -> Run {
+        let watcher = try Run(["subscribe"] + words, in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        return watcher
+    }
+
+    @Test("when piped it prints the broker's lines: the values, synced, then changes")
+    func piped() throws {
+        _ = try run("publish", "a", "1", "--name", "x")
+        let watcher = try watch("*", "--old", "--count", "3")
+        _ = try run("publish", "a", "2", "--name", "y")
+        _ = try run("delete", "a", "--name", "z")
+        let finished = try watcher.finished()
+        #expect(finished.end == .exited(0))
+        #expect(
+            finished.lines == [
+                #"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"x","initial":true}"#,
+                #"{"event":"synced","sub":1,"revision":1}"#,
+                #"{"event":"update","sub":1,"key":"a","revision":2,"value":2,"old":1,"by":"y"}"#,
+                #"{"event":"delete","sub":1,"key":"a","revision":3,"old":2,"by":"z"}"#,
+            ]
+        )
+        #expect(finished.messages.isEmpty)
+    }
+
+    @Test("several patterns are one subscription; --no-values leaves the values out")
+    func options() throws {
+        let watcher = try watch("a.*", "b", "--no-values", "--count", "2")
+        for key in ["c", "a.x", "b"] { _ = try run("publish", key, "1", "--name", "me") }
+        #expect(
+            try watcher.finished().lines.dropFirst() == [
+                #"{"event":"update","sub":1,"key":"a.x","revision":2,"by":"me"}"#,
+                #"{"event":"update","sub":1,"key":"b","revision":3,"by":"me"}"#,
+            ]
+        )
+    }
+
+    @Test("--no-initial shows only what comes")
+    func noInitial() throws {
+        _ = try run("publish", "a", "1")
+        let watcher = try Run(["subscribe", "a", "--no-initial", "--count", "1"], in: folder)
+        // Nothing tells that this subscription is there, so changes go on until it has seen one.
+        try eventually("an event") {
+            _ = try run("publish", "a", "2")
+            return !watcher.isRunning
+        }
+        let lines = try watcher.finished().lines
+        #expect(lines.count == 1)
+        #expect(!lines[0].contains("initial"))
+    }
+
+    @Test("it ends quietly when its reader has gone, without waiting for an event")
+    func readerGone() throws {
+        _ = try run("publish", "a", "1")
+        let script = #""$0" subscribe '**' | head -1; echo "after"; "$0" publish a 2 >&2"#
+        let finished = try Run(
+            program: "/bin/bash",
+            ["-c", "set -o pipefail; " + script, Products.plugboard],
+            in: folder
+        )
+        .finished()
+        #expect(finished.lines.count == 2)
+        #expect(finished.lines.last == "after")
+        #expect(finished.messages == "revision 2\n")
+    }
+
+    @Test("any command ends quietly when its reader has gone, with status 0")
+    func brokenPipe() throws {
+        let lines = (0..<20_000).map { "{\"key\":\"k.\($0)\",\"value\":0}\n" }.joined()
+        _ = try Run(["publish", "--from", "-"], in: folder, input: lines).finished()
+        let script = #"set -o pipefail; "$0" keys | head -1; echo $?"#
+        let finished = try Run(program: "/bin/bash", ["-c", script, Products.plugboard], in: folder)
+            .finished()
+        #expect(finished.lines == ["k.0", "0"])
+        #expect(finished.messages.isEmpty)
+    }
+
+    @Test("when the broker stops it says so and ends with status 69")
+    func brokerStops() throws {
+        let watcher = try watch("**")
+        broker.signal(SIGTERM)
+        let finished = try watcher.finished()
+        #expect(finished.end == .exited(69))
+        #expect(finished.messages.contains("the broker said goodbye"))
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("when the broker vanishes it says so and ends with status 69")
+    func brokerKilled() throws {
+        let watcher = try watch("**")
+        broker.signal(SIGKILL)
+        let finished = try watcher.finished()
+        #expect(finished.end == .exited(69))
+        #expect(finished.messages.contains("the broker at \(folder.socket) went away"))
+    }
+
+    @Test("a bad pattern is refused with status 1")
+    func badPattern() throws {
+        let finished = try run("subscribe", "a.**.b")
+        #expect(finished.end == .exited(1))
+        #expect(finished.messages.contains("bad_pattern"))
+    }
+}

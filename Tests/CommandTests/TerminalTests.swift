@@ -1,0 +1,158 @@
+#if os(Linux)
+    import PlugboardPosix
+    import Testing
+
+    @testable import plugboard
+
+    @Suite("On a terminal")
+    struct TerminalTests {
+        private let folder: TemporaryFolder
+        private let broker: Run
+
+        init() throws {
+            folder = try TemporaryFolder()
+            broker = try startBroker(in: folder)
+        }
+
+        /// What a command shows on a terminal, until it ends.
+        private func screen(
+            _ words: String...,
+            input: String = "",
+            environment: [String: String] = ["NO_COLOR": "1"]
+        ) throws -> String {
+            let terminal = try TestTerminal()
+            let run = try Run(
+                words,
+                in: folder,
+                input: input,
+                environment: environment,
+                terminal: terminal.path
+            )
+            _ = try run.finished()
+            return terminal.shown()
+        }
+
+        @Test("an event is a readable line with time, kind, key, value, revision and writer")
+        func readable() throws {
+            _ = try plugboard("publish", "cart.total", "1", "--name", "x", in: folder)
+            let terminal = try TestTerminal()
+            let watcher = try Run(
+                ["subscribe", "**", "--old", "--count", "4"],
+                in: folder,
+                environment: ["NO_COLOR": "1"],
+                terminal: terminal.path
+            )
+            try eventually("synced") { terminal.shown().contains("waiting for changes") }
+            _ = try plugboard("publish", "cart.total", "2", "--name", "y", in: folder)
+            _ = try plugboard("emit", "hey", "[]", "--name", "y", in: folder)
+            _ = try plugboard("delete", "cart.total", "--name", "z", in: folder)
+            _ = try watcher.finished()
+            let lines = terminal.shown().split(separator: "\n").map {
+                $0.drop { "0123456789:.".contains($0) }
+            }
+            #expect(
+                lines == [
+                    "  value   cart.total  1  #1 x",
+                    "1 value so far; waiting for changes, Ctrl-C ends".dropFirst(1),
+                    "  update  cart.total  2  was 1  #2 y",
+                    "  emit    hey         []  #2 y",
+                    "  delete  cart.total  was 2  #3 z",
+                ]
+            )
+        }
+
+        @Test("with --json it is JSON lines there as well")
+        func jsonLines() throws {
+            _ = try plugboard("publish", "a", "1", "--name", "x", in: folder)
+            let shown = try screen("subscribe", "a", "--json", "--count", "1")
+            #expect(
+                shown
+                    == "{\"event\":\"update\",\"sub\":1,\"key\":\"a\",\"revision\":1,\"value\":1,\"by\":\"x\",\"initial\":true}\n"
+            )
+        }
+
+        @Test("colours are used, and not where NO_COLOR or a dumb terminal declines them")
+        func colours() throws {
+            _ = try plugboard("publish", "a", "1", in: folder)
+            #expect(try screen("subscribe", "a", "--count", "1", environment: [:]).contains("\u{1B}[1ma"))
+            #expect(
+                try !screen("subscribe", "a", "--count", "1", environment: ["NO_COLOR": "1"]).contains(
+                    "\u{1B}"
+                )
+            )
+            #expect(
+                try !screen("subscribe", "a", "--count", "1", environment: ["TERM": "dumb"]).contains(
+                    "\u{1B}"
+                )
+            )
+            #expect(
+                try screen("subscribe", "a", "--count", "1", environment: ["NO_COLOR": ""]).contains(
+                    "\u{1B}[1m"
+                )
+            )
+        }
+
+        @Test("get shows a value, or a pattern's keys and values in columns")
+        func get() throws {
+            _ = try plugboard("publish", "a", "[1]", in: folder)
+            _ = try plugboard("publish", "a.long.key", "2", in: folder)
+            #expect(try screen("get", "a") == "[1]\n")
+            #expect(try screen("get", "**") == "a           [1]\na.long.key  2\n")
+        }
+
+        @Test("control bytes in values, names and keys never reach it raw")
+        func controlBytes() throws {
+            let evil = "\u{7F}\u{9B}31m\u{202E}"
+            let value = "\"\(evil)\""
+            _ = try plugboard("publish", "a", value, "--name", "e\u{202E}ve", in: folder)
+            _ = try plugboard("publish", "k.\u{202E}b", "1", in: folder)
+            #expect(try plugboard("get", "a", in: folder).output == value + "\n")
+            let screens = [
+                try screen("get", "a"), try screen("get", "**"), try screen("get", "a", "--json"),
+                try screen("subscribe", "**", "--count", "2"),
+                try screen("subscribe", "**", "--count", "2", "--json"),
+                try screen("keys"), try screen("keys", "--json"), try screen("get", "b\u{202E}"),
+                try screen("delete", "nothing.\u{202E}", "--json"), try screen("publis\u{9B}"),
+                try screen("batch", input: "{\"op\":\"publish\",\"key\":\"\u{202E}..\",\"value\":1}"),
+                try screen("publish", "--from", "-", input: "{\"k\u{9B}ey\":1}"),
+                try screen("up", "--plugins", "/no\u{1B}[31m"),
+            ]
+            for shown in screens {
+                #expect(!shown.isEmpty)
+                for scalar in shown.unicodeScalars where scalar != "\n" && scalar != "\t" {
+                    #expect(scalar.properties.generalCategory != .control, "\(shown.debugDescription)")
+                    #expect(scalar != "\u{202E}", "\(shown.debugDescription)")
+                }
+            }
+        }
+
+        @Test("a long import draws a bar, takes it away and leaves the result")
+        func progress() throws {
+            let terminal = try TestTerminal()
+            let pipe = try folder.write(
+                "feed",
+                String(repeating: "{\"key\":\"a\",\"value\":1}\n", count: 20_000)
+            )
+            let script =
+                #"{ cat "$1"; sleep 0.5; cat "$1"; sleep 0.2; cat "$1"; } | "$0" publish --from - 2>"$2" >result"#
+            let run = try Run(
+                program: "/bin/sh",
+                ["-c", script, Products.plugboard, pipe, terminal.path],
+                in: folder
+            )
+            _ = try run.finished()
+            let shown = terminal.shown()
+            #expect(shown.contains("\r") && shown.contains(" lines  ") && shown.contains("/s\u{1B}[K"))
+            #expect(shown.hasSuffix("\r\u{1B}[K"))
+            #expect(folder.text("result") == "published 60000 values, revision 60000\n")
+        }
+
+        @Test("a short import draws none, and one that isn't on a terminal neither")
+        func noProgress() throws {
+            #expect(
+                try screen("publish", "--from", "-", input: "{\"key\":\"a\",\"value\":1}\n")
+                    == "published 1 value, revision 1\n"
+            )
+        }
+    }
+#endif

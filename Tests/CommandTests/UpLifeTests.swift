@@ -1,0 +1,186 @@
+import PlugboardPosix
+import Testing
+
+@testable import plugboard
+
+@Suite("up keeps plugins alive and leaves nothing behind")
+struct UpLifeTests {
+    private let shop: Shop
+
+    init() throws {
+        shop = try Shop()
+    }
+
+    @Test("a plugin that crashes is started again, later each time; no zombie stays")
+    func restarts() throws {
+        try shop.add("crash", "echo x >> runs; exit 3")
+        let up = try shop.up()
+        try eventually("four runs") { shop.text("crash", "runs").split(separator: "\n").count >= 4 }
+        for delay in ["0.1", "0.2", "0.4"] {
+            #expect(up.messages.contains("crash  | exited with status 3; starting it again in \(delay) s\n"))
+        }
+        try eventually("all were waited for") { Processes.zombies(of: up.pid).isEmpty }
+        #expect(try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0))
+    }
+
+    @Test("the signal that ended a plugin is named")
+    func signalled() throws {
+        try shop.add("crash", "kill -SEGV $$")
+        let up = try shop.up()
+        try eventually("it is told") {
+            up.messages.contains("crash  | was ended by SIGSEGV; starting it again in 0.1 s")
+        }
+    }
+
+    @Test("a script that can't be run is told and tried again, the others run")
+    func notRunnable() throws {
+        try shop.folder.write("plugins/text/run", "no interpreter line\n", mode: 0o700)
+        try shop.folder.write("plugins/text/plugin.json", #"{"name":"text","run":"run"}"#)
+        try shop.add("good", "echo fine; exec sleep 100")
+        let up = try shop.up()
+        try eventually("told") {
+            up.messages.contains("text   | exited with status 1; starting it again in 0.2 s")
+        }
+        #expect(up.output.contains("Exec format error"))
+        #expect(up.output.contains("a script's first line is #!"))
+        #expect(up.output.contains("good   | fine"))
+    }
+
+    @Test("a plugin that ends with status 0 is done and not started again")
+    func done() throws {
+        try shop.add("once", "echo x >> runs")
+        try shop.add("crash", "exit 1")
+        let up = try shop.up()
+        try eventually("time has passed") { up.messages.contains("again in 0.8 s") }
+        #expect(shop.text("once", "runs") == "x\n")
+        #expect(up.messages.contains("once   | is done"))
+    }
+
+    @Test("what a crashed plugin had started ends with it")
+    func leftovers() throws {
+        try shop.add("parent", "sleep 1000 & echo $! >> pids; exit 1")
+        let up = try shop.up()
+        try shop.expectGone([try shop.pids("parent", count: 1)[0]])
+        _ = up
+    }
+
+    @Test(
+        "a signal stops the plugins, then the broker; nothing is left",
+        arguments: [SIGINT, SIGTERM, SIGHUP]
+    )
+    func stops(number: Int32) throws {
+        try shop.add(
+            "polite",
+            #"""
+            trap '"$PLUGBOARD_PROGRAM" publish bye 1 && echo goodbye; exit 0' TERM
+            echo $$ > pids
+            sleep 1000 & echo $! >> pids
+            while :; do wait; done
+            """#
+        )
+        try shop.add("plain", "echo $$ > pids; exec sleep 1000")
+        let up = try shop.up()
+        let pids = try shop.pids("polite", count: 2) + shop.pids("plain", count: 1)
+        let children = Processes.children(of: up.pid)
+        up.signal(number)
+        let finished = try up.finished()
+        #expect(finished.end == .exited(0))
+        // The broker still answered while the plugins ended.
+        #expect(finished.output.contains("polite | goodbye"))
+        #expect(finished.messages.hasSuffix("stopped\n"))
+        try shop.expectGone(pids + children)
+        #expect(!shop.folder.exists("s"))
+    }
+
+    @Test("a plugin that ignores SIGTERM is killed after two seconds with all that it started")
+    func stubborn() throws {
+        try shop.add(
+            "rock",
+            "trap '' TERM; echo $$ > pids; sh -c \"trap '' TERM; while :; do sleep 1; done\" & echo $! >> pids; while :; do sleep 1; done"
+        )
+        let up = try shop.up()
+        let pids = try shop.pids("rock", count: 2)
+        let start = MonotonicClock.nanoseconds()
+        up.signal(SIGTERM)
+        let finished = try up.finished()
+        #expect(MonotonicClock.nanoseconds() - start >= 1_900_000_000)
+        #expect(finished.end == .exited(0))
+        #expect(finished.messages.contains("rock   | didn't stop; killed"))
+        try shop.expectGone(pids)
+        #expect(!shop.folder.exists("s"))
+    }
+
+    @Test("a second signal doesn't wait")
+    func impatient() throws {
+        try shop.add("rock", "trap 'echo heard' TERM; echo $$ > pids; while :; do sleep 0.1; done")
+        let up = try shop.up()
+        let pids = try shop.pids("rock", count: 1)
+        up.signal(SIGINT)
+        try eventually("the plugin heard the first") { up.output.contains("heard") }
+        up.signal(SIGINT)
+        let finished = try up.finished()
+        #expect(finished.messages.contains("rock   | killed"))
+        #expect(finished.end == .exited(0))
+        try shop.expectGone(pids)
+        #expect(!shop.folder.exists("s"))
+    }
+
+    @Test("a plugin that waits for its restart is not started while stopping")
+    func noRestart() throws {
+        try shop.add("crash", "echo x >> runs; exit 1")
+        try shop.add("slow", "trap '' TERM; echo $$ > pids; while :; do sleep 0.1; done")
+        let up = try shop.up()
+        _ = try shop.pids("slow", count: 1)
+        try eventually("it crashed") { up.messages.contains("again in 0.2 s") }
+        up.signal(SIGTERM)
+        let runs = shop.text("crash", "runs")
+        _ = try up.finished()
+        #expect(shop.text("crash", "runs").count - runs.count <= 2)
+    }
+
+    @Test("a broker that is lost stops everything with status 1 and a clear message")
+    func brokerLost() throws {
+        try shop.add("plain", "echo $$ > pids; exec sleep 1000")
+        let up = try shop.up()
+        let pids = try shop.pids("plain", count: 1)
+        let broker = try #require(Processes.children(of: up.pid).first { !pids.contains($0) })
+        kill(broker, SIGKILL)
+        let finished = try up.finished()
+        #expect(finished.end == .exited(1))
+        #expect(
+            finished.messages.contains(
+                "broker | was ended by SIGKILL: the bus is gone with all it kept; stopping"
+            )
+        )
+        #expect(finished.messages.hasSuffix("plugboard up: the broker was lost\n"))
+        try shop.expectGone(pids)
+        #expect(!shop.folder.exists("s"))
+    }
+
+    @Test(
+        "when up itself is killed outright the kernel ends the plugins and the broker",
+        .enabled(if: FileStatus(path: "/proc/self/stat").kind == .file)
+    )
+    func killed() throws {
+        try shop.add("plain", "echo $$ > pids; exec sleep 1000")
+        try shop.add("crash", "echo $$ >> pids; sleep 0.3; exit 1")
+        let up = try shop.up()
+        let pids = try shop.pids("plain", count: 1) + shop.pids("crash", count: 1)
+        let children = Processes.children(of: up.pid)
+        #expect(children.count >= 2)
+        up.signal(SIGKILL)
+        #expect(try up.finished().end == .signalled(SIGKILL))
+        try shop.expectGone(pids + children)
+        try eventually("the broker removed its socket") { !shop.folder.exists("s") }
+    }
+
+    @Test("a signal while the broker starts stops as well")
+    func earlySignal() throws {
+        try shop.add("plain", "echo $$ > pids; exec sleep 1000")
+        let up = try Run(["up"], in: shop.folder)
+        try eventually("its broker was started") { !Processes.children(of: up.pid).isEmpty || !up.isRunning }
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+        #expect(!shop.folder.exists("s"))
+    }
+}

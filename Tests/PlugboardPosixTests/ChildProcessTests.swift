@@ -1,0 +1,231 @@
+import PlugboardPosix
+import Testing
+
+@Suite("Child processes")
+struct ChildProcessTests {
+    private struct Late: Error {}
+
+    /// Runs a shell script to its end: what it printed, and how it ended.
+    private func run(_ script: String, _ arguments: [String] = [], folder: String? = nil) throws -> (
+        String, ChildEnd
+    ) {
+        var child = try ChildProcess(starting: shell(script, arguments, folder: folder))
+        var bytes: [UInt8] = []
+        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
+        while MonotonicClock.nanoseconds() < deadline {
+            let end = child.end()
+            bytes += output(child.outputFD)
+            if let end { return (String(decoding: bytes, as: UTF8.self), end) }
+            Pause.sleep(seconds: 0.002)
+        }
+        throw Late()
+    }
+
+    private func shell(_ script: String, _ arguments: [String] = [], folder: String? = nil) -> ChildStart {
+        ChildStart(
+            program: "/bin/sh",
+            arguments: ["-c", script, "sh"] + arguments,
+            folder: folder,
+            output: .piped
+        )
+    }
+
+    private func output(_ fd: Int32?) -> [UInt8] {
+        guard let fd else { return [] }
+        var bytes: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            while case .bytes(let count) = PipeCalls.read(fd, into: buffer) {
+                bytes.append(contentsOf: buffer[..<count])
+            }
+        }
+        return bytes
+    }
+
+    /// Whether a process runs; one that only waits to be reaped by init doesn't.
+    private func isAlive(_ pid: Int32) -> Bool {
+        guard kill(pid, 0) == 0 else { return false }
+        let text = (try? InputFile.contents(path: "/proc/\(pid)/stat", limit: 4096)) ?? []
+        return !String(decoding: text, as: UTF8.self).contains(") Z ")
+    }
+
+    private func waitUntil(_ condition: () -> Bool) throws {
+        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
+        while !condition() {
+            guard MonotonicClock.nanoseconds() < deadline else { throw Late() }
+            Pause.sleep(seconds: 0.002)
+        }
+    }
+
+    @Test("the end is told with its status, or the signal that brought it")
+    func ends() throws {
+        #expect(try run("exit 0").1 == .exited(0))
+        #expect(try run("exit 7").1 == .exited(7))
+        #expect(try run("kill -KILL $$").1 == .signalled(SIGKILL))
+        #expect("\(ChildEnd.signalled(SIGTERM))" == "was ended by SIGTERM")
+        #expect("\(ChildEnd.exited(3))" == "exited with status 3")
+    }
+
+    @Test("output and error come through one pipe in the order they were written")
+    func output() throws {
+        #expect(try run("echo a; echo b >&2; echo c").0 == "a\nb\nc\n")
+    }
+
+    @Test("arguments arrive as they are")
+    func arguments() throws {
+        #expect(try run(#"printf '<%s>' "$@""#, ["a b", "", "*", "ü'\""]).0 == "<a b><><*><ü'\">")
+    }
+
+    @Test("it runs in the folder it is given, with an empty standard input")
+    func folder() throws {
+        #expect(try run("pwd; cat", folder: "/").0 == "/\n")
+    }
+
+    @Test("it has the variables that it is given and no others")
+    func environment() throws {
+        var start = shell("echo $A; env | grep -c B")
+        start.environment = ["A=1", "PATH=/usr/bin:/bin"]
+        var child = try ChildProcess(starting: start)
+        var text: [UInt8] = []
+        try waitUntil {
+            text += output(child.outputFD)
+            return child.end() != nil
+        }
+        text += output(child.outputFD)
+        #expect(String(decoding: text, as: UTF8.self) == "1\n0\n")
+        #expect(Environment.all(with: ["PATH": "x"]).filter { $0.hasPrefix("PATH=") } == ["PATH=x"])
+    }
+
+    @Test("it leads a process group of its own")
+    func group() throws {
+        let child = try ChildProcess(starting: shell("exec sleep 100"))
+        #expect(getpgid(child.pid) == child.pid)
+    }
+
+    @Test(
+        "it inherits no descriptor but its three standard ones",
+        .enabled(if: FileStatus(path: "/proc/self/fd").kind == .folder)
+    )
+    func descriptors() throws {
+        let leaky = dup(0)
+        defer { close(leaky) }
+        #expect(fcntl(leaky, F_GETFD) & FD_CLOEXEC == 0)
+        // `ls` itself has 3 open: the folder that it lists.
+        #expect(try run("exec ls /proc/self/fd").0 == "0\n1\n2\n3\n")
+    }
+
+    @Test(
+        "signals are as a fresh program expects them, though the parent ignores SIGPIPE",
+        .enabled(if: FileStatus(path: "/proc/self/status").kind == .file)
+    )
+    func signals() throws {
+        Signals.ignoreBrokenPipes()
+        let text = try run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status").0
+        let masks = text.split(separator: "\n").compactMap { UInt64($0.split(separator: "\t")[1], radix: 16) }
+        // 32 and 33 are the C library's own, which posix_spawn leaves alone.
+        #expect(masks.map { $0 & ~(3 << 31) } == [0, 0])
+    }
+
+    @Test("a program that isn't there is an error that names it")
+    func missing() throws {
+        #expect(throws: SystemError(code: ENOENT, operation: "start", subject: "/no/such")) {
+            _ = try ChildProcess(starting: ChildStart(program: "/no/such", output: .piped))
+        }
+    }
+
+    @Test("what is left of its group ends with it")
+    func leftovers() throws {
+        let (text, end) = try run("sleep 1000 >/dev/null 2>&1 & echo $!")
+        #expect(end == .exited(0))
+        let pid = try #require(Int32(text.dropLast()))
+        try waitUntil { !isAlive(pid) }
+    }
+
+    @Test("letting go of a child ends it and everyone in its group, and leaves no zombie")
+    func letGo() throws {
+        var pids: [Int32] = []
+        do {
+            let child = try ChildProcess(starting: shell("trap '' TERM; sleep 1000 & echo $!; wait"))
+            var text: [UInt8] = []
+            try waitUntil {
+                text += output(child.outputFD)
+                return text.last == 0x0A
+            }
+            pids = [child.pid, try #require(Int32(String(decoding: text.dropLast(), as: UTF8.self)))]
+        }
+        #expect(kill(pids[0], 0) == -1)
+        #expect(errno == ESRCH)
+        try waitUntil { !isAlive(pids[1]) }
+    }
+
+    @Test("a signal to the group reaches the child")
+    func signalGroup() throws {
+        var child = try ChildProcess(
+            starting: shell("trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done")
+        )
+        var text: [UInt8] = []
+        try waitUntil {
+            text += output(child.outputFD)
+            return text.last == 0x0A
+        }
+        child.signalGroup(SIGTERM)
+        var end: ChildEnd?
+        try waitUntil {
+            end = child.end()
+            return end != nil
+        }
+        #expect(end == .exited(9))
+    }
+}
+
+@Suite("Caught signals", .serialized)
+struct SignalsTests {
+    @Test("a caught signal is there to be read, with its number, and wakes who polls")
+    func caught() throws {
+        let signals = try Signals(catching: [SIGUSR1, SIGUSR2])
+        #expect(signals.next() == nil)
+        kill(getpid(), SIGUSR2)
+        #expect(signals.wait() == SIGUSR2)
+        kill(getpid(), SIGUSR1)
+        #expect(signals.wait() == SIGUSR1)
+        #expect(signals.next() == nil)
+        #expect(Signals.name(SIGUSR1) == "SIGUSR1")
+        #expect(Signals.name(99) == "signal 99")
+    }
+}
+
+@Suite("Files")
+struct InputFileTests {
+    @Test(
+        "a small file is read whole; a folder, a missing file and one over the limit are errors that name it"
+    )
+    func contents() throws {
+        let text = try InputFile.contents(path: #filePath, limit: 1 << 20)
+        #expect(String(decoding: text, as: UTF8.self).hasPrefix("import PlugboardPosix"))
+        #expect(throws: SystemError(code: EFBIG, operation: "read", subject: #filePath)) {
+            try InputFile.contents(path: #filePath, limit: 10)
+        }
+        #expect(throws: SystemError(code: EISDIR, operation: "read", subject: "/")) {
+            try InputFile.contents(path: "/", limit: 10)
+        }
+        #expect(throws: SystemError(code: ENOENT, operation: "read", subject: "/no/such")) {
+            try InputFile.contents(path: "/no/such", limit: 10)
+        }
+    }
+
+    @Test("what lies at a path is told apart")
+    func status() {
+        #expect(FileStatus(path: #filePath).kind == .file)
+        #expect(FileStatus(path: "/").kind == .folder)
+        #expect(FileStatus(path: "/dev/null").kind == .other)
+        #expect(FileStatus(path: "/no/such").kind == .missing)
+        #expect(FileStatus.isRunnable(path: "/bin/sh"))
+        #expect(!FileStatus.isRunnable(path: "/"))
+        #expect(!FileStatus.isRunnable(path: #filePath))
+    }
+
+    @Test("a time of day has two digits each and three for the milliseconds")
+    func clock() {
+        let text = WallClock.now().description
+        #expect(text.split { $0 == ":" || $0 == "." }.map(\.count) == [2, 2, 2, 3])
+    }
+}
