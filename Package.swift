@@ -59,10 +59,17 @@ let package = Package(
                 dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
                 swiftSettings: strict
             ),
+            .executableTarget(
+                name: "client-programs",
+                dependencies: ["PlugboardClient", "PlugboardPosix", "Observables"],
+                path: "Tests/ClientPrograms",
+                swiftSettings: strict
+            ),
             .testTarget(
                 name: "PlugboardClientTests",
                 dependencies: [
                     "PlugboardClient", "PlugboardBroker", "PlugboardPosix", "PlugboardWire", "Observables",
+                    "client-programs",
                 ],
                 swiftSettings: strict
             ),

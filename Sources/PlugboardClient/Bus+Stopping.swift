@@ -5,7 +5,8 @@ import PlugboardPosix
 
 extension Bus {
     /// Ends all subscriptions and observers, now and for later ones; `for await` loops end
-    /// after what waits. Requests still go, for the last things to write. Wakes
+    /// after what waits. Requests still go, for the last things to write; without a
+    /// connection they now fail at once, since there is nothing to wait for. Wakes
     /// `waitUntilStopped`.
     public func stop() {
         link.stop()

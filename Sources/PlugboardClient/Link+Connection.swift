@@ -77,7 +77,7 @@ extension Link {
             state.pipelined.isUnconfirmed = false
             let waiters = Array(state.roomWaiters.values)
             state.roomWaiters = [:]
-            return (state.takeSent(), waiters, isNews)
+            return (state.takeHopeless(), waiters, isNews)
         }
         if isNews { connectionState.update(.disconnected(reason)) }
         for request in sent { request.complete(.failure(reason)) }
@@ -101,13 +101,16 @@ extension Link {
 
     /// Ends all subscriptions; requests still go.
     func stop() {
-        let (registrations, waiters) = state.withLock { state in
+        let (registrations, waiters, hopeless) = state.withLock { state in
             let registrations = state.registrations.values.sorted { $0.sub < $1.sub }
             let waiters = Array(state.stopWaiters.values)
             state.registrations = [:]
             state.stopWaiters = [:]
             state.isStopped = true
-            return (registrations, waiters)
+            return (registrations, waiters, state.isJoined ? [] : state.takeHopeless())
+        }
+        for request in hopeless {
+            request.complete(.failure(BusError.disconnected(reason: "stopped meanwhile")))
         }
         for registration in registrations {
             sendUnsubscribe(registration.sub)

@@ -38,6 +38,7 @@ final class Link: Sendable {
         let deadline = Self.deadline(after: timeout)
         return change { state in
             if case .closed = state.phase { return .closed }
+            if case .apart(let reason) = state.phase, state.isStopped { return reason ?? .closed }
             var request = LinkState.Pending(
                 operation: operation,
                 complete: complete,

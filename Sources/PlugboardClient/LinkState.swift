@@ -119,11 +119,10 @@ struct LinkState {
     }
 
     /// Takes out everything that was handed to a connection that is no more. What is
-    /// still parked was never sent and waits on.
-    mutating func takeSent() -> [Pending] {
-        let sent = pending.filter { $0.value.parked == nil }
-        for id in sent.keys { pending[id] = nil }
-        return sent.sorted { $0.key < $1.key }.map(\.value)
+    /// still parked was never sent and waits on, but for a program that is stopping.
+    mutating func takeHopeless() -> [Pending] {
+        let ids = pending.filter { $0.value.parked == nil || isStopped }.keys.sorted()
+        return ids.compactMap { take($0) }
     }
 
     /// Takes out what is due, and learns the next deadline.

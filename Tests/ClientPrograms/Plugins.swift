@@ -1,0 +1,46 @@
+// Three ways of writing a plugin, each complete.
+
+import Observables
+import PlugboardClient
+
+/// With a callback; it serves until a signal comes.
+func greeter() async {
+    await Plugin.run(name: "greeter") { bus in
+        let observation = try await bus.subscribe("people.*") { event in
+            guard event.kind == .update else { return }
+            do {
+                try bus.pipeline.publish("greetings.\(event.by ?? "")", "hello \(event.key)")
+            } catch {
+                print("can't greet: \(error)")
+            }
+        }
+        try await bus.publish("greeter.ready", true)
+        await bus.waitUntilStopped()
+        observation.dispose()
+        // Still heard: the connection outlives the subscriptions until all is written.
+        for number in 1...500 { try bus.pipeline.publish("greeter.last", number) }
+    }
+}
+
+/// With a loop, which a signal ends.
+func looper() async {
+    await Plugin.run(name: "looper") { bus in
+        let numbers = try await bus.subscribe("number")
+        try await bus.publish("looper.ready", true)
+        for try await event in numbers where event.kind == .update {
+            try await bus.publish("doubled", try event.decode(as: Int.self) * 2)
+        }
+        try await bus.publish("looper.ready", false)
+    }
+}
+
+/// Without the convenience.
+func byHand() async throws {
+    let bus = try await Bus.connect(name: "by-hand")
+    let number = bus.observable("number", default: 0)
+    let double = bus.observable("doubled", default: 0)
+    let observation = number.observe { double.value = $0.new * 2 }
+    try await bus.publish("by-hand.ready", true)
+    try await bus.runUntilStopped()
+    observation.dispose()
+}

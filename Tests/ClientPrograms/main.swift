@@ -1,0 +1,12 @@
+// Small programs on the client library that tests run as processes of their own: what
+// concerns a whole process (signals, exit status, descriptors) can't be tested inside one.
+
+import PlugboardClient
+
+switch CommandLine.arguments.dropFirst().first {
+case "greeter": await greeter()
+case "looper": await looper()
+case "by-hand": try await byHand()
+case "leaks": try await leaks()
+default: print("usage: client-programs greeter|looper|by-hand|leaks")
+}

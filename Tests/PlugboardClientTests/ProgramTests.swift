@@ -1,0 +1,136 @@
+// Programs on the library as processes of their own: plugins that a signal ends, and
+// what a process has left after many connections.
+
+import PlugboardPosix
+import Synchronization
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("programs")
+struct ProgramTests {
+    @Test(
+        "a plugin with a callback writes its last word at SIGTERM and exits with 0",
+        arguments: [SIGTERM, SIGINT]
+    )
+    func greeter(signal: Int32) async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect("ada")
+        let plugin = try Program("greeter", socket: broker.path)
+        try await bus.awaitValue("greeter.ready", true)
+        try await bus.publish("people.grace", 1)
+        try await bus.awaitValue("greetings.ada", "hello people.grace")
+        plugin.signal(signal)
+        #expect(try await plugin.end() == .exited(0))
+        #expect(try await bus.get("greeter.last", as: Int.self) == 500)
+    }
+
+    @Test("a plugin with a loop leaves it at SIGTERM, goes on behind it, and exits with 0")
+    func looper() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let plugin = try Program("looper", socket: broker.path)
+        try await bus.awaitValue("looper.ready", true)
+        try await bus.publish("number", 21)
+        try await bus.awaitValue("doubled", 42)
+        plugin.signal(SIGTERM)
+        #expect(try await plugin.end() == .exited(0))
+        #expect(try await bus.get("looper.ready", as: Bool.self) == false)
+    }
+
+    @Test("a plugin by hand does the same")
+    func byHand() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let plugin = try Program("by-hand", socket: broker.path)
+        try await bus.awaitValue("by-hand.ready", true)
+        try await bus.publish("number", 21)
+        try await bus.awaitValue("doubled", 42)
+        plugin.signal(SIGTERM)
+        #expect(try await plugin.end() == .exited(0))
+    }
+
+    @Test("a plugin ends at SIGTERM also while its broker is away")
+    func brokerAway() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let plugin = try Program("looper", socket: broker.path)
+        try await bus.awaitValue("looper.ready", true)
+        try await broker.stop()
+        plugin.signal(SIGTERM)
+        // Its last publish can't be carried out and fails at once; being stopped, it exits with 0.
+        let start = ContinuousClock.now
+        #expect(try await plugin.end() == .exited(0))
+        #expect(start.duration(to: .now) < .seconds(4), "it waited for a broker")
+    }
+
+    @Test("a hundred times three connections leave no descriptor and no thread behind")
+    func leaks() async throws {
+        let broker = try await TestBroker()
+        let program = try Program("leaks", socket: broker.path)
+        #expect(try await program.end() == .exited(0))
+        let words = program.output.split { $0 == " " || $0 == "\n" }
+        try #require(words.count == 6, "\(program.output)")
+        #expect(words[1] == words[2], "descriptors: \(program.output)")
+        // The shared pool may have started a thread of its own meanwhile.
+        let threads = try [#require(Int(words[4])), #require(Int(words[5]))]
+        #expect(threads[1] <= threads[0] + 4, "threads: \(program.output)")
+    }
+}
+
+/// One of `Tests/ClientPrograms`, as a child that is killed if a test forgets it.
+final class Program: Sendable {
+    private let child: Mutex<ChildProcess>
+    private let printed = Mutex<[UInt8]>([])
+
+    init(_ name: String, socket: String) throws {
+        let folder = SocketPath.folder(of: try #require(ProgramPath.current()))
+        let variables = Environment.all().filter { !$0.hasPrefix("PLUGBOARD_SOCKET=") }
+        child = Mutex(
+            try ChildProcess(
+                starting: ChildStart(
+                    program: folder + "/client-programs",
+                    arguments: [name],
+                    environment: variables + ["PLUGBOARD_SOCKET=" + socket],
+                    output: .outputPiped
+                )
+            )
+        )
+    }
+
+    var output: String { String(decoding: printed.withLock { $0 }, as: UTF8.self) }
+
+    func signal(_ number: Int32) {
+        child.withLock { $0.signalGroup(number) }
+    }
+
+    /// Waits for its end, reading what it prints meanwhile.
+    func end() async throws -> ChildEnd {
+        var end: ChildEnd?
+        try await eventually("the program ends", within: .seconds(60)) {
+            end = child.withLock { child in
+                let end = child.end()
+                if let fd = child.outputFD { read(fd) }
+                return end
+            }
+            return end != nil
+        }
+        return try #require(end)
+    }
+
+    private func read(_ fd: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while case .bytes(let count) = buffer.withUnsafeMutableBytes({ PipeCalls.read(fd, into: $0) }) {
+            printed.withLock { $0 += buffer[..<count] }
+        }
+    }
+}
+
+extension Bus {
+    /// Waits until a key has this value.
+    func awaitValue<Value: Codable & Equatable & Sendable>(_ key: String, _ value: Value) async throws {
+        for try await event in try await subscribe(key) where event.kind == .update {
+            if try event.decode(as: Value.self) == value { return }
+        }
+    }
+}
