@@ -54,9 +54,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
             var new = old
             let result = try change(&new)
             value = new
-            let inboxes = observers.snapshot
-            for inbox in inboxes { inbox.append(Change(old: old, new: new)) }
-            return (old, inboxes, result)
+            return (old, observers.post(Change(old: old, new: new)), result)
         }
         // Released only here: what dies with the old value may call this observable again.
         withExtendedLifetime(old) {

@@ -24,15 +24,28 @@ final class ObserverList<Event: Sendable>: Sendable {
 
     var count: Int { state.withLock { $0.inboxes.count - $0.closed } }
 
-    var snapshot: [Inbox<Event>] { state.withLock { $0.inboxes } }
+    var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// The handle keeps neither the list nor the observer alive. A finished list takes no one.
+    /// Puts the event into every inbox in one step, so that all observers agree on the order.
+    /// The caller then has each of them `deliver()`, outside of its own locks.
+    func post(_ event: Event) -> [Inbox<Event>] {
+        state.withLock { state in
+            for inbox in state.inboxes { inbox.append(event) }
+            return state.inboxes
+        }
+    }
+
+    /// The handle keeps neither the list nor the observer alive. A finished list takes no one: it
+    /// closes the inbox, so that nothing is delivered from it.
     func add(_ inbox: Inbox<Event>) -> Disposable {
         let isAdded = state.withLock { state in
             if !state.isFinished { state.inboxes.append(inbox) }
             return !state.isFinished
         }
-        guard isAdded else { return Disposable {} }
+        guard isAdded else {
+            _ = inbox.close()
+            return Disposable {}
+        }
         return Disposable { [weak self, weak inbox] in
             if let inbox { Self.remove(inbox, from: self) }
         }

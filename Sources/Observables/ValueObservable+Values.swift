@@ -1,5 +1,4 @@
-// Values as an asynchronous sequence. The stream owns its observation: it ends with the task
-// that iterates, and the stream ends with the observable.
+// Values as an asynchronous sequence, for everything that has the verbs of a value.
 
 extension ValueObservable {
     /// The current value and every later one, for `for await`. See ``values(buffering:)``.
@@ -23,22 +22,6 @@ extension ValueObservable {
     public func values(
         buffering policy: AsyncStream<Value>.Continuation.BufferingPolicy = .bufferingNewest(1)
     ) -> AsyncStream<Value> {
-        AsyncStream(bufferingPolicy: policy) { continuation in
-            let ending = StreamEnding(continuation)
-            let observation = observe(initial: true) { change in ending.continuation.yield(change.new) }
-            continuation.onTermination = { _ in observation.dispose() }
-        }
+        .fed(buffering: policy) { yield in observe(initial: true) { yield($0.new) } }
     }
-}
-
-/// Finishes a stream when the observer that feeds it is released, be it that it was removed or
-/// that the observable is gone: nothing can come any more.
-final class StreamEnding<Element: Sendable>: Sendable {
-    let continuation: AsyncStream<Element>.Continuation
-
-    init(_ continuation: AsyncStream<Element>.Continuation) {
-        self.continuation = continuation
-    }
-
-    deinit { continuation.finish() }
 }

@@ -1,0 +1,78 @@
+// A publisher that can be observed by key as well. The four ways to add and to remove (observer or
+// observers, key or keys) are one requirement each.
+
+/// What a keyed notification carries.
+public struct KeyedChange<Key, Value> {
+    public let key: Key
+    public let old: Value
+    public let new: Value
+
+    public init(key: Key, old: Value, new: Value) {
+        self.key = key
+        self.old = old
+        self.new = new
+    }
+}
+
+extension KeyedChange: Sendable where Key: Sendable, Value: Sendable {}
+extension KeyedChange: Equatable where Key: Equatable, Value: Equatable {}
+
+/// A publisher that also has observers of keys.
+///
+/// A key is any hashable value; one publisher can have keys of several types, and equal values
+/// of different types are different keys. Observers of a key hear what is said of that key.
+/// Ordinary observers, those without a key, hear what is said without one: an object that wants
+/// both is added twice.
+public protocol KeyedPublisher<AnyObserver, AnyKey>: Publisher {
+    /// What can be a key: `any Hashable`, or a Sendable one where threads are involved.
+    associatedtype AnyKey
+
+    /// Adds each observer to each key, all in one step.
+    func add(_ observers: [AnyObserver], keys: [AnyKey])
+
+    /// Removes each observer from each key, all in one step.
+    func remove(_ observers: [AnyObserver], keys: [AnyKey])
+
+    /// Calls `body` with every observer of the key that conforms to the protocol its argument names.
+    func withObservers<Role, Key: Hashable & Sendable>(
+        key: Key,
+        _ body: @escaping @Sendable (Role) -> Void
+    )
+}
+
+extension KeyedPublisher {
+    public func add(_ observers: AnyObserver..., key: AnyKey) {
+        add(observers, keys: [key])
+    }
+
+    public func add(_ observers: AnyObserver..., keys: [AnyKey]) {
+        add(observers, keys: keys)
+    }
+
+    public func add(_ observers: [AnyObserver], key: AnyKey) {
+        add(observers, keys: [key])
+    }
+
+    public func remove(_ observers: AnyObserver..., key: AnyKey) {
+        remove(observers, keys: [key])
+    }
+
+    public func remove(_ observers: AnyObserver..., keys: [AnyKey]) {
+        remove(observers, keys: keys)
+    }
+
+    public func remove(_ observers: [AnyObserver], key: AnyKey) {
+        remove(observers, keys: [key])
+    }
+
+    /// The same, and hands over key, old and new value with each call.
+    public func withObservers<Role, Key: Hashable & Sendable, Value: Sendable>(
+        key: Key,
+        old: Value,
+        new: Value,
+        _ body: @escaping @Sendable (Role, KeyedChange<Key, Value>) -> Void
+    ) {
+        let change = KeyedChange(key: key, old: old, new: new)
+        withObservers(key: key) { body($0, change) }
+    }
+}

@@ -1,0 +1,72 @@
+// A source of events that are not kept. Owned by whoever makes the events happen. What always
+// holds: all observers hear the events in one order, and after `finish()` there are no more.
+
+/// Says what happened, and only that: whoever wants the state reads it where it is kept.
+///
+/// ```swift
+/// enum PersonProperty: Sendable { case name, age }
+///
+/// let changes = Notifier<PersonProperty>()
+/// let observation = changes.observe(initial: .name) { property in
+///     print("show the", property)
+/// }
+/// changes.send(.age)
+/// changes.finish()
+/// changes.send(.name)  // no one hears of this
+/// observation.dispose()
+/// ```
+/// Threads and re-entrancy are as with ``ObservableValue``: an observer is called on the thread
+/// that sends, for one event at a time and in order, and may send, observe and dispose within.
+public final class Notifier<Event: Sendable>: Sendable {
+    private let observers = ObserverList<Event>()
+
+    public init() {}
+
+    /// How many observers there are now.
+    public var observerCount: Int { observers.count }
+
+    /// Whether `finish()` has been called.
+    public var isFinished: Bool { observers.isFinished }
+
+    /// Tells every observer. After `finish()`, nothing.
+    public func send(_ event: Event) {
+        for inbox in observers.post(event) { inbox.deliver() }
+    }
+
+    /// Calls `observer` for every event until the returned handle is disposed of or released.
+    ///
+    /// - Parameter initial: an event to call it with first, before this method returns, so that
+    ///   the same code that reacts to events also sets things up. A finished notifier calls no one.
+    public func observe(
+        initial: Event? = nil,
+        _ observer: @escaping @Sendable (Event) -> Void
+    ) -> Disposable {
+        let inbox = initial.map { Inbox(observer, first: $0) } ?? Inbox(observer)
+        let disposable = observers.add(inbox)
+        if initial != nil { inbox.drain() }
+        return disposable
+    }
+
+    /// Stops for good: observers are let go of, streams end, later events are ignored. What was
+    /// sent before still reaches everyone.
+    public func finish() {
+        observers.finish()
+    }
+
+    /// The events from now on, as a stream of its own for one loop. It ends with the notifier.
+    ///
+    /// ```swift
+    /// func react(to changes: Notifier<PersonProperty>) async {
+    ///     for await property in changes.events() {
+    ///         print("changed:", property)
+    ///     }
+    /// }
+    /// ```
+    /// - Parameter policy: what happens to events that come faster than they are read. By default
+    ///   all are kept, since an event, unlike a value, says nothing of those before it.
+    public func events(
+        buffering policy: AsyncStream<Event>.Continuation.BufferingPolicy = .unbounded
+    ) -> AsyncStream<Event> {
+        .fed(buffering: policy) { yield in observe(yield) }
+    }
+}

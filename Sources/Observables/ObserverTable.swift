@@ -1,0 +1,40 @@
+// The weakly held observers of one observable, or of one of its keys, in the order in which
+// they were added. Owned by the registry. What always holds: an observer is in it once; the
+// removed are given back once they are half of all; nothing of the user's is run or released
+// here, because a lock is held: what is dropped is returned.
+
+/// Observers by identity. Adding and removing cost the same however many there are.
+struct ObserverTable<Object: AnyObject> {
+    private(set) var registrations: [Registration<Object>] = []
+    private var places: [ObjectIdentifier: Registration<Object>] = [:]
+
+    var isEmpty: Bool { places.isEmpty }
+
+    /// False if that observer is here already: then nothing changes.
+    mutating func add(_ registration: Registration<Object>) -> Bool {
+        if let known = places[registration.id] {
+            if known.isSame(as: registration) { return false }
+            known.remove()  // of a dead observer whose address is in use again
+        }
+        places[registration.id] = registration
+        registrations.append(registration)
+        return true
+    }
+
+    mutating func remove(_ id: ObjectIdentifier) -> [Registration<Object>] {
+        guard let registration = places.removeValue(forKey: id) else { return [] }
+        registration.remove()
+        return registrations.count >= places.count * 2 ? compact() : []
+    }
+
+    /// Drops what has been removed, be it by itself because the observer is dead.
+    mutating func compact() -> [Registration<Object>] {
+        let dropped = registrations.filter(\.isRemoved)
+        guard !dropped.isEmpty else { return [] }
+        registrations.removeAll(where: \.isRemoved)
+        for registration in dropped where places[registration.id] === registration {
+            places[registration.id] = nil
+        }
+        return dropped
+    }
+}

@@ -1,0 +1,122 @@
+// The base type for a publisher that stays on one thread, or in one actor: neither it nor its
+// observers need to be Sendable. Made to be inherited from, or held by a `ConcretePublisher`.
+
+/// Has weakly held observers of any protocols, on one thread.
+///
+/// ```swift
+/// protocol NameObserver: AnyObject { func nameChanged(to name: String) }
+/// protocol AgeObserver: AnyObject { func ageChanged(to age: Int) }
+///
+/// final class Person: PlainObservable {
+///     var name = "Ada" {
+///         didSet { withObservers { (observer: any NameObserver) in observer.nameChanged(to: name) } }
+///     }
+///     var age = 36 {
+///         didSet { withObservers { (observer: any AgeObserver) in observer.ageChanged(to: age) } }
+///     }
+/// }
+///
+/// final class Badge: NameObserver {
+///     func nameChanged(to name: String) { print("badge:", name) }
+/// }
+/// final class Form: NameObserver, AgeObserver {
+///     func nameChanged(to name: String) { print("form:", name) }
+///     func ageChanged(to age: Int) { print("form:", age) }
+/// }
+///
+/// let person = Person()
+/// let badge = Badge()
+/// let form = Form()
+/// person.add(badge, form)
+/// person.name = "Grace"  // badge and form
+/// person.age = 37  // the form only
+/// ```
+/// Observers are called in the order in which they were added, and may add and remove observers
+/// within: one that is added is called from the next notification on, one that is removed isn't
+/// called any more.
+open class PlainObservable: Publisher {
+    let registry = ObserverRegistry<AnyObject>()
+
+    public init() {}
+
+    /// How many living observers there are, those of keys not counted.
+    public final var observerCount: Int { registry.count() }
+
+    public final func add(_ observers: [AnyObject]) {
+        registry.add(observers)
+    }
+
+    public final func remove(_ observers: [AnyObject]) {
+        registry.remove(observers)
+    }
+
+    public final func withObservers<Role>(_ body: (Role) -> Void) {
+        registry.forEach { _, observer in
+            if let observer = observer as? Role { body(observer) }
+        }
+    }
+}
+
+/// A ``PlainObservable`` that can be observed by key as well.
+///
+/// ```swift
+/// protocol CellObserver: AnyObject {
+///     func cellChanged(_ change: KeyedChange<String, Int>)
+/// }
+///
+/// final class Sheet: KeyedPlainObservable {
+///     private var cells: [String: Int] = [:]
+///
+///     func set(_ cell: String, to value: Int) {
+///         let old = cells.updateValue(value, forKey: cell) ?? 0
+///         withObservers(key: cell, old: old, new: value) { (observer: any CellObserver, change) in
+///             observer.cellChanged(change)
+///         }
+///     }
+/// }
+///
+/// final class Chart: CellObserver {
+///     func cellChanged(_ change: KeyedChange<String, Int>) {
+///         print(change.key, change.old, "→", change.new)
+///     }
+/// }
+///
+/// let sheet = Sheet()
+/// let chart = Chart()
+/// sheet.add(chart, keys: ["A1", "A2"])
+/// sheet.set("A1", to: 5)  // A1 0 → 5
+/// sheet.set("C3", to: 7)  // nothing: the chart observes other cells
+/// sheet.remove(chart, key: "A1")
+/// ```
+open class KeyedPlainObservable: PlainObservable, KeyedPublisher {
+    public final func observerCount(key: any Hashable) -> Int {
+        registry.count(key: ObservedKey(key))
+    }
+
+    public final func add(_ observers: [AnyObject], keys: [any Hashable]) {
+        registry.add(observers, keys: keys.map { ObservedKey($0) })
+    }
+
+    public final func remove(_ observers: [AnyObject], keys: [any Hashable]) {
+        registry.remove(observers, keys: keys.map { ObservedKey($0) })
+    }
+
+    public final func withObservers<Role, Key: Hashable>(
+        key: Key,
+        _ body: (Role) -> Void
+    ) {
+        registry.forEach(key: ObservedKey(key)) { _, observer in
+            if let observer = observer as? Role { body(observer) }
+        }
+    }
+
+    public final func withObservers<Role, Key: Hashable, Value>(
+        key: Key,
+        old: Value,
+        new: Value,
+        _ body: (Role, KeyedChange<Key, Value>) -> Void
+    ) {
+        let change = KeyedChange(key: key, old: old, new: new)
+        withObservers(key: key) { body($0, change) }
+    }
+}

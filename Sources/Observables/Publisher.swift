@@ -1,0 +1,32 @@
+// The publisher's role of the pattern: it knows its observers by their protocols only. Adopted by
+// all observables for protocol-typed observers, and by whatever forwards to one.
+
+/// An object whose observers may be called from any thread.
+public typealias SendableObject = AnyObject & Sendable
+
+/// Has observers, and tells those that conform to a protocol.
+///
+/// Observers are held weakly: one that is released elsewhere is forgotten. An observer is added
+/// once; adding it again changes nothing. ``PlainObservable``, ``ThreadSafeObservable`` and
+/// ``ObservableThread`` are publishers; ``ConcretePublisher`` makes one out of any class.
+public protocol Publisher<AnyObserver>: AnyObject {
+    /// What can observe: `AnyObject`, or ``SendableObject`` where threads are involved.
+    associatedtype AnyObserver
+
+    func add(_ observers: [AnyObserver])
+
+    func remove(_ observers: [AnyObserver])
+
+    /// Calls `body` with every observer that conforms to the protocol its argument names.
+    func withObservers<Role>(_ body: @escaping @Sendable (Role) -> Void)
+}
+
+extension Publisher {
+    public func add(_ observers: AnyObserver...) {
+        add(observers)
+    }
+
+    public func remove(_ observers: AnyObserver...) {
+        remove(observers)
+    }
+}

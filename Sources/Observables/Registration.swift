@@ -1,0 +1,44 @@
+// One observer in one place: as an ordinary observer, or for one key. Owned by the table it is
+// in; a notification under way holds it too. What always holds: it doesn't keep the observer
+// alive, and once removed it stays so.
+
+import Synchronization
+
+/// An observer that may be called.
+///
+/// Unchecked, since the observers of a ``PlainObservable`` aren't Sendable. That class isn't
+/// either, so its registrations never leave their thread.
+final class Registration<Object: AnyObject>: @unchecked Sendable {
+    let id: ObjectIdentifier
+    let context: ObserverContext?
+    private weak let observer: Object?
+    private let removed = Atomic(false)
+
+    init(_ observer: Object, context: ObserverContext?) {
+        id = ObjectIdentifier(observer)
+        self.context = context
+        self.observer = observer
+    }
+
+    /// The observer, if it is to be called: neither removed nor dead. Not to be asked for under a
+    /// lock: this may turn out to be the last reference, and a deinit may do anything.
+    var live: Object? {
+        if isRemoved { return nil }
+        guard let observer else {
+            remove()
+            return nil
+        }
+        return observer
+    }
+
+    var isRemoved: Bool { removed.load(ordering: .acquiring) }
+
+    func remove() {
+        removed.store(true, ordering: .releasing)
+    }
+
+    /// Whether both are for the same living observer. The caller holds that of the other one.
+    func isSame(as other: Registration) -> Bool {
+        id == other.id && !isRemoved && observer != nil
+    }
+}

@@ -1,0 +1,38 @@
+// A thread of the system, on Linux. All that is asked of pthreads stands here.
+
+#if os(Linux)
+    import Glibc
+
+    enum SystemThread {
+        /// Told apart from every thread.
+        static let noIdentity: UInt = 0
+
+        static var currentIdentity: UInt { UInt(pthread_self()) }
+
+        /// Runs `body` on a new thread, which ends with it.
+        static func start(_ body: @escaping @Sendable () -> Void) throws(ThreadStartFailure) {
+            let start = Unmanaged.passRetained(Start(body))
+            var thread = pthread_t()
+            let code = pthread_create(&thread, nil, entry, start.toOpaque())
+            guard code == 0 else {
+                start.release()
+                throw ThreadStartFailure(code: code)
+            }
+            pthread_detach(thread)
+        }
+
+        private final class Start: Sendable {
+            let body: @Sendable () -> Void
+
+            init(_ body: @escaping @Sendable () -> Void) {
+                self.body = body
+            }
+        }
+
+        private static let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
+            argument in
+            if let argument { Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body() }
+            return nil
+        }
+    }
+#endif

@@ -1,0 +1,113 @@
+// The base type for a publisher that any thread may use. Made to be inherited from, or held by a
+// `ConcretePublisher`. What always holds: no observer is called while a lock is held.
+
+/// Has weakly held observers of any protocols; everything may be called from any thread.
+///
+/// ```swift
+/// protocol StockObserver: SendableObject { func stockChanged(to pieces: Int) }
+///
+/// final class Warehouse: ThreadSafeObservable, @unchecked Sendable {
+///     private let pieces = Mutex(0)
+///
+///     func deliver(_ count: Int) {
+///         let now = pieces.withLock { pieces in
+///             pieces += count
+///             return pieces
+///         }
+///         withObservers { (observer: any StockObserver) in observer.stockChanged(to: now) }
+///     }
+/// }
+///
+/// final class Shelf: StockObserver {
+///     func stockChanged(to pieces: Int) { print("in stock:", pieces) }
+/// }
+///
+/// let warehouse = Warehouse()
+/// let shelf = Shelf()
+/// warehouse.add(shelf)
+/// warehouse.deliver(12)
+/// ```
+/// Observers are called on the notifying thread, in the order in which they were added, outside
+/// of every lock: they may publish again, add and remove. Adding and removing from elsewhere
+/// don't wait for a notification under way; one that is removed meanwhile isn't called any more
+/// (a call that has begun may still be finishing), one that is added is called from the next
+/// notification on. Two threads that notify at once call an observer at once, in either order:
+/// where order matters, use ``ObservableValue``, ``Notifier`` or ``ObservableThread``.
+///
+/// A subclass has to say `@unchecked Sendable` again and protects its own state, as above. A
+/// class that would rather have the compiler check it holds one, as a ``ConcretePublisher``.
+open class ThreadSafeObservable: Publisher, @unchecked Sendable {
+    let registry = ObserverRegistry<any SendableObject>()
+
+    public init() {}
+
+    /// How many living observers there are, those of keys not counted.
+    public final var observerCount: Int { registry.count() }
+
+    public final func add(_ observers: [any SendableObject]) {
+        registry.add(observers)
+    }
+
+    public final func remove(_ observers: [any SendableObject]) {
+        registry.remove(observers)
+    }
+
+    public final func withObservers<Role>(_ body: (Role) -> Void) {
+        registry.forEach { _, observer in
+            if let observer = observer as? Role { body(observer) }
+        }
+    }
+}
+
+/// A ``ThreadSafeObservable`` that can be observed by key as well.
+///
+/// ```swift
+/// protocol PriceObserver: SendableObject {
+///     func priceChanged(of sku: String, from old: Int, to new: Int)
+/// }
+///
+/// final class PriceTag: PriceObserver {
+///     func priceChanged(of sku: String, from old: Int, to new: Int) {
+///         print(sku, "costs", new, "instead of", old)
+///     }
+/// }
+///
+/// let prices = KeyedThreadSafeObservable()
+/// let tag = PriceTag()
+/// prices.add(tag, keys: ["B01", "B02"])
+/// prices.withObservers(key: "B01", old: 30, new: 25) { (observer: any PriceObserver, change) in
+///     observer.priceChanged(of: change.key, from: change.old, to: change.new)
+/// }
+/// ```
+open class KeyedThreadSafeObservable: ThreadSafeObservable, KeyedPublisher, @unchecked Sendable {
+    public final func observerCount(key: any Hashable & Sendable) -> Int {
+        registry.count(key: ObservedKey(key))
+    }
+
+    public final func add(_ observers: [any SendableObject], keys: [any Hashable & Sendable]) {
+        registry.add(observers, keys: keys.map { ObservedKey($0) })
+    }
+
+    public final func remove(_ observers: [any SendableObject], keys: [any Hashable & Sendable]) {
+        registry.remove(observers, keys: keys.map { ObservedKey($0) })
+    }
+
+    public final func withObservers<Role, Key: Hashable & Sendable>(
+        key: Key,
+        _ body: (Role) -> Void
+    ) {
+        registry.forEach(key: ObservedKey(key)) { _, observer in
+            if let observer = observer as? Role { body(observer) }
+        }
+    }
+
+    public final func withObservers<Role, Key: Hashable & Sendable, Value>(
+        key: Key,
+        old: Value,
+        new: Value,
+        _ body: (Role, KeyedChange<Key, Value>) -> Void
+    ) {
+        let change = KeyedChange(key: key, old: old, new: new)
+        withObservers(key: key) { body($0, change) }
+    }
+}

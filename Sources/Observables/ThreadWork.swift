@@ -1,0 +1,102 @@
+// The life of an observable thread and the work it is given. Owned by the thread object. What
+// always holds: work accepted is work done, in order, on the thread; once the thread has ended
+// nothing is accepted.
+
+import Dispatch
+import Synchronization
+
+/// The system could not start a thread.
+public struct ThreadStartFailure: Error, Equatable {
+    /// The system's number for the reason, as in `errno`.
+    public let code: Int32
+}
+
+/// A queue of actions and the one thread that performs them.
+final class ThreadWork: Sendable {
+    typealias Action = @Sendable () -> Void
+
+    private enum Phase { case unstarted, running, ended }
+
+    private struct State {
+        var phase = Phase.unstarted
+        var isStopped = false
+        var actions: [Action] = []
+    }
+
+    private let state = Mutex(State())
+    private let identity = Atomic(SystemThread.noIdentity)
+    private let wakeUp = DispatchSemaphore(value: 0)
+    private let running = DispatchGroup()
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    var isCurrent: Bool { identity.load(ordering: .acquiring) == SystemThread.currentIdentity }
+
+    func start(_ main: @escaping Action) throws(ThreadStartFailure) {
+        let isFirst = state.withLock { state in
+            defer { state.phase = state.phase == .unstarted ? .running : state.phase }
+            return state.phase == .unstarted
+        }
+        guard isFirst else { return }
+        running.enter()
+        do {
+            try SystemThread.start { self.run(main) }
+        } catch {
+            state.withLock { $0.phase = .unstarted }
+            running.leave()
+            throw error
+        }
+    }
+
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        wakeUp.signal()
+    }
+
+    func join() {
+        if !isCurrent { running.wait() }
+    }
+
+    func add(_ action: @escaping Action) -> Bool {
+        let isAccepted = state.withLock { state in
+            if state.phase != .ended { state.actions.append(action) }
+            return state.phase != .ended
+        }
+        if isAccepted { wakeUp.signal() }
+        return isAccepted
+    }
+
+    func perform() {
+        for action in take() { action() }
+    }
+
+    func performUntilStopped() {
+        while !isStopped {
+            perform()
+            wakeUp.wait()
+        }
+    }
+
+    private func run(_ main: Action) {
+        identity.store(SystemThread.currentIdentity, ordering: .releasing)
+        main()
+        while !endIfIdle() { perform() }
+        identity.store(SystemThread.noIdentity, ordering: .releasing)
+        running.leave()
+    }
+
+    private func take() -> [Action] {
+        state.withLock { state in
+            let actions = state.actions
+            state.actions = []
+            return actions
+        }
+    }
+
+    private func endIfIdle() -> Bool {
+        state.withLock { state in
+            if state.actions.isEmpty { state.phase = .ended }
+            return state.actions.isEmpty
+        }
+    }
+}
