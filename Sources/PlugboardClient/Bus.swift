@@ -82,9 +82,15 @@ public final class Bus: Sendable {
         link.connectionState.observe(initial: initial) { handler($0.new) }
     }
 
-    /// The present state and every later one. Ends with the bus.
+    /// The present state and every later one, up to `.closed`, after which it ends.
     public var states: AsyncStream<ConnectionState> {
-        link.connectionState.values(buffering: .unbounded)
+        AsyncStream { continuation in
+            let observation = link.connectionState.observe(initial: true) { change in
+                continuation.yield(change.new)
+                if case .closed = change.new { continuation.finish() }
+            }
+            continuation.onTermination = { _ in observation.dispose() }
+        }
     }
 
     /// Calls `handler` for what fails with nobody waiting for it: pipelined writes,

@@ -94,7 +94,8 @@ final class Conversation {
         }
         if isWoken { link.wakeup.drain() }
         link.noteAwake()
-        return isReadable ? read() : nil
+        if isReadable, case .end(let reason) = read() { return reason }
+        return nil
     }
 
     /// Writes until nothing is left or the broker doesn't take more.
@@ -121,21 +122,33 @@ final class Conversation {
     /// The broker may have said why before it closed.
     private func lastWords() -> BusError? {
         while true {
-            if let reason = read() { return reader.reason ?? reason }
+            switch read() {
+            case .lines: continue
+            case .nothing: return reader.reason
+            case .end(let reason): return reader.reason ?? reason
+            }
         }
     }
 
-    /// Reads once and hands over the lines that are complete. Returns why nothing more comes.
-    private func read() -> BusError? {
+    /// What a read came to.
+    private enum Outcome {
+        case lines
+        case nothing
+        case end(BusError)
+    }
+
+    /// Reads once and hands over the lines that are complete.
+    private func read() -> Outcome {
         let room = inbox.reserve(ClientLimits.readBytes)
         let target = UnsafeMutableRawBufferPointer(start: room, count: ClientLimits.readBytes)
         switch socket.read(into: target) {
         case .bytes(let count):
             inbox.commit(count)
-            return readLines()
-        case .wouldBlock: return nil
-        case .ended: return .disconnected(reason: "the broker closed the connection")
-        case .failed(let code): return .disconnected(reason: "\(SystemError(code: code, operation: "recv"))")
+            return readLines().map { .end($0) } ?? .lines
+        case .wouldBlock: return .nothing
+        case .ended: return .end(.disconnected(reason: "the broker closed the connection"))
+        case .failed(let code):
+            return .end(.disconnected(reason: "\(SystemError(code: code, operation: "recv"))"))
         }
     }
 

@@ -2,20 +2,12 @@
 
 import Synchronization
 
-/// A bounded queue of events with one reader.
+/// A bounded queue of events. Made for one reader; several share what comes.
 final class EventBuffer: Sendable {
-    fileprivate struct State {
-        var events: [Event?] = []
-        /// How many of them were read already; their places are nil.
-        var read = 0
-        var bytes = 0
-        var isEnded = false
-        var failure: BusError?
-        var reader: CheckedContinuation<Event?, any Error>?
-    }
+    typealias Reader = CheckedContinuation<Event?, any Error>
 
     private let bytesMax: Int
-    private let state = Mutex(State())
+    private let state = Mutex(EventQueue())
 
     init(bytesMax: Int) {
         self.bytesMax = bytesMax
@@ -24,17 +16,10 @@ final class EventBuffer: Sendable {
     /// Adds an event. False, once, when there are too many: what was added before can
     /// still be read, then the reader is told.
     func add(_ event: Event) -> Bool {
-        let (reader, isAccepted) = state.withLock { state in
-            if state.isEnded { return (nil as CheckedContinuation<Event?, any Error>?, true) }
-            if let reader = state.reader.take() { return (reader, true) }
-            guard state.bytes == 0 || state.bytes + event.bytesHeld <= bytesMax else {
-                state.isEnded = true
-                state.failure = .unreadFull(limit: bytesMax)
-                return (nil, false)
-            }
-            state.events.append(event)
-            state.bytes += event.bytesHeld
-            return (nil, true)
+        let (reader, isAccepted): (Reader?, Bool) = state.withLock { state in
+            if state.isEnded { return (nil, true) }
+            if let reader = state.readers.popFirst() { return (reader.value, true) }
+            return (nil, state.append(event, bytesMax: bytesMax))
         }
         reader?.resume(returning: event)
         return isAccepted
@@ -42,61 +27,78 @@ final class EventBuffer: Sendable {
 
     /// No event comes any more; those that wait can still be read.
     func end(_ error: BusError?) {
-        let reader = state.withLock { state in
+        let (readers, failure) = state.withLock { state in
             if !state.isEnded {
                 state.isEnded = true
                 state.failure = error
             }
-            return state.takeReaderIfEnded()
+            // Where someone waits to read, nothing waits to be read.
+            let readers = Array(state.readers.values)
+            state.readers = [:]
+            return (readers, readers.isEmpty ? nil : state.failure.take())
         }
-        if let reader { finish(reader) }
+        for (index, reader) in readers.enumerated() {
+            if index == 0, let failure {
+                reader.resume(throwing: failure)
+            } else {
+                reader.resume(returning: nil)
+            }
+        }
     }
 
     /// The next event; nil at the end, and when the reading task is cancelled.
     func next(isolation: isolated (any Actor)?) async throws -> Event? {
         if let event = state.withLock({ $0.take() }) { return event }
+        let ticket = state.withLock { $0.takeTicket() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation(isolation: isolation) { reader in
-                let event = state.withLock { state -> Event? in
-                    let event = state.take()
-                    if event == nil { state.reader = reader }
-                    return event
+                if let outcome = state.withLock({ $0.outcome(orWait: reader, ticket) }) {
+                    reader.resume(with: outcome)
+                } else if Task.isCancelled {
+                    // Cancelled before there was anything to cancel.
+                    giveUp(ticket)
                 }
-                if let event { return reader.resume(returning: event) }
-                endNowIfNeeded()
             }
         } onCancel: {
-            endOfTask()
+            giveUp(ticket)
         }
     }
 
-    /// The reader that just began to wait may be too late.
-    private func endNowIfNeeded() {
-        let isCancelled = Task.isCancelled
-        let reader = state.withLock { state in
-            isCancelled ? state.reader.take() : state.takeReaderIfEnded()
-        }
-        guard let reader else { return }
-        if isCancelled { reader.resume(returning: nil) } else { finish(reader) }
-    }
-
-    private func endOfTask() {
-        let reader = state.withLock { $0.reader.take() }
+    private func giveUp(_ ticket: Int) {
+        let reader = state.withLock { $0.readers.removeValue(forKey: ticket) }
         reader?.resume(returning: nil)
-    }
-
-    /// Ends the loop: with the failure the first time, then quietly.
-    private func finish(_ reader: CheckedContinuation<Event?, any Error>) {
-        if let failure = state.withLock({ $0.failure.take() }) {
-            reader.resume(throwing: failure)
-        } else {
-            reader.resume(returning: nil)
-        }
     }
 }
 
-extension EventBuffer.State {
-    fileprivate mutating func take() -> Event? {
+/// The events that wait, or the readers that do: never both.
+private struct EventQueue {
+    private var events: [Event?] = []
+    /// How many of them were read already; their places are nil.
+    private var read = 0
+    private var bytes = 0
+    private var nextTicket = 0
+    var isEnded = false
+    /// Told once.
+    var failure: BusError?
+    var readers: [Int: EventBuffer.Reader] = [:]
+
+    mutating func takeTicket() -> Int {
+        defer { nextTicket += 1 }
+        return nextTicket
+    }
+
+    mutating func append(_ event: Event, bytesMax: Int) -> Bool {
+        guard bytes == 0 || bytes + event.bytesHeld <= bytesMax else {
+            isEnded = true
+            failure = .unreadFull(limit: bytesMax)
+            return false
+        }
+        events.append(event)
+        bytes += event.bytesHeld
+        return true
+    }
+
+    mutating func take() -> Event? {
         guard read < events.count, let event = events[read].take() else { return nil }
         read += 1
         bytes -= event.bytesHeld
@@ -110,7 +112,14 @@ extension EventBuffer.State {
         return event
     }
 
-    fileprivate mutating func takeReaderIfEnded() -> CheckedContinuation<Event?, any Error>? {
-        isEnded && events.isEmpty ? reader.take() : nil
+    /// What a reader gets now, or nil when it has to wait.
+    mutating func outcome(
+        orWait reader: EventBuffer.Reader,
+        _ ticket: Int
+    ) -> Result<Event?, any Error>? {
+        if let event = take() { return .success(event) }
+        if isEnded { return failure.take().map { .failure($0) } ?? .success(nil) }
+        readers[ticket] = reader
+        return nil
     }
 }

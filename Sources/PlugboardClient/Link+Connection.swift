@@ -7,7 +7,6 @@ extension Link {
     func joined(_ greeting: Greeting) {
         let isReady: Bool = state.withLock { state in
             if case .closed = state.phase { return false }
-            state.previousGreeting = state.greeting
             state.greeting = greeting
             state.phase = .joined
             state.setupLeft = 0
@@ -51,9 +50,9 @@ extension Link {
     /// The connection stands, and so does everything on it.
     private func setUp() {
         let (news, opening) = state.withLock { state in
-            let opening = state.opening
-            state.opening = nil
-            return (Self.news(state), opening)
+            let news = Self.news(state)
+            if news != nil { state.announced = state.greeting }
+            return (news, state.opening.take())
         }
         if let news { connectionState.update(news) }
         opening?(.success(()))
@@ -61,7 +60,7 @@ extension Link {
 
     private static func news(_ state: LinkState) -> ConnectionState? {
         guard case .joined = state.phase, let greeting = state.greeting else { return nil }
-        guard let previous = state.previousGreeting else { return .connected(greeting) }
+        guard let previous = state.announced else { return .connected(greeting) }
         return .reconnected(greeting, epochChanged: previous.epoch != greeting.epoch)
     }
 
@@ -131,15 +130,21 @@ extension Link {
     /// Hands a reply or an error to whoever asked. A subscription goes live here, ahead
     /// of its first event.
     func answer(_ id: Int, _ result: Result<Reply, any Error>) {
-        let request: LinkState.Pending? = state.withLock { state in
-            guard let request = state.take(id) else { return nil }
-            if case .success = result, let registration = request.registration, !state.isStopped {
-                state.registrations[registration.sub] = registration
+        let (request, isTooLate): (LinkState.Pending?, Bool) = state.withLock { state in
+            guard let request = state.take(id) else { return (nil, false) }
+            guard case .success = result, let registration = request.registration else {
+                return (request, false)
             }
-            return request
+            if !state.isStopped { state.registrations[registration.sub] = registration }
+            return (request, state.isStopped)
         }
-        if case .success = result { request?.registration?.begin() }
-        request?.complete(result)
+        guard let request else { return }
+        if case .success = result { request.registration?.begin() }
+        request.complete(result)
+        if isTooLate, let registration = request.registration {
+            sendUnsubscribe(registration.sub)
+            registration.end(nil)
+        }
     }
 }
 

@@ -4,15 +4,22 @@ extension Link {
     /// Starts the thread and waits until the first connection stands, or never will.
     /// A cancelled wait closes the link.
     func open() async throws {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation {
-                (continuation: CheckedContinuation<Void, any Error>) in
-                begin { continuation.resume(with: $0) }
-                if Task.isCancelled { close(nil) }
+        do {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation {
+                    (continuation: CheckedContinuation<Void, any Error>) in
+                    begin { continuation.resume(with: $0) }
+                    if Task.isCancelled { close(nil) }
+                }
+            } onCancel: {
+                close(nil)
             }
-        } onCancel: {
-            close(nil)
+        } catch {
+            try Task.checkCancellation()
+            throw error
         }
+        // Cancelled just when it stood: closed all the same.
+        try Task.checkCancellation()
     }
 
     private func begin(_ opening: @escaping LinkState.Waiter) {

@@ -150,8 +150,8 @@ final class Link: Sendable {
     /// Changes the state under the lock, then wakes the thread if it waits.
     func change<Result: Sendable>(_ body: (inout LinkState) -> Result) -> Result {
         let (result, mustWake) = state.withLock { state in
-            let result = body(&state)
             let mustWake = !state.threadIsAwake
+            let result = body(&state)
             state.threadIsAwake = true
             return (result, mustWake)
         }

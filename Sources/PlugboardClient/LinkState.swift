@@ -47,9 +47,10 @@ struct LinkState {
     var pipelined = Pipelined()
     /// Replies that are still missing before a new connection counts as set up.
     var setupLeft = 0
-    /// Of the newest connection, and of the one before it.
+    /// Of the newest connection.
     var greeting: Greeting?
-    var previousGreeting: Greeting?
+    /// Of the newest one that was told to the program.
+    var announced: Greeting?
     var roomWaiters: [Int: Waiter] = [:]
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
     /// Told once the first connection stands, or never will.
@@ -114,7 +115,11 @@ struct LinkState {
     /// Takes a pending request out, whoever ends it.
     mutating func take(_ id: Int) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
-        if let line = request.parked { parkedBytes -= line.count }
+        if let line = request.parked {
+            parkedBytes -= line.count
+            // Requests that were given up leave their number behind; not for ever.
+            if parked.count > 2 * pending.count + 64 { parked.removeAll { pending[$0] == nil } }
+        }
         return request
     }
 
