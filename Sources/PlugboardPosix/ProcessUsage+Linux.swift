@@ -1,0 +1,51 @@
+// What a process has used so far, read from the kernel's own accounts. For measuring
+// other processes: nothing is asked of them, so nothing of theirs is disturbed.
+
+#if os(Linux)
+    /// The accounts of one process, all its threads together.
+    public enum ProcessUsage {
+        /// CPU time in nanoseconds, user and system. Throws `SystemError` where it is gone.
+        public static func cpuNanoseconds(of pid: Int32) throws -> UInt64 {
+            var clock = clockid_t()
+            let code = clock_getcpuclockid(pid, &clock)
+            guard code == 0 else {
+                throw SystemError(code: code, operation: "clock_getcpuclockid", subject: "\(pid)")
+            }
+            return try Self.nanoseconds(clock)
+        }
+
+        /// CPU time of the calling thread in nanoseconds.
+        public static func threadNanoseconds() throws -> UInt64 {
+            try nanoseconds(CLOCK_THREAD_CPUTIME_ID)
+        }
+
+        /// How often it called `read`; calls of `recv` are not in this account.
+        public static func readCalls(of pid: Int32) throws -> UInt64 {
+            try number(after: "syscr:", in: "/proc/\(pid)/io")
+        }
+
+        /// Bytes of memory that are this process's share (Pss).
+        public static func memoryBytes(of pid: Int32) throws -> UInt64 {
+            try number(after: "Pss:", in: "/proc/\(pid)/smaps_rollup") * 1024
+        }
+
+        private static func nanoseconds(_ clock: clockid_t) throws -> UInt64 {
+            var time = timespec()
+            guard clock_gettime(clock, &time) == 0 else { throw SystemError.last("clock_gettime") }
+            return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        }
+
+        private static func number(after label: String, in path: String) throws -> UInt64 {
+            let bytes = try InputFile.contents(path: path, limit: 65_536)
+            for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: label.utf8) {
+                let digits = line.drop { !isDigit($0) }.prefix(while: isDigit)
+                if let value = UInt64(String(decoding: digits, as: UTF8.self)) { return value }
+            }
+            throw SystemError(code: ENODATA, operation: "read \(label)", subject: path)
+        }
+
+        private static func isDigit(_ byte: UInt8) -> Bool {
+            (0x30...0x39).contains(byte)
+        }
+    }
+#endif

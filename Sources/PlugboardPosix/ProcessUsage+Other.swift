@@ -1,0 +1,15 @@
+// Where the system keeps no such accounts in a form that is read here.
+
+#if !os(Linux)
+    /// The accounts of one process: only Linux has them so far.
+    public enum ProcessUsage {
+        public static func cpuNanoseconds(of pid: Int32) throws -> UInt64 { throw unsupported }
+        public static func threadNanoseconds() throws -> UInt64 { throw unsupported }
+        public static func readCalls(of pid: Int32) throws -> UInt64 { throw unsupported }
+        public static func memoryBytes(of pid: Int32) throws -> UInt64 { throw unsupported }
+
+        private static var unsupported: SystemError {
+            SystemError(code: ENOTSUP, operation: "measure another process")
+        }
+    }
+#endif

@@ -1,0 +1,32 @@
+// A folder of this process's own, for sockets and files that nobody else needs. Its
+// owner removes it, with all that lies in it.
+
+/// A folder that exists as long as this value does.
+public final class TemporaryFolder: Sendable {
+    public let path: String
+
+    /// Makes a folder that only the user can enter; its name is short, since a Unix
+    /// socket's path is. Throws `SystemError`.
+    public init(named name: String) throws {
+        let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        var template = Array("\(parent)/\(name).XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp", parent) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        Self.remove(path)
+    }
+
+    /// Links are removed, never followed.
+    private static func remove(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        for name in (try? Folder.names(in: path)) ?? [] { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+}
