@@ -33,10 +33,15 @@ let package = Package(
             // Its async calls stay on their caller's actor: the waiting is done elsewhere.
             swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
+        .target(
+            name: "PlugboardBench",
+            dependencies: ["PlugboardWire", "PlugboardPosix"],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "plugboard",
             // Not the client library: commands pass values on as bytes, and need no Codable.
-            dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+            dependencies: ["PlugboardBench", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
                 + plugins.map { .target(name: $0) },
             swiftSettings: strict
         ),

@@ -7,7 +7,7 @@ enum CommandTable {
         .publish, .emit, .patch, .delete, .batch,
         .get, .keys, .subscribe,
         .bench, .limits, .help,
-        .play, .launch,
+        .play, .launch, .benchLimit,
     ]
 
     /// Those that a person is told of.

@@ -1,0 +1,49 @@
+// The seam between workloads and systems: how a system is started, spoken to and
+// listened to. A dialect says what bytes mean; only the generator moves them.
+
+/// How to start a server.
+struct ServerPlan {
+    /// An absolute path.
+    var program: String
+    var arguments: [String]
+    var endpoint: Endpoint
+    /// Files that it reads, by their path.
+    var files: [(path: String, text: String)] = []
+}
+
+/// A system under measurement: a server, used in one way.
+protocol Dialect: Sendable {
+    /// As it stands in the table, such as `redis`.
+    var name: String { get }
+    /// What the server does for a message, in a few words.
+    var summary: String { get }
+    /// Another dialect stands for the same server where only the server matters.
+    var isVariant: Bool { get }
+    /// Whether this row means something here.
+    func supports(_ workload: Workload) -> Bool
+    /// How to start the server with `folder` to itself; nil where it isn't installed.
+    func plan(folder: String) throws -> ServerPlan?
+    /// Greets on a fresh connection, waiting for the server's answer.
+    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws
+    /// Makes, once for a server, what the workload needs.
+    func prepare(_ link: Link, workload: Workload) throws
+    /// Subscribes as the workload says, waiting until all of it holds.
+    func subscribe(_ link: Link, workload: Workload) throws
+    /// Subscribes to one key.
+    func subscribe(_ link: Link, key: [String]) throws
+    func appendWrite(_ message: Message, to bytes: inout [UInt8])
+    /// Asks for an answer that comes after everything before it, where no write does.
+    func appendBatchEnd(to bytes: inout [UInt8])
+    /// What one delivery of a message of this workload looks like to an observer.
+    func deliveryMark(_ workload: Workload) -> Mark
+    /// What comes back to the publisher for a whole batch.
+    func batchMark(_ workload: Workload) -> Mark
+    /// One request and its answer, on a fresh connection.
+    func firstReply(_ link: Link) throws
+}
+
+extension Dialect {
+    var isVariant: Bool { false }
+    func prepare(_ link: Link, workload: Workload) throws {}
+    func appendBatchEnd(to bytes: inout [UInt8]) {}
+}

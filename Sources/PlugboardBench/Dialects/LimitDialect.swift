@@ -1,0 +1,54 @@
+// The limit: a program of this bench that only copies bytes. A publisher's connection
+// begins with `P` and how many bytes make a batch, an observer's with `O`.
+
+/// `plugboard bench-limit`.
+struct LimitDialect: Dialect {
+    /// The `plugboard` program.
+    let program: String
+    let name = "limit"
+    let summary = "copies bytes, understands nothing"
+
+    /// The lines it copies are the broker's own, so that both move the same bytes.
+    private let lines: PlugboardDialect
+
+    init(program: String) {
+        self.program = program
+        lines = PlugboardDialect(program: program)
+    }
+
+    func supports(_ workload: Workload) -> Bool {
+        workload.interest == .keys && workload.telling == .values && !workload.isAcknowledged
+    }
+
+    func plan(folder: String) -> ServerPlan? {
+        let path = folder + "/limit.sock"
+        return ServerPlan(program: program, arguments: ["bench-limit", path], endpoint: .unix(path))
+    }
+
+    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+        let batchBytes = workload.measure == .rate ? Self.batchBytes(workload, lines) : 0
+        try link.send(isPublisher ? "P \(batchBytes)\n" : "O\n")
+        try link.receive(lines: 1)
+    }
+
+    func subscribe(_ link: Link, workload: Workload) throws {}
+    func subscribe(_ link: Link, key: [String]) throws {}
+
+    func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
+        lines.appendWrite(message, to: &bytes)
+    }
+
+    func deliveryMark(_ workload: Workload) -> Mark { .lines(1) }
+    func batchMark(_ workload: Workload) -> Mark { .bytes(1) }
+
+    func firstReply(_ link: Link) throws {
+        try link.send("O\n")
+        try link.receive(lines: 1)
+    }
+
+    /// All batches have the same length, since keys and values have.
+    private static func batchBytes(_ workload: Workload, _ lines: PlugboardDialect) -> Int {
+        Script(workload.with { $0.keys = $0.publishers }, publisher: 0, dialect: lines).withBatch(0, from: 0)
+        { $0.count }
+    }
+}

@@ -1,0 +1,66 @@
+// What is measured, with its unit, and what several runs of it come to.
+
+/// A quantity of the table.
+public enum Quantity: String, CaseIterable, Sendable {
+    case messagesPerSecond
+    case cpuNanosecondsPerMessage
+    case cpuNanosecondsPerDelivery
+    /// Messages for each `read` of the server's.
+    case messagesPerRead
+    case generatorNanosecondsPerMessage
+    case roundTripP50Microseconds
+    case roundTripP99Microseconds
+    case roundTripP999Microseconds
+    case bytesPerConnection
+    case startMilliseconds
+
+    /// More of it is better.
+    var isGain: Bool { self == .messagesPerSecond }
+}
+
+/// The median of several runs, with the least and the most.
+public struct Figure: Equatable, Sendable {
+    public let median: Double
+    public let least: Double
+    public let most: Double
+
+    /// Nil of nothing.
+    public init?(of values: [Double]) {
+        let sorted = values.sorted()
+        guard let first = sorted.first, let last = sorted.last else { return nil }
+        least = first
+        most = last
+        median = Figure.quantile(0.5, ofSorted: sorted)
+    }
+
+    /// The value below which that part of them lies, between two values where it must;
+    /// 0 of nothing.
+    static func quantile(_ part: Double, ofSorted sorted: [Double]) -> Double {
+        guard let last = sorted.indices.last else { return 0 }
+        let place = part * Double(last)
+        let below = Int(place)
+        let above = min(below + 1, last)
+        return sorted[below] + (sorted[above] - sorted[below]) * (place - Double(below))
+    }
+}
+
+/// One system's values of one workload, a value for each run.
+public struct Samples: Sendable {
+    private(set) var values: [Quantity: [Double]] = [:]
+
+    mutating func append(_ run: [Quantity: Double]) {
+        for (quantity, value) in run { values[quantity, default: []].append(value) }
+    }
+
+    /// Nil where this quantity wasn't measured.
+    public func figure(_ quantity: Quantity) -> Figure? {
+        values[quantity].flatMap(Figure.init)
+    }
+
+    /// How many times as much of it there is as in `other`: the median over pairs of
+    /// runs, which were made one after the other.
+    func ratio(_ quantity: Quantity, to other: Samples) -> Double? {
+        guard let ours = values[quantity], let theirs = other.values[quantity] else { return nil }
+        return Figure(of: zip(ours, theirs).filter { $0.1 > 0 }.map { $0.0 / $0.1 })?.median
+    }
+}

@@ -1,0 +1,190 @@
+// One thread that publishes and observes at once, at the least cost per message that
+// still counts every one: bytes written beforehand, large reads, line feeds counted.
+// A window bounds what is in flight; at the end of a run nothing is.
+
+import PlugboardPosix
+
+/// What went through in one run.
+struct RunCount {
+    var messages = 0
+    var deliveries = 0
+    var wallNanoseconds: UInt64 = 0
+    var generatorNanoseconds: UInt64 = 0
+    /// From a write until every observer had read it, where that is measured.
+    var roundTrips: [UInt64] = []
+}
+
+/// Publishers and observers of one workload, connected and subscribed.
+final class LoadGenerator {
+    private static let inputBytes = 262_144
+    private static let patienceMilliseconds: Int32 = 20_000
+    private static let signalToken = UInt64.max
+    private static let checkEvery = 16
+
+    private let workload: Workload
+    private let poller: any Poller
+    private let signals: Signals?
+    private let input: UnsafeMutableRawBufferPointer
+    private var publishers: [Publisher]
+    private var observers: [Observer]
+    private var window: Window
+    private var startedNanoseconds: UInt64 = 0
+    private var roundTrips: [UInt64] = []
+
+    /// Takes over connections that are set up. `signals` interrupts a run.
+    init(workload: Workload, publishers: [Publisher], observers: [Observer], signals: Signals?) throws {
+        self.workload = workload
+        self.publishers = publishers
+        self.observers = observers
+        self.signals = signals
+        poller = try PollerKind.standard.make()
+        input = .allocate(byteCount: Self.inputBytes, alignment: 64)
+        window = Self.window(workload)
+        if let signals { try poller.add(signals.raw, token: Self.signalToken, interest: .read) }
+        for (index, publisher) in publishers.enumerated() {
+            try poller.add(publisher.link.fd, token: UInt64(index), interest: .read)
+        }
+        for (index, observer) in observers.enumerated() {
+            try poller.add(observer.link.fd, token: UInt64(publishers.count + index), interest: .read)
+        }
+    }
+
+    deinit {
+        input.deallocate()
+    }
+
+    /// Batches after which every key was published once.
+    var batchesOfScript: Int { publishers.reduce(0) { $0 + $1.script.batches } }
+
+    /// Publishes for so long, and at least so many batches, then waits until all of it
+    /// has arrived. Throws `BenchError` where something was lost or nothing moves.
+    func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
+        clearCounts()
+        let cpuBefore = try ProcessUsage.threadNanoseconds()
+        let start = MonotonicClock.nanoseconds()
+        var now = start
+        while true {
+            let isClosing = now - start >= nanoseconds && window.sent >= batchesMin
+            if isClosing, isDrained { break }
+            try publish(beginning: !isClosing)
+            try turn()
+            now = MonotonicClock.nanoseconds()
+        }
+        let messages = window.sent * workload.batch
+        try checkLast()
+        return RunCount(
+            messages: messages,
+            deliveries: messages * workload.deliveriesPerMessage,
+            wallNanoseconds: now - start,
+            generatorNanoseconds: try ProcessUsage.threadNanoseconds() - cpuBefore,
+            roundTrips: roundTrips
+        )
+    }
+
+    private var isDrained: Bool {
+        window.isEmpty && publishers.allSatisfy(\.isIdle)
+    }
+
+    private func clearCounts() {
+        for index in publishers.indices { publishers[index].clearCounts() }
+        for index in observers.indices {
+            observers[index].link.discardArrived()
+            observers[index].clearCounts()
+        }
+        window = Self.window(workload)
+        roundTrips.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes what the window lets out, a batch in each write.
+    private func publish(beginning: Bool) throws {
+        for index in publishers.indices {
+            while mayWrite(publishers[index], beginning: beginning) {
+                if workload.measure == .roundTrip { startedNanoseconds = MonotonicClock.nanoseconds() }
+                guard try publishers[index].write() else {
+                    try watch(index)
+                    break
+                }
+                window.noteSent()
+            }
+        }
+    }
+
+    private func mayWrite(_ publisher: Publisher, beginning: Bool) -> Bool {
+        if publisher.isWaitingToWrite { return false }
+        return beginning && window.isOpen
+            && window.isOpen(sent: publisher.sent, answered: publisher.answered)
+    }
+
+    private func turn() throws {
+        var failure: (any Error)?
+        var moved = false
+        try poller.wait(milliseconds: Self.patienceMilliseconds) { ready in
+            moved = true
+            do { try handle(ready) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        if !moved {
+            throw BenchError.stalled("\(window.sent) batches sent, \(window.reached) reached every observer")
+        }
+    }
+
+    private func handle(_ ready: Readiness) throws {
+        if ready.token == Self.signalToken { throw BenchError.interrupted }
+        let index = Int(ready.token)
+        if index < publishers.count {
+            if ready.canRead { try receiveAnswers(index) }
+            if ready.canWrite { try goOn(index) }
+        } else {
+            try receive(index - publishers.count)
+        }
+    }
+
+    private func receiveAnswers(_ index: Int) throws {
+        guard let count = try read(publishers[index].link) else { return }
+        publishers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+    }
+
+    private func receive(_ index: Int) throws {
+        guard let count = try read(observers[index].link) else { return }
+        let before = observers[index].batches
+        observers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        let reachedBefore = window.reached
+        window.noteArrival(before: before, now: observers[index].batches)
+        if workload.measure == .roundTrip, window.reached > reachedBefore {
+            roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
+        }
+    }
+
+    private func read(_ link: Link) throws -> Int? {
+        switch DescriptorCalls.read(link.fd, into: input) {
+        case .bytes(let count): return count
+        case .wouldBlock: return nil
+        case .ended: throw BenchError.closed
+        case .failed(let code): throw SystemError(code: code, operation: "receive")
+        }
+    }
+
+    private func goOn(_ index: Int) throws {
+        if publishers[index].isMidBatch, try publishers[index].write() { window.noteSent() }
+        try watch(index)
+    }
+
+    private func watch(_ index: Int) throws {
+        let interest: Interest = publishers[index].isWaitingToWrite ? [.read, .write] : .read
+        try poller.change(publishers[index].link.fd, token: UInt64(index), interest: interest)
+    }
+
+    /// The last that observers have is the last that was published.
+    private func checkLast() throws {
+        guard workload.telling == .values, publishers.count == 1, let publisher = publishers.first else {
+            return
+        }
+        for observer in observers where !observer.lastBytesContain(publisher.lastMark) {
+            throw BenchError.unexpected("an observer's last message is not the last published")
+        }
+    }
+
+    private static func window(_ workload: Workload) -> Window {
+        Window(perPublisher: workload.window, publishers: workload.publishers, observers: workload.observers)
+    }
+}

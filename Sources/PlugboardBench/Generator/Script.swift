@@ -1,0 +1,91 @@
+// All bytes that a publisher sends, written before the measurement begins: batches
+// that it goes through again and again.
+
+/// One message to write.
+struct Message {
+    let key: [String]
+    /// JSON text.
+    let value: [UInt8]
+    /// From 0 within its batch.
+    let number: Int
+    /// The system shall answer this one.
+    let wantsReply: Bool
+}
+
+/// JSON values of an exact length that end with a number of their own.
+enum MessageValue {
+    /// The text by which the value with that number is known.
+    static func mark(_ number: Int) -> String {
+        "\"n\":\(1_000_000_000 + number)}"
+    }
+
+    /// At least 16 bytes.
+    static func bytes(_ number: Int, count: Int) -> [UInt8] {
+        let plain = "{" + mark(number)
+        let rich = "{\"ok\":true,\"price\":49.95,\"text\":\"\"," + mark(number)
+        guard rich.utf8.count <= count else { return Array(plain.utf8) }
+        let filling = String(repeating: "x", count: count - rich.utf8.count)
+        return Array(("{\"ok\":true,\"price\":49.95,\"text\":\"" + filling + "\"," + mark(number)).utf8)
+    }
+}
+
+/// A publisher's batches. Immutable once made.
+final class Script {
+    /// Batches of a script that has but one key.
+    private static let batchesMin = 8
+    private let bytes: [UInt8]
+    private let ends: [Int]
+    private let lastNumbers: [Int]
+
+    /// The script of one of the workload's publishers, in a dialect.
+    init(_ workload: Workload, publisher: Int, dialect: any Dialect) {
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        var lastNumbers: [Int] = []
+        let keys = max(1, workload.keys / workload.publishers)
+        let batches = max(Self.batchesMin, (keys + workload.batch - 1) / workload.batch)
+        for batch in 0..<batches {
+            for number in 0..<workload.batch {
+                let sequence = batch * workload.batch + number
+                let key = (sequence % keys) * workload.publishers + publisher
+                dialect.appendWrite(
+                    Message(
+                        key: Names.key(key % workload.keys, of: workload),
+                        value: MessageValue.bytes(sequence, count: workload.valueBytes),
+                        number: number,
+                        wantsReply: workload.isAcknowledged
+                            || (workload.measure == .rate && number == workload.batch - 1)
+                    ),
+                    to: &bytes
+                )
+            }
+            if workload.measure == .rate, !workload.isAcknowledged {
+                dialect.appendBatchEnd(to: &bytes)
+            }
+            ends.append(bytes.count)
+            lastNumbers.append((batch + 1) * workload.batch - 1)
+        }
+        self.bytes = bytes
+        self.ends = ends
+        self.lastNumbers = lastNumbers
+    }
+
+    /// Batches before it starts over.
+    var batches: Int { ends.count }
+
+    /// The text that ends what the batch with that count, from 0, wrote.
+    func lastMark(afterBatch batch: Int) -> String {
+        MessageValue.mark(lastNumbers[batch % ends.count])
+    }
+
+    /// Lends the bytes of a batch from `offset` on.
+    func withBatch<Result>(_ batch: Int, from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result)
+        -> Result
+    {
+        let index = batch % ends.count
+        let start = index == 0 ? 0 : ends[index - 1]
+        return bytes.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[(start + offset)..<ends[index]]))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// Numbers as people read them, without Foundation.
+
+/// Decimal text of measured values.
+enum Digits {
+    /// About three significant digits, thousands apart: `1,234,567`, `105`, `25.4`, `0.98`.
+    static func text(_ value: Double) -> String {
+        guard value.isFinite else { return "–" }
+        let size = abs(value)
+        if size < 10 { return fixed(value, 2) }
+        if size < 100 { return fixed(value, 1) }
+        return grouped(Int(value.rounded()))
+    }
+
+    /// Two decimals below ten, one above.
+    static func ratio(_ value: Double) -> String {
+        fixed(value, abs(value) < 10 ? 2 : 1)
+    }
+
+    /// With exactly so many decimals.
+    static func fixed(_ value: Double, _ decimals: Int) -> String {
+        guard value.isFinite, abs(value) < 1e15 else { return "0" }
+        let scale = (0..<decimals).reduce(1) { product, _ in product * 10 }
+        let scaled = Int((abs(value) * Double(scale)).rounded())
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        guard decimals > 0 else { return sign + String(scaled) }
+        let fraction = String(scaled % scale)
+        return sign + "\(scaled / scale)." + String(repeating: "0", count: decimals - fraction.count)
+            + fraction
+    }
+
+    private static func grouped(_ value: Int) -> String {
+        var text = ""
+        for (place, digit) in String(abs(value)).reversed().enumerated() {
+            if place > 0, place % 3 == 0 { text.append(",") }
+            text.append(digit)
+        }
+        return (value < 0 ? "-" : "") + String(text.reversed())
+    }
+}

@@ -1,0 +1,113 @@
+// A bench as a person reads it in a terminal: a block for each workload, a line for
+// each system.
+
+/// Text of rows.
+public enum Table {
+    /// One workload's block, its lines ended by line feeds.
+    public static func text(of row: Row) -> String {
+        let columns = Column.all(for: row.workload)
+        let head = [""] + columns.map(\.title)
+        let lines = row.systems.map { system in [system.system] + columns.map { $0.text(system, row) } }
+        let note = row.systems.contains(where: \.isLimitedByGenerator) && row.workload.measure == .rate
+        return title(of: row.workload) + "\n" + aligned([head] + lines)
+            + (note ? "  * limited by the load generator\n" : "")
+    }
+
+    private static func title(of workload: Workload) -> String {
+        var parts: [String] = []
+        switch workload.measure {
+        case .rate, .roundTrip:
+            parts.append("\(workload.valueBytes)-byte values")
+            parts.append(counted(workload.publishers, "publisher"))
+            parts.append(counted(workload.observers, "observer"))
+            if workload.keys > 1 { parts.append(counted(workload.keys, "key")) }
+            parts.append("batches of \(workload.batch)")
+        case .idle(let connections): parts.append("\(connections) connections, a subscription each")
+        case .startUp: parts.append("from starting the process to its first reply")
+        }
+        return "\(workload.name): \(parts.joined(separator: ", "))"
+    }
+
+    private static func counted(_ count: Int, _ thing: String) -> String {
+        "\(count) \(thing)\(count == 1 ? "" : "s")"
+    }
+
+    private static func aligned(_ lines: [[String]]) -> String {
+        let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { cells in
+            let padded = zip(cells, widths).enumerated().map { place, cell in
+                let padding = String(repeating: " ", count: cell.1 - cell.0.count)
+                return place == 0 ? cell.0 + padding : padding + cell.0
+            }
+            return "  " + padded.joined(separator: "   ") + "\n"
+        }.joined()
+    }
+}
+
+/// One column of the table.
+private struct Column: Sendable {
+    let title: String
+    let text: @Sendable (SystemRow, Row) -> String
+
+    static func all(for workload: Workload) -> [Column] {
+        switch workload.measure {
+        case .rate:
+            [
+                figure(.messagesPerSecond, "messages/s", range: true),
+                figure(.cpuNanosecondsPerMessage, "CPU ns/message", range: true),
+            ]
+                + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "ns/delivery")] : [])
+                + [
+                    figure(.messagesPerRead, "messages/read"), generator,
+                    timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
+                    ours(.cpuNanosecondsPerMessage, "our CPU"),
+                ]
+        case .roundTrip:
+            [
+                figure(.roundTripP50Microseconds, "p50 µs", range: true),
+                figure(.roundTripP99Microseconds, "p99 µs", range: true),
+                figure(.roundTripP999Microseconds, "p99.9 µs", range: true),
+                figure(.cpuNanosecondsPerMessage, "CPU ns/message"),
+                timesLimit(.roundTripP50Microseconds), timesLimit(.roundTripP99Microseconds, "p99 × limit"),
+                ours(.roundTripP50Microseconds, "our p50"),
+            ]
+        case .idle:
+            [figure(.bytesPerConnection, "bytes/connection", range: true), ours(.bytesPerConnection, "ours")]
+        case .startUp:
+            [figure(.startMilliseconds, "ms", range: true), ours(.startMilliseconds, "ours")]
+        }
+    }
+
+    private static func figure(_ quantity: Quantity, _ title: String, range: Bool = false) -> Column {
+        Column(title: title) { system, _ in
+            guard let figure = system.samples.figure(quantity) else { return "–" }
+            let median = Digits.text(figure.median)
+            return range ? "\(median) (\(Digits.text(figure.least))–\(Digits.text(figure.most)))" : median
+        }
+    }
+
+    private static let generator = Column(title: "generator ns") { system, _ in
+        guard let figure = system.samples.figure(.generatorNanosecondsPerMessage) else { return "–" }
+        return Digits.text(figure.median) + (system.isLimitedByGenerator ? "*" : "")
+    }
+
+    /// A system's cost as a multiple of the limit's.
+    private static func timesLimit(_ quantity: Quantity, _ title: String = "× limit") -> Column {
+        Column(title: title) { system, row in
+            guard let limit = row.samples(of: "limit"), let ratio = system.samples.ratio(quantity, to: limit)
+            else { return "–" }
+            return Digits.ratio(ratio)
+        }
+    }
+
+    /// How many times better plugboard is: faster, or cheaper.
+    private static func ours(_ quantity: Quantity, _ title: String) -> Column {
+        Column(title: title + " is") { system, row in
+            guard let ours = row.samples(of: "plugboard"), system.system != "plugboard" else { return "" }
+            let ratio =
+                quantity.isGain
+                ? ours.ratio(quantity, to: system.samples) : system.samples.ratio(quantity, to: ours)
+            return ratio.map { Digits.ratio($0) + "×" } ?? "–"
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// The rows of the bench, in the order of the table.
+
+/// All rows.
+public enum Workloads {
+    public static let all: [Workload] = publishing + fanOut + matching + options + latency + resting
+
+    /// Nobody observes.
+    static let publishing: [Workload] = [
+        Workload("publish").with { $0.batch = 256 },
+        Workload("publish-batches-of-16").with { $0.batch = 16 },
+        Workload("publish-16B").with {
+            $0.valueBytes = 16
+            $0.batch = 256
+        },
+        Workload("publish-1KiB").with {
+            $0.valueBytes = 1024
+            $0.batch = 32
+        },
+        Workload("publish-16KiB").with {
+            $0.valueBytes = 16_384
+            $0.batch = 4
+        },
+        Workload("publish-acknowledged").with {
+            $0.isAcknowledged = true
+            $0.batch = 256
+        },
+        Workload("publish-100000-keys").with {
+            $0.keys = 100_000
+            $0.batch = 256
+        },
+    ]
+
+    /// One key, many observers; many writers, one observer.
+    static let fanOut: [Workload] = [
+        Workload("1→1").with { $0.observers = 1 },
+        Workload("1→10").with { $0.observers = 10 },
+        Workload("1→100").with { $0.observers = 100 },
+        Workload("1→1000").with {
+            $0.observers = 1000
+            $0.batch = 16
+        },
+        Workload("1→100-1KiB").with {
+            $0.observers = 100
+            $0.valueBytes = 1024
+            $0.batch = 32
+        },
+        Workload("8→1").with {
+            $0.publishers = 8
+            $0.keys = 8
+            $0.observers = 1
+            $0.batch = 16
+        },
+    ]
+
+    /// Many subscriptions, few of which match.
+    static let matching: [Workload] = [
+        Workload("1-pattern").with {
+            $0.observers = 1
+            $0.interest = .patterns(1, matching: 1)
+        },
+        Workload("1000-patterns-1-matches").with {
+            $0.observers = 1
+            $0.interest = .patterns(1000, matching: 1)
+        },
+        Workload("1000-patterns-10-match").with {
+            $0.observers = 1
+            $0.interest = .patterns(1000, matching: 10)
+            $0.batch = 16
+        },
+        Workload("1000-patterns-all-match").with {
+            $0.observers = 1
+            $0.interest = .patterns(1000, matching: 1000)
+            $0.batch = 1
+        },
+        Workload("100000-subscriptions").with {
+            $0.observers = 1
+            $0.keys = 100_000
+        },
+    ]
+
+    /// What an update may leave out or add.
+    static let options: [Workload] = [
+        Workload("1→10-values-false").with {
+            $0.observers = 10
+            $0.telling = .keysOnly
+        },
+        Workload("1→10-old").with {
+            $0.observers = 10
+            $0.telling = .oldAndNew
+        },
+    ]
+
+    /// One message at a time.
+    static let latency: [Workload] = [
+        Workload("round-trip-1").with {
+            $0.measure = .roundTrip
+            $0.observers = 1
+            $0.batch = 1
+            $0.window = 1
+        },
+        Workload("round-trip-100").with {
+            $0.measure = .roundTrip
+            $0.observers = 100
+            $0.batch = 1
+            $0.window = 1
+        },
+    ]
+
+    /// Nothing is sent.
+    static let resting: [Workload] = [
+        Workload("idle-connection").with { $0.measure = .idle(connections: 10_000) },
+        Workload("start").with { $0.measure = .startUp },
+    ]
+}
