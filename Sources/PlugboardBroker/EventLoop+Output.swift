@@ -5,6 +5,10 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
+    /// Runs of the log up to which a session is sent them in place; more, smaller ones are
+    /// cheaper copied together.
+    private static let gatheredRunsMax = 16
+
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
         for session in hub.slow.elements {
@@ -23,6 +27,7 @@ extension EventLoop {
             try settle(connection)
         }
         hub.touched.removeAll()
+        hub.log.removeAll()
     }
 
     /// Queues the last line of a connection and takes it out of the bus. What waited
@@ -34,10 +39,11 @@ extension EventLoop {
         connection.pointee.inbox.releaseMemory()
         connection.pointee.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }
+        hub.openReply(to: session)
         EventEncoder.appendBye(
             reason: farewell.reason,
             message: farewell.message,
-            to: &session.pointee.outbox
+            to: &session.pointee.outbox.own
         )
         hub.touch(session)
     }
@@ -46,42 +52,109 @@ extension EventLoop {
         let session = connection.pointee.session
         var rest = ByteBuffer()
         if connection.pointee.isMidLine {
-            let unread = session.pointee.outbox.bytes
+            // Half a line was sent, so its other half lies first among the session's own bytes.
+            let unread = session.pointee.outbox.own.bytes
             let end = LineFramer.lineFeed(in: unread, from: 0).map { $0 + 1 } ?? 0
             rest.append(UnsafeRawBufferPointer(rebasing: unread[..<end]))
         }
-        session.pointee.outbox = rest
-        session.pointee.snapshotBytes = 0
+        session.pointee.outbox.own = rest
+        session.pointee.outbox.dropShared()
+        session.pointee.outbox.snapshotBytes = 0
     }
 
-    /// Writes once.
+    /// Writes once. Whatever is left afterwards is the session's own: the log ends with the turn.
     private mutating func flush(_ connection: ConnectionReference) {
         let session = connection.pointee.session
-        if connection.pointee.outputEnded { session.pointee.outbox.removeAll() }
+        if connection.pointee.outputEnded { drop(session) }
         if !session.pointee.outbox.isEmpty, !connection.pointee.isWaitingToWrite {
             send(connection)
         }
-        if session.pointee.outbox.isEmpty {
-            session.pointee.snapshotBytes = 0
-            hub.outboxMemory.takeBack(from: &session.pointee.outbox)
+        keepUnsent(session)
+    }
+
+    private mutating func keepUnsent(_ session: SessionReference) {
+        if session.pointee.outbox.sharedBytes > 0 {
+            let needsMemory = session.pointee.outbox.own.allocatedBytes == 0
+            if needsMemory { hub.outboxMemory.lend(to: &session.pointee.outbox.own) }
+            session.pointee.outbox.takeOver(hub.log)
         }
+        if session.pointee.outbox.own.isEmpty {
+            session.pointee.outbox.snapshotBytes = 0
+            hub.outboxMemory.takeBack(from: &session.pointee.outbox.own)
+        }
+    }
+
+    private func drop(_ session: SessionReference) {
+        session.pointee.outbox.own.removeAll()
+        session.pointee.outbox.dropShared()
     }
 
     private mutating func send(_ connection: ConnectionReference) {
         let session = connection.pointee.session
-        let bytes = session.pointee.outbox.bytes
-        switch connection.pointee.descriptor.write(bytes) {
+        let total = session.pointee.outbox.count
+        switch writeOnce(connection) {
         case .bytes(let count):
-            connection.pointee.isMidLine = bytes[count - 1] != 0x0A
-            connection.pointee.isWaitingToWrite = count < bytes.count
-            session.pointee.snapshotBytes = max(0, session.pointee.snapshotBytes - count)
-            session.pointee.outbox.removeFirst(count)
+            connection.pointee.isWaitingToWrite = count < total
+            noteSent(count, connection)
         case .wouldBlock:
             connection.pointee.isWaitingToWrite = true
         case .ended, .failed:
             noteGone(connection)
-            session.pointee.outbox.removeAll()
+            drop(session)
         }
+    }
+
+    /// One system call: straight from the log where the session's share is one run, or few.
+    private mutating func writeOnce(_ connection: ConnectionReference) -> Transfer {
+        let session = connection.pointee.session
+        if session.pointee.outbox.runs > Self.gatheredRunsMax {
+            if session.pointee.outbox.own.allocatedBytes == 0 {
+                hub.outboxMemory.lend(to: &session.pointee.outbox.own)
+            }
+            session.pointee.outbox.takeOver(hub.log)
+        }
+        if session.pointee.outbox.sharedBytes == 0 {
+            return connection.pointee.descriptor.write(session.pointee.outbox.own.bytes)
+        }
+        pieces.removeAll()
+        if !session.pointee.outbox.own.isEmpty { pieces.append(session.pointee.outbox.own.bytes) }
+        var next = session.pointee.outbox.firstExtent
+        while let run = hub.log.run(&next) { pieces.append(run) }
+        if pieces.count == 1 { return connection.pointee.descriptor.write(pieces.elements[0]) }
+        return connection.pointee.descriptor.write(gathering: pieces.elements)
+    }
+
+    /// Takes what was sent out of the outbox, and notes whether it ended within a line.
+    private func noteSent(_ count: Int, _ connection: ConnectionReference) {
+        let session = connection.pointee.session
+        let ownCount = session.pointee.outbox.own.count
+        session.pointee.outbox.snapshotBytes = max(0, session.pointee.outbox.snapshotBytes - count)
+        if count < ownCount {
+            connection.pointee.isMidLine = session.pointee.outbox.own.bytes[count - 1] != 0x0A
+            return session.pointee.outbox.own.removeFirst(count)
+        }
+        session.pointee.outbox.own.removeAll()
+        let sentShared = count - ownCount
+        let isAll = sentShared == session.pointee.outbox.sharedBytes
+        // Lines are whole in the log, so only a part of it can end within one.
+        connection.pointee.isMidLine = !isAll && !endsLine(sentShared, session)
+        if isAll {
+            session.pointee.outbox.dropShared()
+        } else {
+            session.pointee.outbox.takeOver(hub.log, skipping: sentShared)
+        }
+    }
+
+    /// Whether the first `count` bytes of a session's share end with a line; none do.
+    private func endsLine(_ count: Int, _ session: SessionReference) -> Bool {
+        if count == 0 { return true }
+        var left = count
+        var next = session.pointee.outbox.firstExtent
+        while let run = hub.log.run(&next) {
+            if left <= run.count { return run[left - 1] == 0x0A }
+            left -= run.count
+        }
+        return true
     }
 
     /// Decides what becomes of a connection after its turn.

@@ -12,6 +12,7 @@ struct EventLoop: ~Copyable {
     private static let acceptsPerTurn = 64
     private static let pauseMilliseconds: Int32 = 100
     static let readBytes = 65_536
+    private static let logBytesPerTurn = 524_288
     /// How long clients get to read what waits for them when the broker stops.
     private static let stoppingNanoseconds: UInt64 = 1_000_000_000
 
@@ -22,6 +23,8 @@ struct EventLoop: ~Copyable {
     var connections = ConnectionTable()
     /// Where reads go while a connection has no half line of its own.
     let input: UnsafeMutableRawBufferPointer
+    /// What one write gathers.
+    var pieces = List<UnsafeRawBufferPointer>()
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>()
     private var isStopping = false
@@ -73,6 +76,8 @@ struct EventLoop: ~Copyable {
             if ready.isGone { noteGone(connection) }
             if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.pointee.isWaitingToWrite = false }
+            // A turn that grew large is ended early, while its log is still in the cache.
+            if hub.log.count > Self.logBytesPerTurn { try finishTurn() }
         }
     }
 

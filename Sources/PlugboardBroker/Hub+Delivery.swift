@@ -1,5 +1,5 @@
-// Who is told, and the telling: the same encoded bytes are appended to the outbox of
-// each observer, after the few bytes that say which of its subscriptions it is.
+// Who is told, and the telling: an event's line is written to the turn's log once, and
+// each observer's outbox refers to it.
 
 import PlugboardWire
 
@@ -16,8 +16,7 @@ extension Hub {
     mutating func tell(_ event: Event, _ tail: EventTail, to observable: ObservableReference) {
         refreshObservers(of: observable)
         if observable.pointee.observers.isEmpty { return }
-        tails.encode(tail, kinds: observable.pointee.kinds)
-        deliver(event, to: observable.pointee.observers.elements)
+        deliver(event, tail, to: observable.pointee.observers.elements)
     }
 
     /// Tells whoever matches a key that has no observable: only patterns can.
@@ -25,19 +24,22 @@ extension Hub {
         matches.removeAll()
         patterns.match(key, into: &matches)
         if matches.isEmpty { return }
-        let kinds = Self.arrange(&matches)
-        tails.encode(tail, kinds: kinds)
-        deliver(event, to: matches.elements)
+        Self.arrange(&matches)
+        deliver(event, tail, to: matches.elements)
     }
 
-    private mutating func deliver(_ event: Event, to observers: UnsafeBufferPointer<SubscriptionReference>) {
+    private mutating func deliver(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        to observers: UnsafeBufferPointer<SubscriptionReference>
+    ) {
+        log.beginEvent()
         for subscription in observers {
             let session = subscription.pointee.session
             guard session.pointee.isOpen else { continue }
             touch(session)
-            event.appendStart(subscription, to: &session.pointee.outbox)
-            session.pointee.outbox.append(tails.bytes(subscription.pointee.kind))
-            if session.pointee.unreadBytes > Limits.outboxBytesMax { setAside(session) }
+            log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
+            if session.pointee.outbox.unreadBytes > Limits.outboxBytesMax { setAside(session) }
         }
     }
 
@@ -51,7 +53,7 @@ extension Hub {
         matches.removeAll()
         for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
         patterns.match(observable.pointee.key, into: &matches)
-        observable.pointee.kinds = Self.arrange(&matches)
+        Self.arrange(&matches)
         observable.pointee.observers.removeAll()
         for subscription in matches.elements { observable.pointee.observers.append(subscription) }
         if matches.isEmpty { observable.pointee.observers.releaseMemory() }
@@ -59,31 +61,15 @@ extension Hub {
     }
 
     /// Orders by age and drops repeats, so that a subscription whose patterns overlap is
-    /// told once. Returns the kinds of event that are wanted.
-    private static func arrange(_ found: inout List<SubscriptionReference>) -> UInt8 {
+    /// told once.
+    private static func arrange(_ found: inout List<SubscriptionReference>) {
         var elements = found.mutableElements
         elements.sort { $0.pointee.serial < $1.pointee.serial }
-        var (kept, kinds): (Int, UInt8) = (0, 0)
+        var kept = 0
         for index in 0..<elements.count where kept == 0 || elements[kept - 1] != elements[index] {
             elements[kept] = elements[index]
-            kinds |= elements[index].pointee.kind.bit
             kept += 1
         }
         found.truncate(to: kept)
-        return kinds
-    }
-}
-
-/// The kinds of line that a write causes.
-enum Event {
-    case update, emit, delete
-
-    @inline(__always)
-    func appendStart(_ subscription: SubscriptionReference, to outbox: inout ByteBuffer) {
-        switch self {
-        case .update: outbox.append(subscription.pointee.updateStart)
-        case .emit: EventEncoder.appendEmitStart(sub: subscription.pointee.sub, to: &outbox)
-        case .delete: EventEncoder.appendDeleteStart(sub: subscription.pointee.sub, to: &outbox)
-        }
     }
 }

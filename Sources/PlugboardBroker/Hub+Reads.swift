@@ -14,9 +14,9 @@ extension Hub {
             try Self.checkKey(request.key, line)
             throw Self.notFound(request, line)
         }
-        ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        EventEncoder.appendTail(Self.tail(of: observable, isInitial: false), to: &session.pointee.outbox)
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        EventEncoder.appendTail(Self.tail(of: observable, isInitial: false), to: &session.pointee.outbox.own)
     }
 
     mutating func listKeys(
@@ -26,12 +26,12 @@ extension Hub {
     ) throws(Refusal) {
         if request.has(.key) { try Self.checkPattern(request.key, line) }
         if request.has(.after) { try Self.checkKey(request.after, line) }
-        ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        session.pointee.outbox.append(#","keys":["#)
+        openReply(to: session)
+        ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append(#","keys":["#)
         let hasMore = appendPage(request, line, session)
-        session.pointee.outbox.append(hasMore ? #"],"more":true}"# : #"],"more":false}"#)
-        session.pointee.outbox.append("\n")
-        touch(session)
+        session.pointee.outbox.own.append(hasMore ? #"],"more":true}"# : #"],"more":false}"#)
+        session.pointee.outbox.own.append("\n")
     }
 
     /// Adds up to `limit` keys; returns whether there are more.
@@ -45,11 +45,11 @@ extension Hub {
         let after = request.has(.after) ? request.after.bytes(of: line) : nil
         return forEachMatch(of: pattern, after: after) { observable in
             if count == request.limit { return false }
-            session.pointee.outbox.append(count == 0 ? #"{"key":""# : #",{"key":""#)
-            session.pointee.outbox.append(observable.pointee.key)
-            session.pointee.outbox.append(#"","revision":"#)
-            session.pointee.outbox.append(decimal: observable.pointee.revision)
-            session.pointee.outbox.append("}")
+            session.pointee.outbox.own.append(count == 0 ? #"{"key":""# : #",{"key":""#)
+            session.pointee.outbox.own.append(observable.pointee.key)
+            session.pointee.outbox.own.append(#"","revision":"#)
+            session.pointee.outbox.own.append(decimal: observable.pointee.revision)
+            session.pointee.outbox.own.append("}")
             count += 1
             return true
         }

@@ -51,4 +51,28 @@ extension Hub {
         refusal.revision = current
         return refusal
     }
+
+    static func unknown(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
+        let text = String(decoding: sub.bytes, as: UTF8.self)
+        var refusal = Refusal(
+            .unknownSubscription,
+            "there is no subscription \(text)",
+            hint: "1 and \"1\" are different names",
+            at: request.sub.start
+        )
+        refusal.sub = text
+        return refusal
+    }
+
+    static func duplicate(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
+        let text = String(decoding: sub.bytes, as: UTF8.self)
+        var refusal = Refusal(
+            .duplicateSubscription,
+            "subscription \(text) exists already",
+            hint: "unsubscribe it first, or leave \"sub\" out",
+            at: request.sub.start
+        )
+        refusal.sub = text
+        return refusal
+    }
 }

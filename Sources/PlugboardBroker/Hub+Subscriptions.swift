@@ -12,14 +12,14 @@ extension Hub {
         let wanted = try patterns(of: request, line)
         let sub = try chooseSub(request, line, session)
         let subscription = register(sub, wanted, request, line, session)
-        ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        session.pointee.outbox.append(#","sub":"#)
-        session.pointee.outbox.append(subscription.pointee.sub)
-        session.pointee.outbox.append(#","revision":"#)
-        session.pointee.outbox.append(decimal: revision)
-        session.pointee.outbox.append("}\n")
+        openReply(to: session)
+        ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append(#","sub":"#)
+        session.pointee.outbox.own.append(subscription.pointee.text.pointee.sub)
+        session.pointee.outbox.own.append(#","revision":"#)
+        session.pointee.outbox.own.append(decimal: revision)
+        session.pointee.outbox.own.append("}\n")
         if request.initial { appendSnapshot(of: wanted, line, subscription) }
-        touch(session)
     }
 
     mutating func unsubscribe(
@@ -28,20 +28,20 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let sub = Self.subText(request, line)
-        let identity = observables.hash(sub.bytes)
-        guard let subscription = session.pointee.subscriptions.find(sub.bytes, identity: identity) else {
-            throw Refusal(
-                .unknownSubscription,
-                "there is no subscription \(String(decoding: sub.bytes, as: UTF8.self))",
-                at: request.sub.start
-            )
+        guard let text = texts.find(sub.bytes), let subscription = session.pointee.subscriptions.find(text)
+        else {
+            throw Self.unknown(sub, request)
         }
         end(subscription)
-        ReplyEncoder.appendStart(.unsubscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        session.pointee.outbox.append(#","sub":"#)
-        session.pointee.outbox.append(sub.bytes)
-        session.pointee.outbox.append("}\n")
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendStart(
+            .unsubscribe,
+            id: request.id.bytes(of: line),
+            to: &session.pointee.outbox.own
+        )
+        session.pointee.outbox.own.append(#","sub":"#)
+        session.pointee.outbox.own.append(sub.bytes)
+        session.pointee.outbox.own.append("}\n")
     }
 
     /// Takes a subscription out of the bus and frees it.
@@ -60,6 +60,7 @@ extension Hub {
             node.release()
         }
         subscription.pointee.session.pointee.subscriptions.remove(subscription)
+        texts.release(subscription.pointee.text)
         subscription.deinitialize(count: 1)
         subscription.deallocate()
     }
@@ -91,19 +92,23 @@ extension Hub {
         }
         if !request.has(.sub) {
             var sub = ByteBuffer()
-            sub.append(decimal: session.pointee.subscriptions.smallestFree { observables.hash($0) })
+            sub.append(decimal: smallestFreeSub(of: session))
             return sub
         }
         let sub = Self.subText(request, line)
-        if session.pointee.subscriptions.find(sub.bytes, identity: observables.hash(sub.bytes)) != nil {
-            throw Refusal(
-                .duplicateSubscription,
-                "subscription \(String(decoding: sub.bytes, as: UTF8.self)) exists already",
-                hint: "unsubscribe it first, or leave \"sub\" out",
-                at: request.sub.start
-            )
+        if let text = texts.find(sub.bytes), session.pointee.subscriptions.find(text) != nil {
+            throw Self.duplicate(sub, request)
         }
         return sub
+    }
+
+    private func smallestFreeSub(of session: SessionReference) -> UInt64 {
+        var digits = ByteBuffer()
+        return session.pointee.subscriptions.smallestFree { number in
+            digits.removeAll()
+            digits.append(decimal: number)
+            return texts.find(digits.bytes).flatMap { session.pointee.subscriptions.find($0) } != nil
+        }
     }
 
     private static func subText(_ request: Request, _ line: UnsafeRawBufferPointer) -> ByteBuffer {
@@ -125,8 +130,7 @@ extension Hub {
         subscription.initialize(
             to: Subscription(
                 session: session,
-                sub: sub.bytes,
-                identity: observables.hash(sub.bytes),
+                text: texts.retain(sub.bytes),
                 serial: lastSerial,
                 kind: EventKind(old: request.old, values: request.values)
             )
@@ -155,19 +159,19 @@ extension Hub {
         _ subscription: SubscriptionReference
     ) {
         let session = subscription.pointee.session
-        let before = session.pointee.outbox.count
+        let before = session.pointee.outbox.own.count
         for observable in currentValues(of: wanted, line) {
             var tail = Self.tail(of: observable, isInitial: true)
             if !subscription.pointee.kind.hasValue { tail.value = nil }
-            session.pointee.outbox.append(subscription.pointee.updateStart)
-            EventEncoder.appendTail(tail, to: &session.pointee.outbox)
+            session.pointee.outbox.own.append(subscription.pointee.text.pointee.updateStart)
+            EventEncoder.appendTail(tail, to: &session.pointee.outbox.own)
         }
         EventEncoder.appendSynced(
-            sub: subscription.pointee.sub,
+            sub: subscription.pointee.text.pointee.sub,
             revision: revision,
-            to: &session.pointee.outbox
+            to: &session.pointee.outbox.own
         )
-        session.pointee.snapshotBytes += session.pointee.outbox.count - before
+        session.pointee.outbox.snapshotBytes += session.pointee.outbox.own.count - before
     }
 
     private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)

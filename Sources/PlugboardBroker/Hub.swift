@@ -13,7 +13,9 @@ struct Hub: ~Copyable {
     var observables = ObservableTable()
     let patterns = PatternTree()
     var decoder = RequestDecoder()
-    var tails = EventTails()
+    /// The events of this turn.
+    var log = TurnLog()
+    var texts = SubscriptionTexts()
     /// Memory for the outboxes of this turn.
     var outboxMemory = BufferPool()
     /// Sessions that have something to be sent.
@@ -37,12 +39,12 @@ struct Hub: ~Copyable {
 
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionReference) {
-        touch(session)
+        openReply(to: session)
         EventEncoder.appendHello(
             epoch: epoch,
             revision: revision,
             client: session.pointee.client,
-            to: &session.pointee.outbox
+            to: &session.pointee.outbox.own
         )
     }
 
@@ -78,7 +80,16 @@ struct Hub: ~Copyable {
         if session.pointee.isTouched { return }
         session.pointee.isTouched = true
         touched.append(session)
-        if session.pointee.outbox.allocatedBytes == 0 { outboxMemory.lend(to: &session.pointee.outbox) }
+    }
+
+    /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
+    @inline(__always)
+    mutating func openReply(to session: SessionReference) {
+        touch(session)
+        if session.pointee.outbox.own.allocatedBytes == 0 {
+            outboxMemory.lend(to: &session.pointee.outbox.own)
+        }
+        if session.pointee.outbox.sharedBytes > 0 { session.pointee.outbox.takeOver(log) }
     }
 
     @inline(__always)
@@ -104,8 +115,13 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func replyDone(_ request: Request, _ line: UnsafeRawBufferPointer, _ session: SessionReference) {
         let id = request.id.bytes(of: line)
-        ReplyEncoder.appendDone(request.operation, id: id, revision: revision, to: &session.pointee.outbox)
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendDone(
+            request.operation,
+            id: id,
+            revision: revision,
+            to: &session.pointee.outbox.own
+        )
     }
 
     private mutating func refuse(
@@ -119,8 +135,8 @@ struct Hub: ~Copyable {
     private mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference)
     {
         let number = session.pointee.line
-        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox)
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox.own)
     }
 
     private mutating func rename(
@@ -130,13 +146,13 @@ struct Hub: ~Copyable {
     ) {
         let name = request.name.bytes(of: line)
         session.pointee.rename(name)
-        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        session.pointee.outbox.append(#","client":"#)
-        session.pointee.outbox.append(decimal: session.pointee.client)
-        session.pointee.outbox.append(#","name":"#)
-        JSONText.append(name, to: &session.pointee.outbox)
-        session.pointee.outbox.append("}\n")
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append(#","client":"#)
+        session.pointee.outbox.own.append(decimal: session.pointee.client)
+        session.pointee.outbox.own.append(#","name":"#)
+        JSONText.append(name, to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append("}\n")
     }
 
     private mutating func help(
@@ -149,8 +165,12 @@ struct Hub: ~Copyable {
             operation = Operation(request.about.bytes(of: line))
             if operation == nil { throw Self.noSuchHelp(request, line) }
         }
-        ReplyEncoder.appendHelp(about: operation, id: request.id.bytes(of: line), to: &session.pointee.outbox)
-        touch(session)
+        openReply(to: session)
+        ReplyEncoder.appendHelp(
+            about: operation,
+            id: request.id.bytes(of: line),
+            to: &session.pointee.outbox.own
+        )
     }
 
     private static func noSuchHelp(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {

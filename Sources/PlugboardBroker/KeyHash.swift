@@ -14,12 +14,20 @@ struct KeyHash {
             hash = Self.fold(hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             offset += 8
         }
+        return Self.fold(hash ^ Self.rest(bytes, from: offset))
+    }
+
+    /// The last bytes, fewer than eight, as one number.
+    @inline(__always)
+    private static func rest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
+        if bytes.count >= 8 { return bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self) }
         var rest: UInt64 = 0
+        var offset = start
         while offset < bytes.count {
             rest = rest << 8 | UInt64(bytes[offset])
             offset += 1
         }
-        return Self.fold(hash ^ rest)
+        return rest
     }
 
     @inline(__always)

@@ -30,8 +30,6 @@ struct Observable: ~Copyable {
     /// All that match, patterns included; true as of `observersGeneration`.
     var observers = List<SubscriptionReference>()
     var observersGeneration: UInt64 = 0
-    /// Which kinds of event its observers want, a bit each.
-    var kinds: UInt8 = 0
 
     /// The next keys in order, a level each; owned by `KeyOrder`.
     var tower: UnsafeMutablePointer<ObservableReference?>?

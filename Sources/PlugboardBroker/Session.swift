@@ -13,9 +13,7 @@ struct Session: ~Copyable {
     /// Which connection it belongs to.
     let slot: Int
     var author: AuthorReference
-    var outbox = ByteBuffer()
-    /// How much of the outbox is snapshot, which doesn't count as unread live events.
-    var snapshotBytes = 0
+    var outbox = Outbox()
     /// The line being handled, from 1.
     var line: UInt64 = 0
     var subscriptions = SubscriptionSet()
@@ -35,9 +33,6 @@ struct Session: ~Copyable {
     }
 
     @inline(__always) var isOpen: Bool { farewell == nil }
-
-    /// Live events that wait for the peer, in bytes.
-    @inline(__always) var unreadBytes: Int { outbox.count - snapshotBytes }
 
     mutating func rename(_ name: UnsafeRawBufferPointer) {
         Author.release(author)

@@ -39,6 +39,12 @@ public struct Descriptor: ~Copyable, Sendable {
         DescriptorCalls.read(raw, into: buffer)
     }
 
+    /// Writes several pieces as if they were one, as much as the system takes at once; at
+    /// most `DescriptorCalls.piecesMax` of them.
+    public borrowing func write(gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>) -> Transfer {
+        DescriptorCalls.send(raw, gathering: pieces)
+    }
+
     /// Writes what the system takes at once.
     public borrowing func write(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         DescriptorCalls.send(raw, bytes)
@@ -58,6 +64,30 @@ public enum DescriptorCalls {
     /// Sends what the system takes at once; a vanished peer is `.ended`, never a signal.
     public static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
         let count = retrying { sendQuietly(fd, bytes.baseAddress, bytes.count) }
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .wouldBlock : failure()
+    }
+
+    /// The most pieces that one gathering write takes.
+    public static let piecesMax = 64
+
+    /// Sends the first `piecesMax` pieces in one call, as far as the system takes them.
+    public static func send(
+        _ fd: Int32,
+        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>
+    ) -> Transfer {
+        let count = withUnsafeTemporaryAllocation(of: iovec.self, capacity: piecesMax) { vectors in
+            let used = min(pieces.count, piecesMax)
+            for index in 0..<used {
+                let piece = pieces[index]
+                let address = UnsafeMutableRawPointer(mutating: piece.baseAddress)
+                vectors.initializeElement(at: index, to: iovec(iov_base: address, iov_len: piece.count))
+            }
+            var message = msghdr()
+            message.msg_iov = vectors.baseAddress
+            message.msg_iovlen = .init(used)
+            return retrying { sendmsg(fd, &message, noSignalFlag) }
+        }
         if count > 0 { return .bytes(count) }
         return count == 0 ? .wouldBlock : failure()
     }

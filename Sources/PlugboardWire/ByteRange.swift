@@ -1,23 +1,28 @@
 // A place within a line: offsets, so that nothing is copied and nothing is held.
 
-/// A half-open range of byte offsets. Empty at 0 means "not given".
+/// A half-open range of byte offsets below 2^32. Empty at 0 means "not given".
 public struct ByteRange: Equatable, Sendable, BitwiseCopyable {
-    public var start: Int
-    public var end: Int
+    // Half the size of two Ints: requests are copied with all their ranges.
+    @usableFromInline let lower: UInt32
+    @usableFromInline let upper: UInt32
 
+    /// `end` is not before `start`; both are offsets into a line or another small buffer.
     @inlinable
     public init(_ start: Int, _ end: Int) {
-        self.start = start
-        self.end = end
+        lower = UInt32(truncatingIfNeeded: start)
+        upper = UInt32(truncatingIfNeeded: end)
     }
 
     public static let none = ByteRange(0, 0)
 
-    @inlinable public var count: Int { end - start }
-    @inlinable public var isEmpty: Bool { end == start }
+    @inlinable public var start: Int { Int(lower) }
+    @inlinable public var end: Int { Int(upper) }
+    @inlinable public var count: Int { Int(upper) - Int(lower) }
+    @inlinable public var isEmpty: Bool { upper == lower }
 
     /// The bytes of this range within `line`, which must be the line it was found in.
     @inlinable
+    @inline(__always)
     public func bytes(of line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: line[start..<end])
     }

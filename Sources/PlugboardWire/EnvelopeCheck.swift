@@ -9,12 +9,17 @@ struct EnvelopeCheck {
     var unknown: ByteRange?
     /// An `op` that is none.
     var unknownOperation: ByteRange?
+    /// Stopped in front of an array of writes.
+    var isAtWrites = false
+    /// Where the envelope begins in its line.
+    let start: Int
     /// Where the `x-` names of this envelope begin among those of the line.
     let extensionsStart: Int
     /// The offset of each known field's name, for messages.
     private var places = SIMD16<UInt32>()
 
-    init(extensionsStart: Int) {
+    init(start: Int, extensionsStart: Int) {
+        self.start = start
         self.extensionsStart = extensionsStart
     }
 
@@ -23,34 +28,22 @@ struct EnvelopeCheck {
         places[Int(field.rawValue)] = UInt32(truncatingIfNeeded: offset)
     }
 
-    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
+    /// Whether nothing is wrong, as far as that can be seen at a glance.
     @inline(__always)
-    func refusal(
-        of request: Request,
-        in line: UnsafeMutableRawBufferPointer,
-        at start: Int,
-        isWrite: Bool
-    ) -> Refusal? {
+    func isFaultless(_ request: Request, isWrite: Bool) -> Bool {
         let operation = request.operation
-        let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
-        let isKnown = unknown == nil && unknownOperation == nil && request.has(.operation)
-        let hasRules = operation == .subscribe || operation == .hello || (isWrite && !operation.isBatchable)
-        if isKnown, !hasRules, request.fields.subtracting(allowed).isEmpty,
-            operation.required.isSubset(of: request.fields)
-        {
-            return nil
-        }
-        return judge(request, UnsafeRawBufferPointer(line), start, isWrite)
+        guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
+        if isWrite ? (!operation.isBatchable || request.has(.id)) : operation.hasRules { return false }
+        return request.fields.subtracting(operation.allowed).isEmpty
+            && operation.required.isSubset(of: request.fields)
     }
 
-    private func judge(
-        _ request: Request,
-        _ line: UnsafeRawBufferPointer,
-        _ start: Int,
-        _ isWrite: Bool
-    ) -> Refusal? {
+    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
+    func refusal(of request: Request, in line: UnsafeRawBufferPointer, isWrite: Bool)
+        -> Refusal?
+    {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
-        guard request.has(.operation) else { return missing(.operation, "a request", start) }
+        guard request.has(.operation) else { return missing(.operation, "a request") }
         let operation = request.operation
         if isWrite, !operation.isBatchable {
             let message = "a batch takes publish, emit, patch and delete, not \(operation.name)"
@@ -59,20 +52,20 @@ struct EnvelopeCheck {
         let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
         if let refusal = unknownField(request, allowed, line) { return refusal }
         if let field = operation.required.subtracting(request.fields).fields.first {
-            return missing(field, operation.name.text, start)
+            return missing(field, operation.name.text)
         }
-        return details(request, line, start)
+        return details(request, line)
     }
 
     /// Rules that tie fields to each other or to their content.
-    private func details(_ request: Request, _ line: UnsafeRawBufferPointer, _ start: Int) -> Refusal? {
+    private func details(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal? {
         switch request.operation {
         case .subscribe:
             if request.has(.key), request.has(.keys) {
                 let message = "subscribe takes \"key\" or \"keys\", not both"
                 return Refusal(.duplicateField, message, at: max(places(.key), places(.keys)))
             }
-            return request.has(.key) || request.has(.keys) ? nil : missing(.key, "subscribe", start)
+            return request.has(.key) || request.has(.keys) ? nil : missing(.key, "subscribe")
         case .hello:
             return ClientName.refusal(request.name.bytes(of: line), at: request.name.start)
         default:
@@ -90,16 +83,19 @@ struct EnvelopeCheck {
         if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
-            let hint = Suggestion.hint(for: name, among: names)
+            let hint = Suggestion.hint(for: name, among: names) ?? Self.taken(names)
             return Refusal(.unknownField, message, hint: hint, at: unknown.start)
         }
         guard let misplaced else { return nil }
         let message = "\(request.operation.name) has no field \"\(misplaced.name)\""
-        let hint = "it takes \(names.joined(separator: ", "))"
-        return Refusal(.unknownField, message, hint: hint, at: places(misplaced))
+        return Refusal(.unknownField, message, hint: Self.taken(names), at: places(misplaced))
     }
 
-    private func missing(_ field: Field, _ subject: String, _ start: Int) -> Refusal {
+    private static func taken(_ names: [String]) -> String {
+        "it takes \(names.joined(separator: ", "))"
+    }
+
+    private func missing(_ field: Field, _ subject: String) -> Refusal {
         Refusal(.missingField, "\(subject) needs \"\(field.name)\"", at: start)
     }
 
@@ -122,13 +118,18 @@ enum ClientName {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
         }
         let isWellFormed = UTF8Sequence.firstMalformed(name) == nil
-        let hasControl = name.contains { $0 < 0x20 || $0 == 0x7F }
-        guard isWellFormed, !hasControl, let first = name.first else {
+        guard isWellFormed, !hasControl(name), let first = name.first else {
             return Refusal(.wrongType, "a name is text without control characters", at: offset)
         }
         guard first != UInt8(ascii: "#"), first != UInt8(ascii: "$") else {
             return Refusal(.wrongType, "a name does not begin with # or $", at: offset)
         }
         return nil
+    }
+
+    /// C0, DEL and C1, in well-formed UTF-8.
+    private static func hasControl(_ name: UnsafeRawBufferPointer) -> Bool {
+        zip(name, name.dropFirst()).contains { $0 == 0xC2 && $1 < 0xA0 }
+            || name.contains { $0 < 0x20 || $0 == 0x7F }
     }
 }

@@ -1,7 +1,8 @@
-// The names that an envelope may hold. Told apart by length and first letter, then
-// compared whole: no hashing and no copying on the way of each line.
+// The names that an envelope may hold. Each fits a machine word, so a
+// name is told from the others by comparing integers.
 
 /// A field of a request.
+@frozen
 public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, writes, name, keys, after, limit, sub
     case initial, old, values, about
@@ -29,36 +30,59 @@ public enum Field: UInt8, CaseIterable, Sendable {
     }
 
     /// The field with this name.
-    init?(_ bytes: UnsafeRawBufferPointer) {
-        guard let candidate = Self.candidate(bytes), candidate.name.equals(bytes) else { return nil }
-        self = candidate
-    }
-
     @inline(__always)
-    private static func candidate(_ bytes: UnsafeRawBufferPointer) -> Field? {
-        guard bytes.count >= 2 else { return nil }
-        let first = bytes[0]
-        switch bytes.count {
-        case 2:
-            return first == UInt8(ascii: "o")
-                ? .operation : bytes[1] == UInt8(ascii: "d") ? .id : .ifRevision
-        case 3: return first == UInt8(ascii: "k") ? .key : first == UInt8(ascii: "s") ? .sub : .old
-        case 4: return first == UInt8(ascii: "k") ? .keys : .name
-        case 5: return candidateOfFive(bytes)
-        case 6: return first == UInt8(ascii: "w") ? .writes : .values
-        case 7: return .initial
+    init?(_ name: NameWord) {
+        switch name {
+        case NameWord("op"): self = .operation
+        case NameWord("id"): self = .id
+        case NameWord("key"): self = .key
+        case NameWord("value"): self = .value
+        case NameWord("if"): self = .ifRevision
+        case NameWord("cause"): self = .cause
+        case NameWord("writes"): self = .writes
+        case NameWord("name"): self = .name
+        case NameWord("keys"): self = .keys
+        case NameWord("after"): self = .after
+        case NameWord("limit"): self = .limit
+        case NameWord("sub"): self = .sub
+        case NameWord("initial"): self = .initial
+        case NameWord("old"): self = .old
+        case NameWord("values"): self = .values
+        case NameWord("about"): self = .about
         default: return nil
         }
     }
+}
 
-    private static func candidateOfFive(_ bytes: UnsafeRawBufferPointer) -> Field? {
-        switch bytes[0] {
-        case UInt8(ascii: "v"): .value
-        case UInt8(ascii: "c"): .cause
-        case UInt8(ascii: "l"): .limit
-        case UInt8(ascii: "a"): bytes[1] == UInt8(ascii: "f") ? .after : .about
-        default: nil
+/// A name of up to eight bytes as one word, so that names are compared at once.
+struct NameWord: Equatable {
+    let word: UInt64
+
+    @inline(__always)
+    init(word: UInt64) {
+        self.word = word
+    }
+
+    /// The word of a literal; the compiler computes it.
+    @inline(__always)
+    init(_ name: StaticString) {
+        var word: UInt64 = 0
+        for index in 0..<min(name.utf8CodeUnitCount, 8) {
+            word |= UInt64(name.utf8Start[index]) << UInt64(index * 8)
         }
+        self.word = word
+    }
+
+    /// The word of some bytes; nil where they are more than a word or hold a zero.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count <= 8, !bytes.contains(0) else { return nil }
+        var word: UInt64 = 0
+        for (index, byte) in bytes.enumerated() { word |= UInt64(byte) << UInt64(index * 8) }
+        self.word = word
+    }
+
+    static func ~= (pattern: NameWord, value: NameWord) -> Bool {
+        pattern.word == value.word
     }
 }
 
@@ -69,7 +93,7 @@ public struct FieldSet: OptionSet, Sendable {
     @inlinable
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    @inline(__always)
+    @inlinable
     func has(_ field: Field) -> Bool { rawValue & 1 << UInt32(field.rawValue) != 0 }
 
     @inline(__always)

@@ -1,5 +1,5 @@
 // Strings: RFC 8259, section 7, and the UTF-8 in them: RFC 3629, section 4.
-// Plain text is crossed eight bytes at a time; only quotes, escapes, control
+// Plain text is crossed sixteen bytes at a time; only quotes, escapes, control
 // bytes and bytes beyond ASCII are looked at one by one.
 
 extension JSONScanner {
@@ -26,28 +26,70 @@ extension JSONScanner {
         }
     }
 
+    /// Reads a string of up to seven plain bytes whose opening quote was just passed, as
+    /// one little-endian word. Nil, and nothing moved, where it is longer or has an escape.
+    @inline(__always)
+    mutating func readShortString() -> UInt64? {
+        guard position + 8 <= end else { return nil }
+        let word = word(at: position)
+        let hits = Self.special(word)
+        guard hits != 0 else { return nil }
+        let bits = UInt64(truncatingIfNeeded: hits.trailingZeroBitCount & ~7)
+        guard word >> bits & 0xFF == 0x22 else { return nil }
+        position += Int(bits >> 3) + 1
+        return word & ((1 << bits) &- 1)
+    }
+
     /// Stops at the first byte that is a quote, a backslash, a control or not ASCII.
     @inline(__always)
-    private mutating func skipPlainText() {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        while position + 8 <= end {
-            let word = UInt64(
-                littleEndian: UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self)
-            )
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // A byte's top bit is set where that byte is below the subtrahend (exact for the
-            // lowest such byte, which is the only one looked at) or is itself beyond ASCII.
-            let hits =
-                ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash
-                    | (word &- (ones &* 0x20)) & ~word | word) & (ones &* 0x80)
+    mutating func skipPlainText() {
+        // In registers; written back once. Offsets stay far below overflow.
+        var place = position
+        while place &+ 16 <= end, !hasSpecial(at: place) { place &+= 16 }
+        while place &+ 8 <= end {
+            let hits = Self.special(word(at: place))
             if hits != 0 {
-                position += hits.trailingZeroBitCount >> 3
+                position = place &+ (hits.trailingZeroBitCount >> 3)
                 return
             }
-            position += 8
+            place &+= 8
         }
-        while position < end, Self.isPlain(base[position]) { position += 1 }
+        while place < end, Self.isPlain(base[place]) { place &+= 1 }
+        position = place
+    }
+
+    /// Whether any of sixteen bytes is special. Taken as signed, a byte beyond ASCII is
+    /// below every other, so one comparison finds it together with the controls. Spelled
+    /// with vectors of a stated type on both sides, and the mask read as two words: else the
+    /// compiler chooses the generic operators, which are loops over the lanes.
+    @inline(__always)
+    private func hasSpecial(at place: Int) -> Bool {
+        let quote = SIMD16<UInt8>(repeating: 0x22)
+        let backslash = SIMD16<UInt8>(repeating: 0x5C)
+        let space = SIMD16<Int8>(repeating: 0x20)
+        let chunk = UnsafeRawPointer(base + place).loadUnaligned(as: SIMD16<UInt8>.self)
+        let signed = unsafeBitCast(chunk, to: SIMD16<Int8>.self)
+        let mask: SIMDMask<SIMD16<Int8>> = (chunk .== quote) .| (chunk .== backslash) .| (signed .< space)
+        let words = unsafeBitCast(mask, to: SIMD2<UInt64>.self)
+        return words[0] | words[1] != 0
+    }
+
+    @inline(__always)
+    private func word(at place: Int) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
+    }
+
+    /// A word in which the lowest set bit is the top bit of the first special byte. A byte's
+    /// top bit is set where a subtraction borrows (the byte is the one looked for, or a
+    /// control) or where the byte is beyond ASCII; borrows spread upward only, so nothing
+    /// below the first special byte is ever marked.
+    @inline(__always)
+    private static func special(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quote = (word ^ (ones &* 0x22)) &- ones
+        let backslash = (word ^ (ones &* 0x5C)) &- ones
+        let control = word &- (ones &* 0x20)
+        return (quote | backslash | control | word) & (ones &* 0x80)
     }
 
     @inline(__always)

@@ -36,6 +36,8 @@ public struct JSONScanner {
     /// Moves over the insignificant white space of RFC 8259, section 2.
     @inline(__always)
     public mutating func skipWhitespace() {
+        // Compact JSON has none, so one comparison is the rule.
+        if position < end, base[position] > 0x20 { return }
         while position < end, Self.isWhitespace(base[position]) { position += 1 }
     }
 
@@ -124,6 +126,7 @@ public struct JSONScanner {
     }
 
     /// Moves over a colon and the white space round it.
+    @inline(__always)
     mutating func skipColon() throws(JSONFailure) {
         skipWhitespace()
         guard current == UInt8(ascii: ":") else { throw syntax("a colon") }

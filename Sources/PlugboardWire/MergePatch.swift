@@ -14,13 +14,13 @@ public enum MergePatch {
         let changes = Members(patch)
         let existing = target.flatMap { isObject($0) ? Members($0) : nil } ?? Members()
         var separator: StaticString = "{"
-        for member in existing.list {
+        for (index, member) in existing.list.enumerated() {
             guard let change = changes.last(named: member.name) else {
                 append(member, separator, &buffer)
                 separator = ","
                 continue
             }
-            if isNull(change.value) { continue }
+            if isNull(change.value) || existing.lastIndex(named: member.name) != index { continue }
             appendName(member, separator, &buffer)
             apply(change.value, to: member.value, into: &buffer)
             separator = ","

@@ -24,6 +24,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     }
 
     /// Writes succeed silently where no `id` asks for a reply.
+    @inlinable
     public var isWrite: Bool {
         switch self {
         case .publish, .emit, .patch, .delete, .batch: true
@@ -34,7 +35,11 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     /// Whether it may stand in a batch.
     var isBatchable: Bool { isWrite && self != .batch }
 
+    /// Whether its fields are tied to each other by more than being there.
+    var hasRules: Bool { self == .subscribe || self == .hello }
+
     /// What must be there beside `op`.
+    @inline(__always)
     public var required: FieldSet {
         let none = FieldSet()
         switch self {
@@ -48,6 +53,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     }
 
     /// What may be there; `op` and `id` always may.
+    @inline(__always)
     public var allowed: FieldSet {
         let common = required.with(.operation).with(.id)
         switch self {
@@ -66,39 +72,32 @@ public enum Operation: UInt8, CaseIterable, Sendable {
 
     /// The operation with this name.
     public init?(_ bytes: UnsafeRawBufferPointer) {
-        guard let candidate = Self.candidate(bytes), candidate.name.equals(bytes) else { return nil }
-        self = candidate
+        if let name = NameWord(bytes) {
+            self.init(name)
+        } else if Self.subscribe.name.equals(bytes) {
+            self = .subscribe
+        } else if Self.unsubscribe.name.equals(bytes) {
+            self = .unsubscribe
+        } else {
+            return nil
+        }
     }
 
+    /// The operation with a name of up to eight bytes.
     @inline(__always)
-    private static func candidate(_ bytes: UnsafeRawBufferPointer) -> Operation? {
-        guard let first = bytes.first else { return nil }
-        switch bytes.count {
-        case 7: return .publish
-        case 3: return .get
-        case 4: return candidateOfFour(first)
-        case 5: return candidateOfFive(first)
-        case 6: return .delete
-        case 9: return .subscribe
-        case 11: return .unsubscribe
+    init?(_ name: NameWord) {
+        switch name {
+        case NameWord("publish"): self = .publish
+        case NameWord("emit"): self = .emit
+        case NameWord("patch"): self = .patch
+        case NameWord("delete"): self = .delete
+        case NameWord("get"): self = .get
+        case NameWord("batch"): self = .batch
+        case NameWord("sync"): self = .sync
+        case NameWord("keys"): self = .keys
+        case NameWord("hello"): self = .hello
+        case NameWord("help"): self = .help
         default: return nil
-        }
-    }
-
-    private static func candidateOfFour(_ first: UInt8) -> Operation? {
-        switch first {
-        case UInt8(ascii: "e"): .emit
-        case UInt8(ascii: "k"): .keys
-        case UInt8(ascii: "s"): .sync
-        default: .help
-        }
-    }
-
-    private static func candidateOfFive(_ first: UInt8) -> Operation? {
-        switch first {
-        case UInt8(ascii: "p"): .patch
-        case UInt8(ascii: "b"): .batch
-        default: .hello
         }
     }
 }

@@ -14,6 +14,8 @@ public struct Refusal: Error, Equatable, Sendable {
     public var write: Int?
     /// The key's current revision, with `conflict`.
     public var revision: UInt64?
+    /// The subscription's name as JSON, with `duplicate_sub` and `unknown_sub`.
+    public var sub: String?
 
     public init(_ code: ErrorCode, _ message: String, hint: String? = nil, at offset: Int? = nil) {
         self.code = code

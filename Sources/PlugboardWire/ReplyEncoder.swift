@@ -49,6 +49,10 @@ public enum ReplyEncoder {
         if let offset = refusal.offset { appendNumber(#","at":"#, UInt64(max(0, offset)), &buffer) }
         if let write = refusal.write { appendNumber(#","write":"#, UInt64(max(0, write)), &buffer) }
         if let revision = refusal.revision { appendNumber(#","revision":"#, revision, &buffer) }
+        if let sub = refusal.sub {
+            buffer.append(#","sub":"#)
+            buffer.append(string: sub)
+        }
         buffer.append(#","message":"#)
         JSONText.append(refusal.message, to: &buffer)
         if let hint = refusal.hint {
@@ -92,20 +96,27 @@ public enum ReplyEncoder {
         let help = OperationHelp.of(operation)
         buffer.append(#""summary":"#)
         JSONText.append(help.summary, to: &buffer)
-        buffer.append(#","shorthand":"#)
-        JSONText.append(help.shorthand, to: &buffer)
-        buffer.append(#","required":"#)
-        appendNames(operation.required.with(.operation), &buffer)
-        buffer.append(#","optional":"#)
-        appendNames(operation.allowed.subtracting(operation.required.with(.operation)), &buffer)
+        appendFields(of: operation, &buffer)
         buffer.append(#","example":"#)
         buffer.append(string: help.example)
+        buffer.append(#","shorthand":"#)
+        JSONText.append(help.shorthand, to: &buffer)
     }
 
-    private static func appendNames(_ fields: FieldSet, _ buffer: inout ByteBuffer) {
-        buffer.append("[")
-        buffer.append(string: fields.fields.map { "\"\($0.name)\"" }.joined(separator: ","))
-        buffer.append("]")
+    /// What each field says, the required ones first; `op` and `id` are every request's.
+    private static func appendFields(of operation: Operation, _ buffer: inout ByteBuffer) {
+        let common = FieldSet().with(.operation).with(.id)
+        let required = operation.required.subtracting(common).fields
+        let optional = operation.allowed.subtracting(operation.required).subtracting(common).fields
+        var separator: StaticString = #","fields":{"#
+        for field in required + optional {
+            buffer.append(separator)
+            separator = ","
+            buffer.append(string: #""\#(field.name)":"#)
+            let text = FieldHelp.text(field, of: operation)
+            JSONText.append(required.contains(field) ? text : "optional: \(text)", to: &buffer)
+        }
+        buffer.append(string: required.isEmpty && optional.isEmpty ? #","fields":{}"# : "}")
     }
 
     private static func appendNumber(_ name: StaticString, _ value: UInt64, _ buffer: inout ByteBuffer) {

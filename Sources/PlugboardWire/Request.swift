@@ -37,8 +37,10 @@ public struct Request: Sendable {
     public init() {}
 
     /// Whether a field was given.
+    @inlinable
     public func has(_ field: Field) -> Bool { fields.has(field) }
 
     /// Whether success is told: always, except for a write without an `id`.
+    @inlinable
     public var wantsReply: Bool { !id.isEmpty || isShorthand || !operation.isWrite }
 }

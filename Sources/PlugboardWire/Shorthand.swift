@@ -1,9 +1,11 @@
 // Words instead of JSON, for people at a terminal: `publish cart.total 42.50`. The
 // words fill the same request as JSON would, so nothing behind it knows of them.
 
-extension RequestDecoder {
-    mutating func decodeShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal)
-    {
+extension EnvelopeReader {
+    mutating func readShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal) {
+        if let offset = UTF8Sequence.firstMalformed(line) {
+            throw Refusal(JSONFailure(.encoding, at: offset, "text"))
+        }
         var words = Words(line)
         guard let verb = words.next() else { return }
         guard let operation = Operation(verb.bytes(of: line)) else {
@@ -80,7 +82,7 @@ extension RequestDecoder {
         request.fields = request.fields.with(.keys)
     }
 
-    /// A sub as JSON would spell it; a bare word is a string without its quotes.
+    /// A sub as JSON would spell it, but without escapes; a bare word is a string without its quotes.
     private func decodeWordSub(
         _ word: ByteRange,
         _ line: UnsafeRawBufferPointer,
@@ -89,8 +91,11 @@ extension RequestDecoder {
         request.fields = request.fields.with(.sub)
         request.sub = word
         let bytes = word.bytes(of: line)
-        request.subIsInteger = JSONScanner(line).integer(word) != nil
-        if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
+        if let value = JSONScanner(line).integer(word), (try? JSONScanner.validate(bytes)) != nil {
+            request.subIsInteger = true
+            // -0 and 0 are one number and get one spelling.
+            if value == 0 { request.sub = ByteRange(word.end - 1, word.end) }
+        } else if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
             request.sub = ByteRange(word.start + 1, word.end - 1)
         }
         guard request.sub.count <= Limits.subBytesMax else {

@@ -162,3 +162,47 @@ struct DecoderTests {
         }
     }
 }
+
+@Suite("Plain lines")
+struct PlainLineTests {
+    /// The same line, made unusual by a space, so that it takes the longer way.
+    private func decodeAtLength(_ line: [UInt8]) -> Decoded {
+        decode([UInt8(ascii: " ")] + line)
+    }
+
+    @Test(
+        "are read as the longer way reads them, whatever byte of them is changed",
+        arguments: [
+            #"{"op":"publish","id":"a1","key":"a.b","value":{"c":[1,"x\n"]}}"#,
+            #"{"op":"get","key":"a","id":123}"#,
+            #"{"id":0,"value":"plain text of some length, more than sixteen","key":"k","op":"emit"}"#,
+        ]
+    )
+    func agree(line: String) {
+        let line = Array(line.utf8)
+        for place in line.indices {
+            for byte in [
+                0x00, 0x0A, 0x20, 0x22, 0x2C, 0x30, 0x31, 0x39, 0x5C, 0x61, 0x65, 0x6B, 0x7B, 0x7D, 0x80,
+                0xC3,
+            ] as [UInt8] {
+                var changed = line
+                changed[place] = byte
+                guard changed[0] == UInt8(ascii: "{") else { continue }
+                let (short, long) = (decode(changed), decodeAtLength(changed))
+                #expect(short.refusal?.code == long.refusal?.code)
+                guard short.refusal == nil, long.refusal == nil else { continue }
+                #expect(short.request.operation == long.request.operation)
+                #expect(short.request.fields == long.request.fields)
+                #expect([short.id, short.key, short.value] == [long.id, long.key, long.value])
+            }
+        }
+    }
+
+    @Test(
+        "an id too long, too large or misspelled is not plain",
+        arguments: ["01", "-", "9007199254740992", "1e2", "1.0"]
+    )
+    func ids(id: String) {
+        #expect(decode(#"{"op":"sync","id":\#(id)}"#).refusal != nil)
+    }
+}

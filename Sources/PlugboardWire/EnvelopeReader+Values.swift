@@ -1,7 +1,7 @@
 // What may stand in each field. A value of the wrong type is still scanned to its
 // end, so that the line's other mistakes and its `id` are not lost.
 
-extension RequestDecoder {
+extension EnvelopeReader {
     @inline(__always)
     mutating func decodeValue(
         of field: Field,
@@ -22,7 +22,7 @@ extension RequestDecoder {
         case .id:
             request.id = try decodeID(&scanner)
         default:
-            try decodeRareValue(of: field, &scanner, line, &request)
+            try decodeRareValue(of: field, &scanner, line, &check, &request)
         }
     }
 
@@ -30,6 +30,7 @@ extension RequestDecoder {
         of field: Field,
         _ scanner: inout JSONScanner,
         _ line: UnsafeMutableRawBufferPointer,
+        _ check: inout EnvelopeCheck,
         _ request: inout Request
     ) throws(JSONFailure) {
         switch field {
@@ -44,7 +45,7 @@ extension RequestDecoder {
         case .old: request.old = try decodeFlag(.old, &scanner)
         case .values: request.values = try decodeFlag(.values, &scanner)
         case .keys: try decodePatterns(&scanner, line)
-        case .writes: try decodeWrites(&scanner, line)
+        case .writes: try noteWrites(&scanner, &check)
         case .operation, .id, .key, .value: try scanner.skipValue()
         }
     }
@@ -75,6 +76,7 @@ extension RequestDecoder {
         complain(Refusal(.wrongType, "\"\(field.name)\" takes \(wanted)", at: start))
     }
 
+    @inline(__always)
     private mutating func decodeText(
         _ field: Field,
         _ scanner: inout JSONScanner,
@@ -87,6 +89,7 @@ extension RequestDecoder {
         return try decodeString(&scanner, line)
     }
 
+    @inline(__always)
     private mutating func decodeOperation(
         _ scanner: inout JSONScanner,
         _ line: UnsafeMutableRawBufferPointer,
@@ -96,6 +99,14 @@ extension RequestDecoder {
         guard scanner.current == UInt8(ascii: "\"") else {
             return try refuseType(of: .operation, "a string", &scanner)
         }
+        let start = scanner.position
+        scanner.position += 1
+        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)) {
+            request.operation = operation
+            return
+        }
+        // A short string that names nothing was passed over: it is read again, as a long one.
+        scanner.position = start
         let range = try decodeString(&scanner, line)
         if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))) {
             request.operation = operation
@@ -112,7 +123,7 @@ extension RequestDecoder {
             try scanner.skipString()
             let range = ByteRange(start, scanner.position)
             if range.count - 2 <= Limits.idBytesMax { return range }
-            complain(Refusal(.badID, "an id has at most \(Limits.idBytesMax) bytes", at: start))
+            complain(Refusal(.badID, "an id has at most \(Limits.idBytesMax) bytes", at: start + 1))
             return .none
         }
         if try decodeInteger(&scanner) != nil { return ByteRange(start, scanner.position) }
@@ -170,7 +181,7 @@ extension RequestDecoder {
         if scanner.current == UInt8(ascii: "\"") {
             request.sub = try decodeString(&scanner, line)
             guard request.sub.count > Limits.subBytesMax else { return }
-            complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start))
+            complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start + 1))
         } else if let value = try decodeInteger(&scanner) {
             // -0 and 0 are one number and get one spelling.
             request.sub =

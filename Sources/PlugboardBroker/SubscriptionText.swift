@@ -1,0 +1,102 @@
+// The text of a `sub`, one for all subscriptions of the bus that are called the same:
+// most are called 1, and lines that begin the same are encoded once for all of them.
+
+import PlugboardWire
+
+typealias SubscriptionTextReference = UnsafeMutablePointer<SubscriptionText>
+
+/// What the events of a subscription begin with.
+struct SubscriptionText: ~Copyable {
+    fileprivate let hash: UInt64
+    fileprivate var references = 1
+    /// Another text with the same hash, if ever.
+    fileprivate var nextTwin: SubscriptionTextReference?
+    /// `{"event":"update","sub":…`, ready to be copied.
+    private let start: UnsafeMutableRawBufferPointer
+    private static let subOffset = 24
+
+    /// The event whose line for this text stands in the turn's log, and where.
+    var encodedEvent: UInt64 = 0
+    var encodedKind = EventKind(rawValue: 0)
+    var line = ByteRange.none
+
+    fileprivate init(sub: UnsafeRawBufferPointer, hash: UInt64) {
+        self.hash = hash
+        var buffer = ByteBuffer()
+        EventEncoder.appendUpdateStart(sub: sub, to: &buffer)
+        start = .allocate(byteCount: buffer.count, alignment: 1)
+        start.copyMemory(from: buffer.bytes)
+    }
+
+    deinit {
+        start.deallocate()
+    }
+
+    /// The start of an update's line.
+    @inline(__always) var updateStart: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start) }
+
+    /// The `sub` as JSON.
+    var sub: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: start[Self.subOffset...]) }
+}
+
+/// All texts in use. Owns them.
+struct SubscriptionTexts: ~Copyable {
+    private var texts: [UInt64: SubscriptionTextReference] = [:]
+    private let hash = KeyHash()
+
+    init() {}
+
+    deinit {
+        for text in texts.values {
+            var next: SubscriptionTextReference? = text
+            while let twin = next {
+                next = twin.pointee.nextTwin
+                Self.destroy(twin)
+            }
+        }
+    }
+
+    /// The text for a `sub` given as JSON, where some subscription has it.
+    func find(_ sub: UnsafeRawBufferPointer) -> SubscriptionTextReference? {
+        var candidate = texts[hash(sub)]
+        while let twin = candidate, !twin.pointee.sub.elementsEqual(sub) { candidate = twin.pointee.nextTwin }
+        return candidate
+    }
+
+    /// The text for a `sub`, for one subscription more.
+    mutating func retain(_ sub: UnsafeRawBufferPointer) -> SubscriptionTextReference {
+        if let text = find(sub) {
+            text.pointee.references += 1
+            return text
+        }
+        let key = hash(sub)
+        let text = SubscriptionTextReference.allocate(capacity: 1)
+        text.initialize(to: SubscriptionText(sub: sub, hash: key))
+        text.pointee.nextTwin = texts.updateValue(text, forKey: key)
+        return text
+    }
+
+    /// One subscription fewer has this text.
+    mutating func release(_ text: SubscriptionTextReference) {
+        text.pointee.references -= 1
+        guard text.pointee.references == 0 else { return }
+        unlink(text)
+        Self.destroy(text)
+    }
+
+    private mutating func unlink(_ text: SubscriptionTextReference) {
+        guard let first = texts[text.pointee.hash] else { return }
+        if first == text {
+            texts[text.pointee.hash] = text.pointee.nextTwin
+            return
+        }
+        var previous = first
+        while let twin = previous.pointee.nextTwin, twin != text { previous = twin }
+        previous.pointee.nextTwin = text.pointee.nextTwin
+    }
+
+    private static func destroy(_ text: SubscriptionTextReference) {
+        text.deinitialize(count: 1)
+        text.deallocate()
+    }
+}

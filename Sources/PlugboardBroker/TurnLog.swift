@@ -1,0 +1,163 @@
+// The events of the turn under way, each line once: what is told to a hundred
+// observers is written down once and referred to a hundred times. Lasts from one end
+// of a turn to the next; whoever has not been sent its share by then gets a copy.
+
+import PlugboardWire
+
+/// A run of bytes in the turn's log, and the next one for the same session.
+private struct Extent: BitwiseCopyable {
+    var start: Int32
+    var end: Int32
+    var next: Int32
+}
+
+/// The shared lines of a turn.
+struct TurnLog: ~Copyable {
+    /// Memory that is kept from turn to turn.
+    private static let keptBytesMax = 4_194_304
+    private var bytes = ByteBuffer()
+    private var extents = List<Extent>()
+    /// Numbers the events, so that a line that was encoded for one is not taken for another's.
+    private var event: UInt64 = 0
+    /// Where the shared part of the event stands in each form, if it does.
+    private var tails = (ByteRange.none, ByteRange.none, ByteRange.none, ByteRange.none)
+
+    init() {}
+
+    /// Bytes written in this turn.
+    @inline(__always) var count: Int { bytes.count }
+
+    /// Begins the next event.
+    @inline(__always)
+    mutating func beginEvent() {
+        event += 1
+        tails = (.none, .none, .none, .none)
+    }
+
+    /// Where the event's line for a subscription stands; encoded if nobody with the same
+    /// text and the same form was told before.
+    @inline(__always)
+    mutating func line(_ kind: Event, _ tail: borrowing EventTail, for subscription: SubscriptionReference)
+        -> ByteRange
+    {
+        let text = subscription.pointee.text
+        if text.pointee.encodedEvent == event, text.pointee.encodedKind == subscription.pointee.kind {
+            return text.pointee.line
+        }
+        return encode(kind, tail, text, subscription.pointee.kind)
+    }
+
+    /// Adds a line to what a session is to be sent.
+    @inline(__always)
+    mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
+        outbox.sharedBytes += line.count
+        if outbox.lastExtent >= 0 {
+            let last = extents.mutableElements.baseAddress.unsafelyUnwrapped + Int(outbox.lastExtent)
+            if last.pointee.end == Int32(truncatingIfNeeded: line.start) {
+                last.pointee.end = Int32(truncatingIfNeeded: line.end)
+                return
+            }
+        }
+        appendExtent(line, &outbox)
+    }
+
+    /// The run of bytes at `next`, which moves on to the one after; nil after the last.
+    @inline(__always)
+    func run(_ next: inout Int32) -> UnsafeRawBufferPointer? {
+        guard next >= 0 else { return nil }
+        let extent = extents.elements[Int(next)]
+        next = extent.next
+        return UnsafeRawBufferPointer(rebasing: bytes.bytes[Int(extent.start)..<Int(extent.end)])
+    }
+
+    /// Forgets the turn; no outbox refers to it any more.
+    mutating func removeAll() {
+        bytes.removeAll()
+        extents.removeAll()
+        if bytes.allocatedBytes > Self.keptBytesMax { bytes.releaseMemory() }
+        if extents.count > Self.keptBytesMax / 16 { extents.releaseMemory() }
+    }
+
+    private mutating func encode(
+        _ kind: Event,
+        _ tail: borrowing EventTail,
+        _ text: SubscriptionTextReference,
+        _ form: EventKind
+    ) -> ByteRange {
+        let start = bytes.count
+        kind.appendStart(text, to: &bytes)
+        let tailStart = bytes.count
+        if let known = knownTail(form) {
+            _ = bytes.reserve(known.count)
+            bytes.append(known.bytes(of: bytes.bytes))
+        } else {
+            EventEncoder.appendTail(tail.form(form), to: &bytes)
+            remember(ByteRange(tailStart, bytes.count), form)
+        }
+        let line = ByteRange(start, bytes.count)
+        text.pointee.encodedEvent = event
+        text.pointee.encodedKind = form
+        text.pointee.line = line
+        return line
+    }
+
+    private mutating func appendExtent(_ line: ByteRange, _ outbox: inout Outbox) {
+        let index = Int32(extents.count)
+        let extent = Extent(
+            start: Int32(truncatingIfNeeded: line.start),
+            end: Int32(truncatingIfNeeded: line.end),
+            next: -1
+        )
+        extents.append(extent)
+        if outbox.lastExtent >= 0 {
+            extents.mutableElements[Int(outbox.lastExtent)].next = index
+        } else {
+            outbox.firstExtent = index
+        }
+        outbox.lastExtent = index
+        outbox.runs += 1
+    }
+
+    private func knownTail(_ form: EventKind) -> ByteRange? {
+        let range: ByteRange
+        switch form.rawValue {
+        case 0: range = tails.0
+        case 1: range = tails.1
+        case 2: range = tails.2
+        default: range = tails.3
+        }
+        return range.isEmpty ? nil : range
+    }
+
+    private mutating func remember(_ range: ByteRange, _ form: EventKind) {
+        switch form.rawValue {
+        case 0: tails.0 = range
+        case 1: tails.1 = range
+        case 2: tails.2 = range
+        default: tails.3 = range
+        }
+    }
+}
+
+/// The kinds of line that a write causes.
+enum Event {
+    case update, emit, delete
+
+    func appendStart(_ text: SubscriptionTextReference, to buffer: inout ByteBuffer) {
+        switch self {
+        case .update: buffer.append(text.pointee.updateStart)
+        case .emit: EventEncoder.appendEmitStart(sub: text.pointee.sub, to: &buffer)
+        case .delete: EventEncoder.appendDeleteStart(sub: text.pointee.sub, to: &buffer)
+        }
+    }
+}
+
+extension EventTail {
+    /// The same event without what a form leaves out.
+    func form(_ form: EventKind) -> EventTail {
+        var copy = self
+        if !form.hasOld { copy.old = nil }
+        if !form.hasValue { copy.value = nil }
+        return copy
+    }
+}

@@ -1,0 +1,151 @@
+// What takes more than a line or two to reach: limits of a connection, and the
+// tables of the specification against the code.
+
+import PlugboardPosix
+import PlugboardWire
+import Testing
+
+@Suite("limits and tables")
+struct LimitTests {
+    @Test("the greeting announces the limits of the specification's table, and no others")
+    func announcesLimits() throws {
+        let broker = try RunningBroker()
+        let greeting = try JSONNode(try Peer(path: broker.path).line() ?? [])
+        let announced = greeting["limits"]?.members?.map { "\($0.name) \($0.value.text)" } ?? []
+        let rows = try Self.table(under: "## 9. Limits").map { "\($0[0]) \($0[1])" }
+        #expect(Set(announced) == Set(rows))
+        #expect(announced.count == rows.count)
+        #expect(announced == Limits.announced.map { "\($0.name) \($0.value)" })
+    }
+
+    @Test("the specification's table of errors has each code once, in the code's order")
+    func listsCodes() throws {
+        let codes = try Self.table(under: "## 10. Errors").map { $0[0] }
+        #expect(codes == ErrorCode.allCases.map(\.rawValue))
+    }
+
+    @Test("each error code that this version can answer occurs in a transcript or a table of vectors")
+    func showsEachCode() throws {
+        let reserved: Set = ["no_provider", "timeout", "storage", "stopping"]
+        let files = try ProtocolFolder.transcripts()
+        let text = try files.map { try ProtocolFolder.text($0) }.joined()
+        for code in ErrorCode.allCases.map(\.rawValue) where !reserved.contains(code) {
+            #expect(text.contains(#"< {"error":"\#(code)","#), "\(code)")
+        }
+        for operation in PlugboardWire.Operation.allCases {
+            #expect(files.contains("transcripts/\(operation.name).txt"), "\(operation.name)")
+        }
+    }
+
+    @Test("lines over the limit, again and again, end with bye and nothing else does")
+    func endsOverlong() throws {
+        let broker = try RunningBroker()
+        let (peer, patient) = (try broker.connect(), try broker.connect())
+        let long = [UInt8](repeating: 0x78, count: Limits.lineBytesMax + 1) + [0x0A]
+        // One good line between them, and the count begins anew.
+        let half = Limits.overlongLinesMax / 2 + 1
+        for index in 1...(2 * half) {
+            try patient.send(long)
+            if index == half { try patient.send("#\n") }
+        }
+        for _ in 0..<Limits.overlongLinesMax { try peer.send(long) }
+        for _ in 0..<Limits.overlongLinesMax { try Self.expect(#"{"error":"too_long","#, from: peer) }
+        try peer.send(long)
+        try Self.expect(#"{"error":"too_long","#, from: peer)
+        try Self.expect(#"{"event":"bye","reason":"too_long","message":"#, from: peer)
+        #expect(try peer.line() == nil)
+        for _ in 1...(2 * half) { try Self.expect(#"{"error":"too_long","#, from: patient) }
+        try patient.send("sync\n")
+        try Self.expect(#"{"ok":"sync","#, from: patient)
+    }
+
+    @Test("who doesn't read its events is told why it is cut off, and nobody else notices")
+    func endsSlow() throws {
+        let broker = try RunningBroker()
+        let schema = try ProtocolSchema()
+        let (slow, brisk, writer) = (try broker.connect(), try broker.connect(), try broker.connect())
+        for peer in [slow, brisk] {
+            try peer.send(#"{"op":"subscribe","key":"big","initial":false}"# + "\n")
+            try Self.expect(#"{"ok":"subscribe","#, from: peer)
+        }
+        let value = String(repeating: "v", count: 1_000_000)
+        // The kernel's buffers hold some of it before the broker's outbox fills.
+        let count = Limits.outboxBytesMax / 1_000_000 + 8
+        for index in 1...count {
+            try writer.send(#"{"op":"publish","id":\#(index),"key":"big","value":"\#(value)"}"# + "\n")
+            try Self.expect(#"{"ok":"publish","id":\#(index),"#, from: writer)
+            try Self.expect(#"{"event":"update","sub":1,"key":"big","revision":\#(index),"#, from: brisk)
+        }
+        var (last, received): ([UInt8], Int) = ([], 0)
+        while let line = try slow.line() {
+            (last, received) = (line, received + 1)
+        }
+        #expect(schema.problem(output: last) == nil)
+        #expect(last.starts(with: #"{"event":"bye","reason":"slow","message":"#.utf8))
+        #expect(received < count)
+    }
+
+    @Test("the current values are never cut short, however many and however late they are read")
+    func sparesSnapshots() throws {
+        let broker = try RunningBroker()
+        let (writer, late) = (try broker.connect(), try broker.connect())
+        let value = String(repeating: "v", count: 1_000_000)
+        let count = Limits.outboxBytesMax / 1_000_000 + 8
+        for index in 1...count {
+            try writer.send(#"{"op":"publish","id":1,"key":"big.\#(index)","value":"\#(value)"}"# + "\n")
+            try Self.expect(#"{"ok":"publish","#, from: writer)
+        }
+        try late.send("subscribe big.*\n")
+        // Live events behind an unread snapshot count for themselves alone.
+        try writer.send(#"{"op":"publish","id":2,"key":"big.1","value":"now"}"# + "\n")
+        try Self.expect(#"{"ok":"publish","id":2,"#, from: writer)
+        try Self.expect(#"{"ok":"subscribe","sub":1,"#, from: late)
+        for index in 1...count {
+            let line = try late.line() ?? []
+            let start = #"{"event":"update","sub":1,"key":"big.\#(index)","revision":\#(index),"#
+            if line.starts(with: start.utf8) { continue }
+            // The subscription may have come after the last write.
+            #expect(line.starts(with: #"{"event":"update","sub":1,"key":"big."#.utf8))
+        }
+    }
+
+    @Test("a broker that stops says bye to everyone and closes")
+    func saysGoodbye() throws {
+        let broker = try RunningBroker()
+        let schema = try ProtocolSchema()
+        let peers = try (0..<3).map { _ in try broker.connect() }
+        try peers[0].send("subscribe **\n")
+        try Self.expect(#"{"ok":"subscribe","#, from: peers[0])
+        try Self.expect(#"{"event":"synced","#, from: peers[0])
+        broker.stop()
+        for peer in peers {
+            let line = try peer.line() ?? []
+            #expect(line.starts(with: #"{"event":"bye","reason":"stopping","message":"#.utf8))
+            #expect(schema.problem(output: line) == nil)
+            #expect(try peer.line() == nil)
+        }
+    }
+
+    private static func expect(_ start: String, from peer: Peer) throws {
+        let line = try peer.line()
+        let isThere = line?.starts(with: start.utf8) == true
+        #expect(isThere, "\(start) … came as \(String(decoding: line?.prefix(200) ?? [], as: UTF8.self))")
+    }
+
+    /// The rows of a table in SPEC.md; backquotes around the first column are left out.
+    private static func table(under heading: String) throws -> [[String]] {
+        let page = try ProtocolFolder.text("SPEC.md")
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex { $0 == heading })
+        return lines[start...].dropFirst().prefix { !$0.hasPrefix("## ") }
+            .filter { $0.hasPrefix("| `") }
+            .map { row in
+                row.split(separator: "|").map {
+                    $0.trimmingPrefix(" ").split(separator: " ").joined(separator: " ").replacing(
+                        "`",
+                        with: ""
+                    )
+                }
+            }
+    }
+}

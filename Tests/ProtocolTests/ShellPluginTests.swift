@@ -1,0 +1,56 @@
+// The plugin in shell that SPEC.md shows, run as it stands there, where nc and jq are.
+
+import Foundation
+import Testing
+
+@Suite("the plugin in shell")
+struct ShellPluginTests {
+    static let isRunnable = ["nc", "jq"].allSatisfy { tool in
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return path.split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)")
+        }
+    }
+
+    @Test("it does what it says", .enabled(if: isRunnable, "nc or jq is not installed"))
+    func alarms() throws {
+        let page = try ProtocolFolder.text("SPEC.md")
+        let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)
+        #expect(script.text.split(separator: "\n").count <= 15)
+        let broker = try RunningBroker()
+        let peer = try broker.connect()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", script.text]
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["PLUGBOARD_SOCKET": broker.path]
+        ) { $1 }
+        try peer.send(#"{"op":"subscribe","key":"cart.alarm"}"# + "\n")
+        for _ in 0..<2 { _ = try peer.line() }
+        try peer.send(
+            #"{"op":"publish","id":1,"key":"cart.summary","value":{"items":1,"total":100.00}}"# + "\n"
+        )
+        _ = try peer.line()
+        try process.run()
+        try Self.expect(
+            #"{"event":"update","sub":1,"key":"cart.alarm","revision":2,"value":false,"by":"cart-alarm","cause":1}"#,
+            peer
+        )
+        try peer.send(
+            #"{"op":"publish","id":2,"key":"cart.summary","value":{"items":2,"total":100.01}}"# + "\n"
+        )
+        try Self.expect(#"{"ok":"publish","id":2,"revision":3}"#, peer)
+        try Self.expect(
+            #"{"event":"update","sub":1,"key":"cart.alarm","revision":4,"value":true,"by":"cart-alarm","cause":3}"#,
+            peer
+        )
+        // Without a broker it ends by itself.
+        broker.stop()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit)
+    }
+
+    private static func expect(_ line: String, _ peer: Peer) throws {
+        #expect(try peer.line().map { String(decoding: $0, as: UTF8.self) } == line)
+    }
+}

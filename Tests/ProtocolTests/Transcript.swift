@@ -1,0 +1,177 @@
+// Reads annotated sessions: the files in `protocol/transcripts/` and the blocks
+// marked `plugboard` in SPEC.md. Two notations, told apart by what the file holds:
+//  - piped: the file is what one client sends, as it stands; `#< ` expects a line;
+//  - marked: `A> ` sends, `A< ` expects, the letter may be missing.
+// `protocol/transcripts/README.md` has the whole notation.
+
+/// One session with one or more clients.
+struct Transcript: CustomStringConvertible {
+    enum Action {
+        /// Sends these bytes; whole lines carry their LF.
+        case send([UInt8])
+        /// Waits for a line that looks like this.
+        case expect(Expectation)
+        /// Ends the sending half.
+        case finish
+        /// Closes without reading on.
+        case vanish
+        /// Waits for the broker to close.
+        case expectEnd
+    }
+
+    struct Step {
+        /// `file:line`, for failures.
+        let place: String
+        let client: String
+        let text: String
+        let action: Action
+    }
+
+    let name: String
+    let steps: [Step]
+    /// For a piped file, all of it.
+    let piped: [UInt8]?
+
+    var description: String { name }
+
+    init(name: String, text: String, firstLine: Int = 1) throws {
+        self.name = name
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let isPiped = lines.contains { $0.hasPrefix("#< ") }
+        piped = isPiped ? Array(text.utf8) : nil
+        var steps: [Step] = []
+        for (index, line) in lines.enumerated() {
+            let place = "\(name):\(firstLine + index)"
+            if isPiped, index == lines.count - 1, line.isEmpty { break }
+            let step =
+                isPiped ? try Self.pipedStep(String(line), place) : try Self.markedStep(String(line), place)
+            if let step { steps.append(step) }
+        }
+        guard !steps.isEmpty else { throw BadDocument(name, "holds no session") }
+        self.steps = steps
+    }
+
+    /// Each line is sent, comments and expectations too: the broker has to ignore them.
+    private static func pipedStep(_ line: String, _ place: String) throws -> Step {
+        if line.hasPrefix("#< ") {
+            let expected = try expectation(String(line.dropFirst(3)), place)
+            return Step(place: place, client: "", text: line, action: .expect(expected))
+        }
+        return Step(place: place, client: "", text: line, action: .send(Array("\(line)\n".utf8)))
+    }
+
+    private static func markedStep(_ line: String, _ place: String) throws -> Step? {
+        if line.isEmpty || line.hasPrefix("#") { return nil }
+        var rest = Substring(line)
+        let client = rest.first?.isUppercase == true ? String(rest.removeFirst()) : ""
+        guard let mark = rest.popFirst(), mark == ">" || mark == "<" else {
+            throw BadDocument(place, "neither sent nor expected: \(line)")
+        }
+        let action = try mark == ">" ? sending(rest, place) : expecting(rest, place)
+        return Step(place: place, client: client, text: line, action: action)
+    }
+
+    private static func sending(_ rest: Substring, _ place: String) throws -> Action {
+        switch rest {
+        case "|": return .finish
+        case "!": return .vanish
+        case "": return .send([0x0A])
+        case _ where rest.hasPrefix("~ "):
+            return .send(try Generator.bytes(String(rest.dropFirst(2)), place: place))
+        case _ where rest.hasPrefix(" "):
+            return .send(try Generator.bytes(String(rest.dropFirst()), place: place) + [0x0A])
+        default: throw BadDocument(place, "no such mark: >\(rest)")
+        }
+    }
+
+    private static func expecting(_ rest: Substring, _ place: String) throws -> Action {
+        if rest == "|" { return .expectEnd }
+        guard rest.hasPrefix(" ") else { throw BadDocument(place, "no such mark: <\(rest)") }
+        return .expect(try expectation(String(rest.dropFirst()), place))
+    }
+
+    private static func expectation(_ text: String, _ place: String) throws -> Expectation {
+        do {
+            return try Expectation(text)
+        } catch {
+            throw BadDocument(place, "the expected line isn't JSON: \(error)")
+        }
+    }
+}
+
+extension Transcript {
+    /// Whether a subscription lives at the end, as far as the expected replies tell.
+    var endsSubscribed: Bool {
+        let begun = count(#"{"ok":"subscribe""#)
+        return begun > count(#"{"ok":"unsubscribe""#)
+    }
+
+    private func count(_ beginning: String) -> Int {
+        steps.count {
+            if case .expect(let expectation) = $0.action { return expectation.text.hasPrefix(beginning) }
+            return false
+        }
+    }
+
+    /// The blocks of a Markdown page that are fenced as ```` ```language ````.
+    static func blocks(
+        _ language: String,
+        of page: String,
+        name: String
+    ) -> [(name: String, firstLine: Int, text: String)] {
+        var blocks: [(name: String, firstLine: Int, text: String)] = []
+        var block: [Substring]?
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            if let open = block {
+                guard line == "```" else {
+                    block?.append(line)
+                    continue
+                }
+                blocks.append((name, index + 1 - open.count, open.joined(separator: "\n")))
+                block = nil
+            } else if line == "```\(language)" {
+                block = []
+            }
+        }
+        return blocks
+    }
+}
+
+extension Transcript {
+    /// A request with what became of it.
+    struct Exchange {
+        let place: String
+        let request: [UInt8]
+        /// Nil: it was done.
+        let errorCode: String?
+    }
+
+    /// Each line sent, with the reply of the same `id`, or else the first one before the
+    /// same client's next line.
+    var exchanges: [Exchange] {
+        var exchanges: [Exchange] = []
+        for (index, step) in steps.enumerated() {
+            guard case .send(let bytes) = step.action, bytes.last == 0x0A else { continue }
+            let request = Array(bytes.dropLast())
+            let id = (try? JSONNode(request))?.members?.first { $0.name == "id" }?.value.text
+            // An id that can't be one comes back nowhere: then it is the first reply.
+            let reply =
+                id.flatMap { expectedReply(to: step.client, after: index, id: $0) }
+                ?? expectedReply(to: step.client, after: index, id: nil)
+            exchanges.append(Exchange(place: step.place, request: request, errorCode: reply?.errorCode))
+        }
+        return exchanges
+    }
+
+    private func expectedReply(to client: String, after index: Int, id: String?) -> Expectation? {
+        for step in steps[(index + 1)...] where step.client == client {
+            switch step.action {
+            case .expect(let line) where line.isReply && (id == nil || line.id == id): return line
+            case .send where id == nil: return nil
+            default: continue
+            }
+        }
+        return nil
+    }
+}

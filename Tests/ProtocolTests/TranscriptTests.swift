@@ -1,0 +1,87 @@
+// Every session in `protocol/transcripts/` and every example in SPEC.md happens to a
+// real broker just as it is written.
+
+import PlugboardPosix
+import Testing
+
+@Suite("transcripts")
+struct TranscriptTests {
+    @Test(
+        "each transcript goes as written",
+        arguments: try ProtocolFolder.transcripts(),
+        RunningBroker.pollers
+    )
+    func replays(_ name: String, _ poller: PollerKind) throws {
+        let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
+        try Self.replay(transcript, .lineByLine, poller)
+    }
+
+    @Test("a piped transcript goes the same in one packet, and byte by byte", arguments: try piped())
+    func replaysWhole(_ name: String) throws {
+        let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
+        try Self.replay(transcript, .allAtOnce, .standard)
+        try Self.replay(transcript, .oneByteAtATime, .standard)
+    }
+
+    @Test("each example in the specification goes as written", arguments: RunningBroker.pollers)
+    func replaysSpecification(_ poller: PollerKind) throws {
+        let examples = try Self.examples()
+        #expect(examples.count > 20)
+        for example in examples { try Self.replay(example, .lineByLine, poller) }
+    }
+
+    @Test("every JSON line in the specification is in a replayed example or described beside it")
+    func showsNothingUntried() throws {
+        let page = try ProtocolFolder.text("SPEC.md")
+        let fences = page.split(separator: "\n").filter { $0.hasPrefix("```") }.map {
+            String($0.dropFirst(3))
+        }
+        #expect(Set(fences).isSubset(of: ["", "plugboard", "abnf", "sh"]))
+        for block in Transcript.blocks("", of: page, name: "protocol/SPEC.md") {
+            let lines = block.text.split(separator: "\n").filter { $0.hasPrefix("{") }
+            #expect(lines.isEmpty, "\(block.name):\(block.firstLine) holds JSON that nobody replays")
+        }
+    }
+
+    @Test("requests in sessions are what the schema says, and those refused for their shape are not")
+    func fitsSchema() throws {
+        let schema = try ProtocolSchema()
+        let files = try ProtocolFolder.transcripts().map {
+            try Transcript(name: "protocol/\($0)", text: try ProtocolFolder.text($0))
+        }
+        var checked = 0
+        for exchange in (files + (try Self.examples())).flatMap(\.exchanges) {
+            checked += 1
+            try Self.check(exchange, schema)
+        }
+        #expect(checked > 100)
+    }
+
+    private static func check(_ exchange: Transcript.Exchange, _ schema: ProtocolSchema) throws {
+        guard exchange.request.first == UInt8(ascii: "{") else { return }
+        guard let code = exchange.errorCode else {
+            let problem = try schema.problem(request: exchange.request)
+            return #expect(problem == nil, "\(exchange.place)")
+        }
+        guard ProtocolSchema.shapeCodes.contains(code) else { return }
+        let problem = try schema.problem(request: exchange.request)
+        #expect(problem != nil, "\(exchange.place): the schema sees nothing wrong")
+    }
+
+    static func piped() throws -> [String] {
+        try ProtocolFolder.transcripts().filter { try ProtocolFolder.text($0).contains("\n#< ") }
+    }
+
+    static func examples() throws -> [Transcript] {
+        let page = try ProtocolFolder.text("SPEC.md")
+        return try Transcript.blocks("plugboard", of: page, name: "protocol/SPEC.md").map {
+            try Transcript(name: $0.name, text: $0.text, firstLine: $0.firstLine)
+        }
+    }
+
+    static func replay(_ transcript: Transcript, _ pace: Pace, _ poller: PollerKind) throws {
+        let broker = try RunningBroker(poller: poller)
+        let replay = TranscriptReplay(transcript, path: broker.path, schema: try ProtocolSchema())
+        try replay.run(pace)
+    }
+}
