@@ -46,18 +46,23 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
-        for observable in subscription.pointee.keys.elements {
+        for place in subscription.pointee.keys.elements {
+            let (observable, index) = (place.observable, Int(place.index))
             observable.pointee.observersGeneration = 0
-            let observers = observable.pointee.exactObservers.elements
-            if let index = observers.firstIndex(of: subscription) {
-                observable.pointee.exactObservers.removeSwapping(at: index)
+            observable.pointee.exactObservers.removeSwapping(at: index)
+            if index < observable.pointee.exactObservers.count {
+                let moved = observable.pointee.exactObservers.elements[index]
+                moved.pointee.noteMoved(in: observable, to: index)
             }
             if observable.pointee.exactObservers.isEmpty { observable.pointee.exactObservers.releaseMemory() }
             removeIfUnneeded(observable)
         }
-        for node in subscription.pointee.patterns.elements {
-            node._withUnsafeGuaranteedRef { patterns.remove(subscription, at: $0) }
-            node.release()
+        for place in subscription.pointee.patterns.elements {
+            place.node._withUnsafeGuaranteedRef { node in
+                let moved = patterns.remove(at: Int(place.index), from: node)
+                moved?.pointee.noteMoved(in: node, to: Int(place.index))
+            }
+            place.node.release()
         }
         subscription.pointee.session.pointee.subscriptions.remove(subscription)
         texts.release(subscription.pointee.text)
@@ -142,14 +147,16 @@ extension Hub {
 
     private mutating func attach(_ subscription: SubscriptionReference, to pattern: UnsafeRawBufferPointer) {
         if Pattern.hasWildcard(pattern) {
-            let node = patterns.insert(pattern, subscription)
-            return subscription.pointee.patterns.append(Unmanaged.passRetained(node))
+            let (node, index) = patterns.insert(pattern, subscription)
+            let place = PatternPlace(node: Unmanaged.passRetained(node), index: Int32(index))
+            return subscription.pointee.patterns.append(place)
         }
         let hash = observables.hash(pattern)
         let observable = observables.find(pattern, hash: hash) ?? observables.insert(pattern, hash: hash)
+        let index = Int32(observable.pointee.exactObservers.count)
         observable.pointee.exactObservers.append(subscription)
         observable.pointee.observersGeneration = 0
-        subscription.pointee.keys.append(observable)
+        subscription.pointee.keys.append(ExactPlace(observable: observable, index: index))
     }
 
     /// Adds the current values in the order they were written, then `synced`.

@@ -32,27 +32,30 @@ final class PatternTree {
     private(set) var generation: UInt64 = 1
 
     /// Adds a subscription at a well-formed pattern; returns where, for `remove`.
-    func insert(_ pattern: UnsafeRawBufferPointer, _ subscription: SubscriptionReference) -> PatternNode {
+    func insert(_ pattern: UnsafeRawBufferPointer, _ subscription: SubscriptionReference)
+        -> (node: PatternNode, index: Int)
+    {
         var node = root
         var tokens = Tokens(pattern)
         while let token = tokens.next() { node = child(of: node, Array(token)) }
         node.subscriptions.append(subscription)
         generation += 1
-        return node
+        return (node, node.subscriptions.count - 1)
     }
 
-    /// Removes a subscription from where it was added, and nodes that nothing needs.
-    func remove(_ subscription: SubscriptionReference, at node: PatternNode) {
+    /// Removes the subscription at `index` of a node, and nodes that nothing needs.
+    /// Returns the one that took its place, if any: it has to be told.
+    func remove(at index: Int, from node: PatternNode) -> SubscriptionReference? {
         generation += 1
-        if let index = node.subscriptions.firstIndex(of: subscription) {
-            node.subscriptions.swapAt(index, node.subscriptions.count - 1)
-            node.subscriptions.removeLast()
-        }
+        let last = node.subscriptions.removeLast()
+        let isMoved = index < node.subscriptions.count
+        if isMoved { node.subscriptions[index] = last }
         var unused = node
         while unused.isUnused, let parent = unused.parent {
             detach(unused, from: parent)
             unused = parent
         }
+        return isMoved ? last : nil
     }
 
     /// Adds every subscription with a matching pattern to `found`; one whose patterns

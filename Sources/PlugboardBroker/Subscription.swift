@@ -31,9 +31,9 @@ struct Subscription: ~Copyable {
     /// Its place in its session's list.
     var place: Int32 = 0
     /// The keys that it names exactly.
-    var keys = List<ObservableReference>()
+    var keys = List<ExactPlace>()
     /// The ends of its patterns in the tree.
-    var patterns = List<Unmanaged<PatternNode>>()
+    var patterns = List<PatternPlace>()
 
     init(session: SessionReference, text: SubscriptionTextReference, serial: UInt64, kind: EventKind) {
         self.session = session
@@ -41,4 +41,34 @@ struct Subscription: ~Copyable {
         self.serial = serial
         self.kind = kind
     }
+
+    /// Its entry in the observers of a key was moved.
+    mutating func noteMoved(in observable: ObservableReference, to index: Int) {
+        let places = keys.mutableElements
+        guard let place = places.firstIndex(where: { $0.observable == observable }) else { return }
+        places[place].index = Int32(index)
+    }
+
+    /// Its entry at the end of a pattern was moved.
+    mutating func noteMoved(in node: PatternNode, to index: Int) {
+        let identity = ObjectIdentifier(node)
+        let places = patterns.mutableElements
+        guard let place = places.firstIndex(where: { $0.identity == identity }) else { return }
+        places[place].index = Int32(index)
+    }
+}
+
+/// Where a subscription stands among the observers of a key, so that it leaves without
+/// a search: one key may have a hundred thousand of them.
+struct ExactPlace: BitwiseCopyable {
+    let observable: ObservableReference
+    var index: Int32
+}
+
+/// Where a subscription stands at the end of one of its patterns.
+struct PatternPlace: BitwiseCopyable {
+    let node: Unmanaged<PatternNode>
+    var index: Int32
+
+    var identity: ObjectIdentifier { node._withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
 }

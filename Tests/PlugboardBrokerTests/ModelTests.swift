@@ -51,13 +51,16 @@ struct ModelTests {
         let tree = PatternTree()
         let tokens = ["a", "b", "c", "$x", "*"]
         var patterns: [(String, SubscriptionReference, PatternNode)] = []
+        var places: [SubscriptionReference: Int] = [:]
         for index in 0..<400 {
             var parts = (0..<Int.random(in: 1...4)).map { _ in tokens.randomElement() ?? "a" }
             if Bool.random() { parts.append("**") }
             let pattern = parts.joined(separator: ".")
             guard pattern.contains("*"), let reference = SubscriptionReference(bitPattern: (index + 1) * 64)
             else { continue }
-            patterns.append((pattern, reference, withKey(pattern) { tree.insert($0, reference) }))
+            let (node, place) = withKey(pattern) { tree.insert($0, reference) }
+            patterns.append((pattern, reference, node))
+            places[reference] = place
         }
         for _ in 0..<300 {
             let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }.joined(
@@ -73,7 +76,10 @@ struct ModelTests {
             let count = found.count
             #expect(count == expected.count)
         }
-        for (_, reference, node) in patterns.shuffled() { tree.remove(reference, at: node) }
+        for (_, reference, node) in patterns.shuffled() {
+            let place = places[reference] ?? -1
+            if let moved = tree.remove(at: place, from: node) { places[moved] = place }
+        }
         var found = List<SubscriptionReference>()
         withKey("a.b") { tree.match($0, into: &found) }
         let left = found.count

@@ -97,6 +97,36 @@ struct SubscriptionTests {
         )
     }
 
+    @Test("who shares keys and patterns with thousands of others leaves at once, and only he leaves")
+    func leaving() throws {
+        let broker = try TestBroker()
+        let staying = try broker.client()
+        let line = #"{"op":"subscribe","keys":["k","k.*","*.k"],"initial":false}"# + "\n"
+        func subscribe(_ client: TestClient, _ count: Int) throws {
+            try client.send(bytes: Array(String(repeating: line, count: count).utf8))
+            for _ in 0..<count { _ = try client.line() }
+        }
+        do {
+            // Taking turns, so that the places of each lie among the other's.
+            let leaving = try broker.client()
+            for _ in 0..<30 {
+                try subscribe(leaving, 1_000)
+                try subscribe(staying, 10)
+            }
+        }
+        for sub in [1, 300, 150, 77, 299] {
+            #expect(try staying.ask("unsubscribe \(sub)") == #"{"ok":"unsubscribe","sub":\#(sub)}"#)
+        }
+        let writer = try broker.client()
+        for key in ["k", "k.a", "a.k", "k.k"] {
+            #expect(try writer.ask("emit \(key) 1").hasPrefix(#"{"ok""#))
+            var subs = Set<Int>()
+            for _ in 0..<295 { subs.insert(number("sub", in: try staying.line()) ?? 0) }
+            #expect(subs == Set(1...300).subtracting([1, 300, 150, 77, 299]))
+        }
+        #expect(try staying.ask("sync").hasPrefix(#"{"ok":"sync""#))
+    }
+
     @Test("a client's subscriptions have a limit")
     func limit() throws {
         let broker = try TestBroker()
