@@ -109,6 +109,36 @@ struct LimitTests {
         }
     }
 
+    @Test("thousands of lines in one packet are answered one by one, in their order")
+    func answersMany() throws {
+        let broker = try RunningBroker()
+        let peer = try broker.connect()
+        let count = 5_000
+        let lines = (1...count).map {
+            $0 % 3 == 0
+                ? "get k" : $0 % 3 == 1 ? #"{"op":"publish","id":\#($0),"key":"k","value":\#($0)}"# : "{"
+        }
+        try peer.send(lines.joined(separator: "\n") + "\n")
+        for index in 1...count {
+            switch index % 3 {
+            case 0: try Self.expect(#"{"ok":"get","key":"k","revision":\#(index / 3),"#, from: peer)
+            case 1:
+                try Self.expect(#"{"ok":"publish","id":\#(index),"revision":\#(index / 3 + 1)}"#, from: peer)
+            default: try Self.expect(#"{"error":"bad_json","line":\#(index),"at":1,"#, from: peer)
+            }
+        }
+    }
+
+    @Test("a new broker is a new epoch, the same for all of its clients")
+    func changesEpoch() throws {
+        func epoch(_ broker: RunningBroker) throws -> String? {
+            try JSONNode(try Peer(path: broker.path).line() ?? [])["epoch"]?.string
+        }
+        let (first, second) = (try RunningBroker(), try RunningBroker())
+        #expect(try epoch(first) == epoch(first))
+        #expect(try epoch(first) != epoch(second))
+    }
+
     @Test("a broker that stops says bye to everyone and closes")
     func saysGoodbye() throws {
         let broker = try RunningBroker()
