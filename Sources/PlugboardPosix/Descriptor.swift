@@ -56,7 +56,7 @@ public struct Descriptor: ~Copyable, Sendable {
 public enum DescriptorCalls {
     /// Reads what is there, at most the buffer's length.
     public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        let count = retrying { recv(fd, buffer.baseAddress, buffer.count, 0) }
+        let count = retrying { readNumber(fd, buffer.baseAddress, buffer.count) }
         if count > 0 { return .bytes(count) }
         return count == 0 ? .ended : failure()
     }
@@ -109,6 +109,12 @@ public enum DescriptorCalls {
 /// `close` under a name that the type above doesn't shadow.
 private func closeNumber(_ fd: Int32) -> Int32 {
     close(fd)
+}
+
+/// `read`, which unlike `recv` the kernel counts for each process: how much a turn
+/// takes in can be seen from outside.
+private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(fd, buffer, count)
 }
 
 /// `send` that never raises SIGPIPE.
