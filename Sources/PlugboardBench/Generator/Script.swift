@@ -21,11 +21,11 @@ enum MessageValue {
 
     /// At least 16 bytes.
     static func bytes(_ number: Int, count: Int) -> [UInt8] {
-        let plain = "{" + mark(number)
-        let rich = "{\"ok\":true,\"price\":49.95,\"text\":\"\"," + mark(number)
-        guard rich.utf8.count <= count else { return Array(plain.utf8) }
-        let filling = String(repeating: "x", count: count - rich.utf8.count)
-        return Array(("{\"ok\":true,\"price\":49.95,\"text\":\"" + filling + "\"," + mark(number)).utf8)
+        let plain = Array("{\(mark(number))".utf8)
+        let head = Array("{\"ok\":true,\"price\":49.95,\"text\":\"".utf8)
+        let end = Array("\",\(mark(number))".utf8)
+        let filling = count - head.count - end.count
+        return filling < 0 ? plain : head + [UInt8](repeating: UInt8(ascii: "x"), count: filling) + end
     }
 }
 
