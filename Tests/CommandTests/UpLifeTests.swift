@@ -128,7 +128,8 @@ struct UpLifeTests {
     @Test("a plugin that waits for its restart is not started while stopping")
     func noRestart() throws {
         try shop.add("crash", "echo x >> runs; exit 1")
-        try shop.add("slow", "trap '' TERM; echo $$ > pids; while :; do sleep 0.1; done")
+        // Its lines keep the loop turning while it is waited for.
+        try shop.add("slow", "trap '' TERM; echo $$ > pids; while :; do echo tick; sleep 0.05; done")
         let up = try shop.up()
         _ = try shop.pids("slow", count: 1)
         try eventually("it crashed") { up.messages.contains("again in 0.2 s") }

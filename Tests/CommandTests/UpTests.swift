@@ -77,6 +77,21 @@ struct UpStartTests {
         #expect(got.output.contains(#""value":"yes","by":"one""#))
     }
 
+    @Test(
+        "each plugin with no signal ignored, though this program ignores one",
+        .enabled(if: FileStatus(path: "/proc/self/status").kind == .file)
+    )
+    func freshSignals() throws {
+        try shop.add("one", "exec grep SigIgn /proc/self/status")
+        let up = try shop.up()
+        try eventually("it is done") { up.messages.contains("is done") }
+        let mask = try #require(
+            up.output.split(separator: "\t").last.flatMap { UInt64($0.dropLast(), radix: 16) }
+        )
+        // 32 and 33 are the C library's own, which posix_spawn leaves alone.
+        #expect(mask & ~(3 << 31) == 0)
+    }
+
     @Test("and tells the socket and the line to try")
     func greeting() throws {
         try shop.add("quiet", "exec sleep 100")

@@ -91,11 +91,6 @@ final class SupervisedProcess {
         child?.signalGroup(number)
     }
 
-    /// Gives up a start that is due later.
-    func cancelRestart() {
-        if case .waiting = state { state = .finished }
-    }
-
     /// One read; false where nothing is left for now.
     private func drain() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }

@@ -84,10 +84,7 @@ final class Supervisor {
 
     /// Asks all to end, waits, and makes those end that didn't.
     private func stop(_ processes: [SupervisedProcess], graceSeconds: Double) throws {
-        for process in processes {
-            process.cancelRestart()
-            process.signal(SIGTERM)
-        }
+        for process in processes { process.signal(SIGTERM) }
         let deadline = Deadline(seconds: graceSeconds)
         while processes.contains(where: \.isRunning), let left = deadline.milliseconds, !isImpatient {
             try turn(milliseconds: left)
@@ -152,13 +149,8 @@ final class Supervisor {
     }
 
     private func tell(_ news: SupervisedProcess.News, of process: SupervisedProcess) {
-        if isStopping {
-            process.cancelRestart()
-        } else if process === broker {
-            tellBroker(news)
-        } else {
-            tellPlugin(news, of: process.name)
-        }
+        guard !isStopping else { return }
+        if process === broker { tellBroker(news) } else { tellPlugin(news, of: process.name) }
     }
 
     private func tellPlugin(_ news: SupervisedProcess.News, of name: String) {
@@ -172,7 +164,6 @@ final class Supervisor {
     /// A broker that is lost takes what it kept with it, and plugins that are done won't
     /// publish again: a bus that is half there would be worse than none.
     private func tellBroker(_ news: SupervisedProcess.News) {
-        broker.cancelRestart()
         guard isReady else { return }
         let reason =
             switch news {
