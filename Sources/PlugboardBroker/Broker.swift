@@ -28,7 +28,7 @@ public final class Broker: Sendable {
     public init(configuration: Configuration) throws {
         let path = configuration.socketPath
         try SocketPath.check(path)
-        try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.standard())
+        try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.ownPlace())
         guard let lock = try SocketLock.acquire(for: path) else {
             throw BrokerError.alreadyRunning(path: path)
         }

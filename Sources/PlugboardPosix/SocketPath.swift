@@ -31,6 +31,11 @@ public enum SocketPath {
     /// a folder of the user's own in the temporary folder. Empty variables count as unset.
     public static func standard(environment: (String) -> String? = Self.variable) -> String {
         if let path = environment("PLUGBOARD_SOCKET"), !path.isEmpty { return path }
+        return ownPlace(environment: environment)
+    }
+
+    /// The path where nobody named one: in a folder that is to be the user's own.
+    public static func ownPlace(environment: (String) -> String? = Self.variable) -> String {
         if let folder = environment("XDG_RUNTIME_DIR"), !folder.isEmpty {
             return joined(folder, "plugboard/bus.sock")
         }

@@ -152,6 +152,31 @@ struct BrokerCommandTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
+    @Test("a path that a person names may be in a folder that is open to others, by option or by variable")
+    func openFolder() throws {
+        chmod(folder.path, 0o755)
+        for words in [["broker", "--ready"], ["broker", "--ready", "--socket", folder.socket]] {
+            let broker = try Run(words, in: folder)
+            try eventually("the broker listens") { broker.output == "ready\n" || !broker.isRunning }
+            #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+            broker.signal(SIGTERM)
+            #expect(try broker.finished().end == .exited(0))
+        }
+    }
+
+    @Test("the user's own place must be closed to others")
+    func ownPlace() throws {
+        try folder.write("plugboard/x", "")
+        chmod(folder.path + "/plugboard", 0o755)
+        let environment = ["PLUGBOARD_SOCKET": "", "XDG_RUNTIME_DIR": folder.path]
+        let refused = try Run(["broker"], in: folder, environment: environment).finished()
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains("\(folder.path)/plugboard is open to other users"))
+        chmod(folder.path + "/plugboard", 0o700)
+        let broker = try Run(["broker", "--ready"], in: folder, environment: environment)
+        try eventually("the broker listens") { broker.output == "ready\n" }
+    }
+
     @Test("a second broker on the path ends with 1 and a clear message, the first is undisturbed")
     func second() throws {
         let first = try startBroker(in: folder)

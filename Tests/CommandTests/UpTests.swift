@@ -203,6 +203,14 @@ struct UpStartTests {
         #expect(shop.folder.exists("bus"))
     }
 
+    @Test("in a folder that is open to others, where a person names a socket there")
+    func openFolder() throws {
+        chmod(shop.folder.path, 0o755)
+        try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#)
+        let up = try shop.up("--socket", shop.folder.socket)
+        try eventually("it published") { up.output == "one    | revision 1\n" }
+    }
+
     @Test("nothing where another broker is, which is undisturbed; the status is 1")
     func secondBroker() throws {
         try shop.add("one", "echo started; exec sleep 100")

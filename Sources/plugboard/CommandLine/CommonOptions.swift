@@ -14,8 +14,7 @@ extension Option {
 
     /// ` --socket PATH` for a line to paste, empty where the path is the user's own place.
     static func socketWords(_ path: String) -> String {
-        let own = SocketPath.standard { $0 == "PLUGBOARD_SOCKET" ? nil : SocketPath.variable($0) }
-        return path == own ? "" : " --socket \(ShellWord.quoted(path))"
+        path == SocketPath.ownPlace() ? "" : " --socket \(ShellWord.quoted(path))"
     }
 
     static let json = Option(flag: "json", "print JSON lines, also on a terminal")
