@@ -52,11 +52,11 @@
             }
             #expect(
                 lines == [
-                    "  value   cart.total  1  #1 x",
+                    "  value   cart.total  1  by x, revision 1",
                     "1 value so far; waiting for changes, Ctrl-C ends".dropFirst(1),
-                    "  update  cart.total  2  was 1  #2 y",
-                    "  emit    hey         []  #2 y",
-                    "  delete  cart.total  was 2  #3 z",
+                    "  update  cart.total  2  was 1  by y, revision 2",
+                    "  emit    hey         []  by y, revision 2",
+                    "  delete  cart.total  was 2  by z, revision 3",
                 ]
             )
         }

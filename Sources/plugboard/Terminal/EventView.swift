@@ -33,7 +33,7 @@ struct EventView {
         return true
     }
 
-    /// `12:03:04.123  update  cart.summary  {"items":3}  #813 price-indicator`.
+    /// `12:03:04.123  update  cart.summary  {"items":3}  by price-indicator, revision 813`.
     mutating func readable(_ event: String, _ line: BrokerLine, at time: WallClock) -> String {
         let paint = console.output.paint
         let isInitial = line["initial"]?.bool == true
@@ -46,7 +46,9 @@ struct EventView {
             colour(event, isInitial, verb, paint),
             paint.bold(HelpText.padded(key, widest)),
             change(event, line, paint),
-            paint.dim("#\(line["revision"]?.text ?? "?") \(Printable.text(line["by"]?.string ?? ""))"),
+            paint.dim(
+                "by \(Printable.text(line["by"]?.string ?? "?")), revision \(line["revision"]?.text ?? "?")"
+            ),
         ]
         return columns.filter { !$0.isEmpty }.joined(separator: "  ")
     }
