@@ -10,7 +10,7 @@ struct EventLoop: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let wakeupToken = UInt64.max - 1
     private static let acceptsPerTurn = 64
-    private static let pauseMilliseconds: Int32 = 100
+    private static let restNanoseconds: UInt64 = 100_000_000
     static let readBytes = 65_536
     private static let logBytesPerTurn = 524_288
     /// How long clients get to read what waits for them when the broker stops.
@@ -28,8 +28,8 @@ struct EventLoop: ~Copyable {
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>()
     private var isStopping = false
-    /// No descriptor was free: the listener rests until one is.
-    private var listenerRests = false
+    /// No descriptor was free: when the listener, which rests, is tried again.
+    private var listenerRestsUntil: UInt64?
 
     init(poller: any Poller, listener: Int32, wakeup: Wakeup) throws {
         self.poller = poller
@@ -47,7 +47,8 @@ struct EventLoop: ~Copyable {
     /// Turns until it is told to stop, then says goodbye.
     mutating func run() throws {
         while !isStopping {
-            try turn(milliseconds: released.isEmpty ? (listenerRests ? Self.pauseMilliseconds : -1) : 0)
+            try wakeRestedListener()
+            try turn(milliseconds: patience)
         }
         try sayGoodbye()
     }
@@ -59,7 +60,6 @@ struct EventLoop: ~Copyable {
             do { try handle(ready) } catch { failure = error }
         }
         if let failure { throw failure }
-        if listenerRests { try wakeListener() }
         goOnWithReleased()
         try finishTurn()
     }
@@ -105,20 +105,29 @@ struct EventLoop: ~Copyable {
         _ = descriptor.write(line.bytes)
     }
 
+    /// How long the next turn may wait for something to happen.
+    private var patience: Int32 {
+        if !released.isEmpty { return 0 }
+        guard let until = listenerRestsUntil else { return -1 }
+        let now = MonotonicClock.nanoseconds()
+        return until > now ? Int32((until - now) / 1_000_000 + 1) : 0
+    }
+
     /// Out of descriptors, a waiting connection would wake the loop for ever.
     private mutating func restListener() {
         poller.remove(listener)
-        listenerRests = true
+        listenerRestsUntil = MonotonicClock.nanoseconds() + Self.restNanoseconds
     }
 
-    private mutating func wakeListener() throws {
-        listenerRests = false
+    private mutating func wakeRestedListener() throws {
+        guard let until = listenerRestsUntil, MonotonicClock.nanoseconds() >= until else { return }
+        listenerRestsUntil = nil
         try poller.add(listener, token: Self.listenerToken, interest: .read)
     }
 
     /// Tells everyone that the broker stops, and gives them a second to read it.
     private mutating func sayGoodbye() throws {
-        if !listenerRests { poller.remove(listener) }
+        if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
         let deadline = MonotonicClock.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where connection.pointee.session.pointee.isOpen {

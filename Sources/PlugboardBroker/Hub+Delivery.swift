@@ -40,7 +40,15 @@ extension Hub {
             touch(session)
             log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
             if session.pointee.outbox.unreadBytes > Limits.outboxBytesMax { setAside(session) }
+            if log.count > TurnLog.bytesMax { copyOutLog() }
         }
+    }
+
+    /// Gives every session its share of the log, in the middle of an event if need be.
+    private mutating func copyOutLog() {
+        for session in touched.elements { session.pointee.outbox.takeOver(log) }
+        log.removeAll()
+        log.beginEvent()
     }
 
     /// A reader too far behind is closed at the end of the turn; nobody else waits for it.

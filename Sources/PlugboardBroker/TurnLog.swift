@@ -15,6 +15,9 @@ private struct Extent: BitwiseCopyable {
 struct TurnLog: ~Copyable {
     /// Memory that is kept from turn to turn.
     private static let keptBytesMax = 4_194_304
+    /// Past this the log is copied out and begun anew, so that offsets stay small whatever
+    /// one event comes to with very many observers that are all called differently.
+    static let bytesMax = 67_108_864
     private var bytes = ByteBuffer()
     private var extents = List<Extent>()
     /// Numbers the events, so that a line that was encoded for one is not taken for another's.

@@ -96,20 +96,6 @@ struct ConnectionTests {
         #expect(try client.line() == #"{"ok":"sync","revision":1}"#)
     }
 
-    @Test("a line without an end is dropped as it comes; memory stays flat")
-    func endlessLine() throws {
-        let broker = try TestBroker()
-        let client = try broker.client()
-        let piece = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
-        for _ in 0..<4 { try client.send(bytes: piece) }
-        #expect(try client.line().hasPrefix(#"{"error":"too_long""#))
-        let before = residentBytes()
-        for _ in 0..<96 { try client.send(bytes: piece) }
-        #expect(residentBytes() - before < 16 << 20)
-        try client.send("\nsync")
-        #expect(try client.line() == #"{"ok":"sync","revision":0}"#)
-    }
-
     @Test("lines over the limit again and again end with a reason")
     func overlongAgain() throws {
         let broker = try TestBroker()
@@ -237,10 +223,4 @@ func eventually(_ condition: () throws -> Bool) throws {
         sched_yield()
     }
     throw TestFailure(description: "it did not become so within five seconds")
-}
-
-/// Memory of this process that is in use, from the kernel's own table; 0 where there is none.
-func residentBytes() -> Int {
-    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
-    return (Int(text.split(separator: " ")[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
 }

@@ -143,4 +143,23 @@ struct SubscriptionTests {
         _ = try client.ask("unsubscribe 77")
         #expect(try client.ask(#"{"op":"subscribe","key":"z","initial":false}"#).contains(#""sub":77,"#))
     }
+
+    @Test("an event larger than the turn's log reaches each of its observers whole")
+    func largeEvent() throws {
+        let broker = try TestBroker()
+        let writer = try broker.client()
+        let writerName = "#1"
+        let value = "\"\(String(repeating: "v", count: 1_000_000))\""
+        let observers = try (0..<80).map { index in
+            let client = try broker.client()
+            _ = try client.ask(#"{"op":"subscribe","key":"k","sub":"s\#(index)","initial":false}"#)
+            return client
+        }
+        try writer.send("publish k \(value)\npublish k 2")
+        for (index, observer) in observers.enumerated() {
+            let start = #"{"event":"update","sub":"s\#(index)","key":"k","revision":"#
+            #expect(try observer.line() == #"\#(start)1,"value":\#(value),"by":"\#(writerName)"}"#)
+            #expect(try observer.line() == #"\#(start)2,"value":2,"by":"\#(writerName)"}"#)
+        }
+    }
 }

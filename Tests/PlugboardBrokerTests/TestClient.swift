@@ -11,7 +11,10 @@ struct TestFailure: Error, CustomStringConvertible {
 final class TestClient {
     private let descriptor: Descriptor
     private var unread: [UInt8] = []
+    private var buffer = [UInt8](repeating: 0, count: 262_144)
     private var position = 0
+    /// How far the unread bytes are known to hold no line feed.
+    private var searched = 0
     /// The greeting that the broker began with.
     private(set) var greeting = ""
 
@@ -54,13 +57,22 @@ final class TestClient {
     /// The next line, or nil where the broker has closed.
     func lineOrEnd() throws -> String? {
         while true {
-            if let feed = unread[position...].firstIndex(of: 0x0A) {
-                defer { position = feed + 1 }
+            if let feed = lineFeed() {
+                defer { (position, searched) = (feed + 1, feed + 1) }
                 return String(decoding: unread[position..<feed], as: UTF8.self)
             }
-            unread.removeFirst(position)
+            if position > 0 { unread.removeFirst(position) }
             position = 0
+            searched = unread.count
             if try !readMore() { return nil }
+        }
+    }
+
+    private func lineFeed() -> Int? {
+        unread.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, searched < bytes.count else { return nil }
+            guard let found = memchr(base + searched, 0x0A, bytes.count - searched) else { return nil }
+            return UnsafeRawPointer(found) - base
         }
     }
 
@@ -76,11 +88,10 @@ final class TestClient {
     }
 
     private func readMore() throws -> Bool {
-        var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             switch buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
             case .bytes(let count):
-                unread += buffer[..<count]
+                buffer.withUnsafeBytes { unread.append(contentsOf: $0[..<count]) }
                 return true
             case .wouldBlock: try wait(Int16(POLLIN))
             default: return false

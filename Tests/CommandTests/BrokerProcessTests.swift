@@ -1,0 +1,135 @@
+import PlugboardPosix
+import PlugboardWire
+import Testing
+
+/// What can only be seen of a broker that is a process of its own: its memory, its
+/// descriptors, its processor time.
+@Suite("A broker's own process", .serialized)
+struct BrokerProcessTests {
+    @Test("a line without an end is dropped as it comes; memory stays flat")
+    func endlessLine() throws {
+        let folder = try TemporaryFolder()
+        let broker = try startBroker(in: folder)
+        let peer = try RawPeer(path: folder.socket)
+        _ = try peer.line()
+        let piece = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
+        for _ in 0..<4 { try peer.send(piece) }
+        #expect(try peer.line().hasPrefix(#"{"error":"too_long""#))
+        let before = try residentBytes(of: broker.pid)
+        for _ in 0..<200 { try peer.send(piece) }
+        #expect(try residentBytes(of: broker.pid) - before < 4 << 20)
+        try peer.send(Array("\nsync\n".utf8))
+        #expect(try peer.line() == #"{"ok":"sync","revision":0}"#)
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("as many clients as the limit are served, and one more is told why it is not")
+    func clientLimit() throws {
+        let folder = try TemporaryFolder()
+        let broker = try startBroker(in: folder)
+        var peers: [RawPeer] = []
+        for _ in 0..<Limits.clientsMax {
+            let peer = try RawPeer(path: folder.socket)
+            #expect(try peer.line().hasPrefix(#"{"event":"hello""#))
+            peers.append(peer)
+        }
+        let excess = try RawPeer(path: folder.socket)
+        #expect(try excess.line().hasPrefix(#"{"event":"bye","reason":"clients","#))
+        try peers[0].send(Array("sync\n".utf8))
+        #expect(try peers[0].line() == #"{"ok":"sync","revision":0}"#)
+        peers.removeLast()
+        try eventually("a place is free again") {
+            try RawPeer(path: folder.socket).line().hasPrefix(#"{"event":"hello""#)
+        }
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("out of descriptors, those who are served go on being served, at rest and soon joined again")
+    func descriptors() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.script("few.sh", #"ulimit -n 64; exec "$@""#)
+        let broker = try Run(
+            program: script,
+            [Products.plugboard, "broker", "--ready", "--socket", folder.socket],
+            in: folder
+        )
+        try eventually("the broker listens") { broker.output == "ready\n" }
+        let served = try RawPeer(path: folder.socket)
+        _ = try served.line()
+        var waiting = try (0..<200).map { _ in try RawPeer(path: folder.socket) }
+        let before = try processorTicks(of: broker.pid)
+        for value in 0..<100 {
+            try served.send(Array("publish k \(value)\n".utf8))
+            #expect(try served.line() == #"{"ok":"publish","revision":\#(value + 1)}"#)
+            Pause.sleep(seconds: 0.01)
+        }
+        // A second's worth of waiting at a hundred ticks a second: a loop that spins takes them all.
+        #expect(try processorTicks(of: broker.pid) - before < 30)
+        waiting.removeFirst(180)
+        for peer in waiting { #expect(try peer.line().hasPrefix(#"{"event":"hello""#)) }
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    private func residentBytes(of pid: Int32) throws -> Int {
+        let fields = try field("/proc/\(pid)/statm").split(separator: " ")
+        return (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
+    private func processorTicks(of pid: Int32) throws -> Int {
+        let fields = try field("/proc/\(pid)/stat").split(separator: " ")
+        return (Int(fields[13]) ?? 0) + (Int(fields[14]) ?? 0)
+    }
+
+    private func field(_ path: String) throws -> String {
+        String(decoding: try InputFile.contents(path: path, limit: 1 << 20), as: UTF8.self)
+    }
+}
+
+/// A connection without a library: bytes out, lines in, with a deadline on each.
+private final class RawPeer {
+    private let descriptor: Descriptor
+    private var unread: [UInt8] = []
+
+    init(path: String) throws {
+        descriptor = try UnixSocket.connect(path: path)
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let transfer = bytes.withUnsafeBytes {
+                descriptor.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+            }
+            switch transfer {
+            case .bytes(let count): sent += count
+            case .wouldBlock: try wait(Int16(POLLOUT))
+            default: throw NeverHappened(description: "the broker takes what is sent")
+            }
+        }
+    }
+
+    func line() throws -> String {
+        while true {
+            if let feed = unread.firstIndex(of: 0x0A) {
+                defer { unread.removeFirst(feed + 1) }
+                return String(decoding: unread[..<feed], as: UTF8.self)
+            }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            switch buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
+            case .bytes(let count): unread += buffer[..<count]
+            case .wouldBlock: try wait(Int16(POLLIN))
+            default: throw NeverHappened(description: "the broker has more to say")
+            }
+        }
+    }
+
+    private func wait(_ events: Int16) throws {
+        var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
+        guard poll(&entry, 1, 20_000) > 0 else {
+            throw NeverHappened(description: "an answer within 20 seconds")
+        }
+    }
+}
