@@ -114,6 +114,18 @@ struct SubscribeTests {
         #expect(finished.messages.contains("the broker at \(folder.socket) went away"))
     }
 
+    @Test("everything that came before the broker's end is printed, a flood too")
+    func flood() throws {
+        let watcher = try watch("**")
+        let lines = (1...20_000).map { "{\"key\":\"k.\($0 % 100)\",\"value\":\($0)}\n" }.joined()
+        _ = try Run(["publish", "--from", "-"], in: folder, input: lines).finished()
+        broker.signal(SIGTERM)
+        let finished = try watcher.finished()
+        #expect(finished.lines.count == 20_001)
+        #expect(finished.lines.last?.contains("\"value\":20000") == true)
+        #expect(finished.end == .exited(69))
+    }
+
     @Test("a bad pattern is refused with status 1")
     func badPattern() throws {
         let finished = try run("subscribe", "a.**.b")

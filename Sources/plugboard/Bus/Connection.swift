@@ -53,6 +53,9 @@ final class Connection {
         }
     }
 
+    /// The next line is there already and needs no wait.
+    var hasLine: Bool { inbox[searched...].contains(0x0A) }
+
     /// The next line. Throws where there is none by the deadline, or the broker went away.
     func nextLine() throws -> BrokerLine {
         let deadline = Deadline(seconds: timeout)

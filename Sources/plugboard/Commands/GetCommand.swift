@@ -50,13 +50,15 @@ private enum Snapshot {
         updates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         let isReadable = console.output.isTerminal && !invocation.has(.json)
         let widest = isReadable ? min(40, updates.map(\.key.count).max() ?? 0) : 0
+        var pending = PendingOutput(console.output)
         for (key, line) in updates {
             if isReadable {
-                try console.output.line(readable(key, line, widest, console.output.paint))
+                try pending.add(line: readable(key, line, widest, console.output.paint))
             } else {
-                try console.output.json(record(line))
+                try pending.add(json: record(line))
             }
         }
+        try pending.flush()
     }
 
     private static func readable(_ key: String, _ line: BrokerLine, _ widest: Int, _ paint: Paint) -> String {

@@ -41,9 +41,16 @@ extension Command {
         try connection.watchOutput()
         var view = EventView(console: console, asJSON: invocation.has(.json))
         var left = invocation.integer(.count) ?? .max
-        while left > 0 {
-            guard let line = try connection.nextLine(milliseconds: -1) else { continue }
-            if try view.show(line) { left -= 1 }
+        do {
+            while left > 0 {
+                if !connection.hasLine { try view.flush() }
+                guard let line = try connection.nextLine(milliseconds: -1) else { continue }
+                if try view.show(line) { left -= 1 }
+            }
+        } catch {
+            try view.flush()
+            throw error
         }
+        try view.flush()
     }
 }

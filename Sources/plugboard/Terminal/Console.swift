@@ -51,7 +51,12 @@ struct OutputStream: Sendable {
 
     /// Writes JSON and a line feed: byte for byte, but safe to show on a terminal.
     func json(_ json: some Collection<UInt8>) throws {
-        if isTerminal { try line(Printable.json(json)) } else { try bytes(Array(json) + [0x0A]) }
+        try bytes(jsonLine(json))
+    }
+
+    /// What `json` writes.
+    func jsonLine(_ json: some Collection<UInt8>) -> [UInt8] {
+        (isTerminal ? Array(Printable.json(json).utf8) : Array(json)) + [0x0A]
     }
 
     /// Writes bytes as they are. Throws `ReaderGone` where nobody reads any more.

@@ -10,26 +10,34 @@ struct EventView {
 
     private let console: Console
     private let isReadable: Bool
+    private var pending: PendingOutput
     private var widest = 0
     private var initial = 0
 
     init(console: Console, asJSON: Bool) {
         self.console = console
+        pending = PendingOutput(console.output)
         isReadable = console.output.isTerminal && !asJSON
     }
 
-    /// Prints a line of the broker; true where it was a change or a value.
+    /// Writes what was shown, before the next event is waited for.
+    mutating func flush() throws {
+        try pending.flush()
+    }
+
+    /// Takes a line of the broker; true where it was a change or a value.
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         guard isReadable else {
-            try console.output.json(line.bytes)
+            try pending.add(json: line.bytes)
             return name != "synced"
         }
         if name == "synced" {
+            try pending.flush()
             greet()
             return false
         }
-        try console.output.line(readable(name, line, at: WallClock.now()))
+        try pending.add(line: readable(name, line, at: WallClock.now()))
         return true
     }
 

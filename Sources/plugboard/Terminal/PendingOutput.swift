@@ -1,0 +1,35 @@
+// Lines that are written together: a flood of events costs a system call for many
+// lines, while a single event is written as soon as nothing else is waiting.
+
+/// Lines on their way to a stream. Whoever fills it flushes it before it waits.
+struct PendingOutput {
+    private static let bytesMax = 64 * 1024
+
+    private let stream: OutputStream
+    private var bytes: [UInt8] = []
+
+    init(_ stream: OutputStream) {
+        self.stream = stream
+    }
+
+    mutating func add(line: String) throws {
+        try add(Array(line.utf8) + [0x0A])
+    }
+
+    /// JSON, safe to show where the stream is a terminal.
+    mutating func add(json: some Collection<UInt8>) throws {
+        try add(stream.jsonLine(json))
+    }
+
+    /// Writes what is there. Throws `ReaderGone` where nobody reads any more.
+    mutating func flush() throws {
+        guard !bytes.isEmpty else { return }
+        defer { bytes.removeAll(keepingCapacity: true) }
+        try stream.bytes(bytes)
+    }
+
+    private mutating func add(_ line: [UInt8]) throws {
+        bytes += line
+        if bytes.count >= Self.bytesMax { try flush() }
+    }
+}
