@@ -191,11 +191,12 @@ struct DemoScriptTests {
     func steps() throws {
         let script = try DemoScript(
             parsing:
-                "# Hello  there\n\n#\npause 0.5\nawait cart.items \npublish a \"x  y\"\n{\"op\":\"sync\"}\r\n"
+                "# Hello  there\n\n#\npause 0.5\nawait cart.items \nawait a 0.5\npublish a \"x  y\"\n{\"op\":\"sync\"}\r\n"
         )
         #expect(
             script.steps == [
-                .narrate("Hello  there"), .narrate(""), .pause(0.5), .await(key: "cart.items"),
+                .narrate("Hello  there"), .narrate(""), .pause(0.5), .await(key: "cart.items", seconds: 10),
+                .await(key: "a", seconds: 0.5),
                 .send("publish a \"x  y\""), .send("{\"op\":\"sync\"}"),
             ]
         )
@@ -206,6 +207,8 @@ struct DemoScriptTests {
         #expect(throws: CommandError.usage("2: pause takes a number of seconds")) {
             try DemoScript(parsing: "# a\npause soon")
         }
-        #expect(throws: CommandError.usage("1: await takes a key")) { try DemoScript(parsing: "await") }
+        #expect(throws: CommandError.usage("1: await takes a key, and perhaps a number of seconds")) {
+            try DemoScript(parsing: "await")
+        }
     }
 }

@@ -259,6 +259,20 @@ struct UpStartTests {
         #expect(up.isRunning)
     }
 
+    @Test("a demo whose key doesn't come goes on, and one that is broken is told and not repeated")
+    func demoFaults() throws {
+        try shop.folder.write("plugins/demo.txt", "await never 0.05\n# on\n")
+        let first = try shop.up("--demo")
+        try eventually("the demo is over") { first.messages.contains("demo   | is over") }
+        #expect(first.output == "demo   | never has no value after 0.05 seconds; going on\ndemo   | # on\n")
+        first.signal(SIGTERM)
+        _ = try first.finished()
+        try shop.folder.write("plugins/demo.txt", "# a\npause soon")
+        let second = try shop.up("--demo")
+        try eventually("it is told") { second.messages.contains("demo   | exited with status 64\n") }
+        #expect(second.output.contains("demo.txt:2: pause takes a number of seconds"))
+    }
+
     @Test("no demo without --demo")
     func noDemo() throws {
         try shop.add("one", "echo \"args: $*\"; exec sleep 100", json: #","demo_arguments":["b"]"#)

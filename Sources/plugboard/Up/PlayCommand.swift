@@ -24,8 +24,8 @@ struct DemoScript: Equatable, Sendable {
     enum Step: Equatable, Sendable {
         case narrate(String)
         case pause(Double)
-        /// Until the key has a value.
-        case await(key: String)
+        /// Until the key has a value, at most so long.
+        case await(key: String, seconds: Double)
         case send(String)
     }
 
@@ -33,6 +33,7 @@ struct DemoScript: Equatable, Sendable {
     static let fileName = "demo.txt"
     /// What the one that plays it is called in the output.
     static let processName = "demo"
+    private static let awaitSeconds = 10.0
     private static let bytesMax = 1_048_576
 
     let steps: [Step]
@@ -55,6 +56,16 @@ struct DemoScript: Equatable, Sendable {
         self.steps = steps
     }
 
+    /// `KEY` or `KEY SECONDS`.
+    private static func awaiting(_ text: String, number: Int) throws(CommandError) -> Step {
+        let words = text.split(separator: " ")
+        let seconds = words.count == 2 ? Option.seconds(String(words[1])) : awaitSeconds
+        guard let key = words.first, words.count <= 2, let seconds else {
+            throw .usage("\(number): await takes a key, and perhaps a number of seconds")
+        }
+        return .await(key: String(key), seconds: seconds)
+    }
+
     private static func step(_ line: Substring, number: Int) throws(CommandError) -> Step? {
         let words = line.split(separator: " ", maxSplits: 1)
         guard let verb = words.first else { return nil }
@@ -67,8 +78,7 @@ struct DemoScript: Equatable, Sendable {
             }
             return .pause(seconds)
         case "await":
-            guard !rest.isEmpty else { throw .usage("\(number): await takes a key") }
-            return .await(key: rest)
+            return try awaiting(rest, number: number)
         default: return .send(String(line))
         }
     }
@@ -84,7 +94,7 @@ private struct Player {
             switch step {
             case .narrate(let text): try console.output.line("# " + text)
             case .pause(let seconds): Pause.sleep(seconds: seconds)
-            case .await(let key): try wait(for: key)
+            case .await(let key, let seconds): try wait(for: key, seconds: seconds)
             case .send(let line): try send(line)
             }
         }
@@ -101,12 +111,18 @@ private struct Player {
         }
     }
 
-    private func wait(for key: String) throws {
+    /// A key that doesn't come is told, and the play goes on: better than a demo that hangs.
+    private func wait(for key: String, seconds: Double) throws {
         _ = try connection.accepted(
             RequestLine("subscribe").adding("key", string: key).adding("sub", string: "await")
         )
+        let deadline = Deadline(seconds: seconds)
         while true {
-            let line = try connection.nextLine()
+            guard let left = deadline.milliseconds else {
+                console.say("\(key) has no value after \(seconds) seconds; going on")
+                break
+            }
+            guard let line = try connection.nextLine(milliseconds: left) else { continue }
             if line.kind == .event("update"), line["sub"]?.string == "await" { break }
         }
         _ = try connection.accepted(RequestLine("unsubscribe").adding("sub", string: "await"))

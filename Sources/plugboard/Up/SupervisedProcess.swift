@@ -15,7 +15,8 @@ final class SupervisedProcess {
 
     /// What happened to a child that was looked at.
     enum News {
-        case finished
+        /// Ended and stays so; how, in words.
+        case finished(String)
         /// Crashed or couldn't be started; the delay before the next start in seconds.
         case crashed(String, again: Double)
     }
@@ -23,14 +24,19 @@ final class SupervisedProcess {
     let name: String
     private(set) var state = State.finished
     private let start: ChildStart
+    private let restarts: Bool
+    private let doneText: String
     private var child: ChildProcess?
     private var lines = OutputLines()
     private var backoff = Backoff()
     private var startedNanoseconds: UInt64 = 0
 
-    init(name: String, start: ChildStart) {
+    /// `doneText` is how to tell that it ended with status 0.
+    init(name: String, start: ChildStart, restarts: Bool = true, doneText: String = "is done") {
         self.name = name
         self.start = start
+        self.restarts = restarts
+        self.doneText = doneText
     }
 
     /// What it prints; nil while it isn't running.
@@ -65,10 +71,7 @@ final class SupervisedProcess {
     /// Whether it ended, and if so what comes of it.
     func checkEnd() -> News? {
         guard let end = child?.end() ?? nil else { return nil }
-        guard end != .exited(0) else {
-            state = .finished
-            return .finished
-        }
+        if end == .exited(0) { return finished(doneText) }
         return crashed("\(end)")
     }
 
@@ -100,7 +103,13 @@ final class SupervisedProcess {
         }
     }
 
+    private func finished(_ reason: String) -> News {
+        state = .finished
+        return .finished(reason)
+    }
+
     private func crashed(_ reason: String) -> News {
+        guard restarts else { return finished(reason) }
         let lived = Double(MonotonicClock.nanoseconds() - startedNanoseconds) / 1e9
         let delay = backoff.delay(afterLivingSeconds: lived)
         state = .waiting(untilNanoseconds: MonotonicClock.nanoseconds() + UInt64(delay * 1e9))

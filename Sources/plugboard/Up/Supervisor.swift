@@ -150,26 +150,18 @@ final class Supervisor {
 
     private func tell(_ news: SupervisedProcess.News, of process: SupervisedProcess) {
         guard !isStopping else { return }
-        if process === broker { tellBroker(news) } else { tellPlugin(news, of: process.name) }
-    }
-
-    private func tellPlugin(_ news: SupervisedProcess.News, of name: String) {
         switch news {
-        case .finished: view.tell(name == DemoScript.processName ? view.demoEnd : "is done", of: name)
+        case .finished(let reason) where process === broker: tellLoss(reason)
+        case .finished(let reason): view.tell(reason, of: process.name)
         case .crashed(let reason, let delay):
-            view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: name)
+            view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: process.name)
         }
     }
 
     /// A broker that is lost takes what it kept with it, and plugins that are done won't
     /// publish again: a bus that is half there would be worse than none.
-    private func tellBroker(_ news: SupervisedProcess.News) {
+    private func tellLoss(_ reason: String) {
         guard isReady else { return }
-        let reason =
-            switch news {
-            case .finished: "ended"
-            case .crashed(let reason, _): reason
-            }
         view.tell("\(reason): the bus is gone with all it kept; stopping", of: broker.name)
     }
 

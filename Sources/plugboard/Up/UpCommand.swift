@@ -76,12 +76,14 @@ private struct UpSession {
         let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
         let broker = SupervisedProcess(
             name: "broker",
-            start: start(executable, ["broker", "--ready", "--socket", socket], name: "broker", folder: nil)
+            start: start(executable, ["broker", "--ready", "--socket", socket], name: "broker", folder: nil),
+            restarts: false,
+            doneText: "ended"
         )
         let view = UpView(
             console: console,
             socket: socket,
-            names: plugins.map(\.name) + ["broker", DemoScript.processName]
+            names: children.map(\.name) + [broker.name]
         )
         let supervisor = try Supervisor(broker: broker, plugins: children, signals: signals, view: view)
         defer { SocketCleanup.removeDead(socket) }
@@ -116,9 +118,12 @@ private struct UpSession {
     }
 
     private func process(playing script: String) -> SupervisedProcess {
-        SupervisedProcess(
-            name: DemoScript.processName,
-            start: start(executable, ["play", script], name: DemoScript.processName, folder: nil)
+        let name = DemoScript.processName
+        return SupervisedProcess(
+            name: name,
+            start: start(executable, ["play", script], name: name, folder: nil),
+            restarts: false,
+            doneText: "is over; the bus stays up: \(HelpText.handLine(path: socket))"
         )
     }
 

@@ -58,9 +58,6 @@ final class UpView {
         )
     }
 
-    /// What to say when the demo has been played.
-    var demoEnd: String { "is over; the bus stays up: \(HelpText.handLine(path: socket))" }
-
     private func prefix(_ name: String, _ paint: Paint) -> String {
         let padded = HelpText.padded(Printable.text(name), widest)
         return "\(paint.wheel(places[name] ?? 0, padded)) \(paint.dim("|")) "
