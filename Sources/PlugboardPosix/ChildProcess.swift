@@ -19,7 +19,8 @@ public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A running child. Used by one thread.
+/// A running child. Used by one thread, in a process that doesn't ignore SIGCHLD (its
+/// children would be reaped behind its back).
 public struct ChildProcess: ~Copyable {
     /// Its process and process group number, valid until the end was told.
     public let pid: Int32
@@ -29,9 +30,14 @@ public struct ChildProcess: ~Copyable {
     /// Starts a child. Throws `SystemError` where the program can't be started.
     public init(starting start: ChildStart) throws {
         let end = try start.outputEnd()
-        pid = try start.spawn(outputWriter: end.writer)
+        defer { if let writer = end.writer { DescriptorCalls.close(writer) } }
+        do {
+            pid = try start.spawn(outputWriter: end.writer)
+        } catch {
+            if let reader = end.reader { DescriptorCalls.close(reader) }
+            throw error
+        }
         output = end.reader.map { Descriptor(adopting: $0) }
-        if let writer = end.writer { DescriptorCalls.close(writer) }
     }
 
     deinit {
@@ -58,9 +64,9 @@ public struct ChildProcess: ~Copyable {
     /// its group, while the group's number can't yet be anyone else's, and reaps it.
     public mutating func end() -> ChildEnd? {
         guard !isReaped, let end = Self.endWaiting(pid) else { return nil }
+        isReaped = true
         kill(-pid, SIGKILL)
         Self.reap(pid)
-        isReaped = true
         return end
     }
 
@@ -70,8 +76,8 @@ public struct ChildProcess: ~Copyable {
         let result = retrying {
             waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
         }
-        guard result == 0 else { return .exited(0) }
-        return ChildEnd(information)
+        // Nothing to wait for any more: it did end, though nobody can tell how.
+        return result == 0 ? ChildEnd(information) : .exited(0)
     }
 
     private static func reap(_ pid: Int32) {

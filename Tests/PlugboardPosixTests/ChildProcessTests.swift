@@ -132,6 +132,18 @@ struct ChildProcessTests {
         }
     }
 
+    @Test(
+        "a start that fails leaves no descriptor open",
+        .enabled(if: FileStatus(path: "/proc/self/fd").kind == .folder)
+    )
+    func failedStart() throws {
+        func count() throws -> Int { try Folder.names(in: "/proc/self/fd").count }
+        let before = try count()
+        for _ in 0..<500 { _ = try? ChildProcess(starting: ChildStart(program: "/no/such", output: .piped)) }
+        // Other tests open some meanwhile.
+        #expect(try count() < before + 300)
+    }
+
     @Test("what is left of its group ends with it")
     func leftovers() throws {
         let (text, end) = try run("sleep 1000 >/dev/null 2>&1 & echo $!")
