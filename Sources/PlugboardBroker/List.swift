@@ -64,7 +64,8 @@ struct List<Element: BitwiseCopyable>: ~Copyable {
     }
 
     private mutating func grow() {
-        let wanted = max(capacity * 2, 2)
+        // Most lists hold one element for ever: a subscription's keys, a key's observers.
+        let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
         let fresh = UnsafeMutablePointer<Element>.allocate(capacity: Int(wanted))
         if let base {
             fresh.update(from: base, count: count)

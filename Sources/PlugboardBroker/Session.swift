@@ -12,7 +12,7 @@ struct Session: ~Copyable {
     let client: UInt64
     /// Which connection it belongs to.
     let slot: Int
-    var author: AuthorReference
+    private var named: AuthorReference?
     var outbox = Outbox()
     /// The line being handled, from 1.
     var line: UInt64 = 0
@@ -25,37 +25,53 @@ struct Session: ~Copyable {
     init(client: UInt64, slot: Int) {
         self.client = client
         self.slot = slot
-        author = Author.makeUnnamed(client: client)
     }
 
     deinit {
-        Author.release(author)
+        named.map(Author.release)
+    }
+
+    /// Who writes, as events say it. Made with the first write: most clients only observe.
+    @inline(__always) var author: AuthorReference {
+        mutating get { named ?? makeAuthor() }
     }
 
     @inline(__always) var isOpen: Bool { farewell == nil }
 
     mutating func rename(_ name: UnsafeRawBufferPointer) {
-        Author.release(author)
-        author = Author.make(name: name)
+        named.map(Author.release)
+        named = Author.make(name: name)
+    }
+
+    private mutating func makeAuthor() -> AuthorReference {
+        let author = Author.makeUnnamed(client: client)
+        named = author
+        return author
     }
 }
 
-/// Why the broker ends a connection, as its last line says.
-struct Farewell {
-    let reason: StaticString
-    let message: String
+/// Why the broker ends a connection, as its last line says. One byte in each session.
+enum Farewell: UInt8 {
+    case slow, overlong, clients, stopping
 
-    static let slow = Farewell(
-        reason: "slow",
-        message: "more than \(Limits.outboxBytesMax) bytes of events waited unread"
-    )
-    static let overlong = Farewell(
-        reason: "too_long",
-        message: "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
-    )
-    static let clients = Farewell(
-        reason: "clients",
-        message: "all \(Limits.clientsMax) connections are taken"
-    )
-    static let stopping = Farewell(reason: "stopping", message: "the broker is stopping")
+    /// The stable name of the reason.
+    var reason: StaticString {
+        switch self {
+        case .slow: "slow"
+        case .overlong: "too_long"
+        case .clients: "clients"
+        case .stopping: "stopping"
+        }
+    }
+
+    /// The reason for a person.
+    var message: String {
+        switch self {
+        case .slow: "more than \(Limits.outboxBytesMax) bytes of events waited unread"
+        case .overlong:
+            "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
+        case .clients: "all \(Limits.clientsMax) connections are taken"
+        case .stopping: "the broker is stopping"
+        }
+    }
 }
