@@ -4,7 +4,7 @@
 
 import PlugboardPosix
 
-/// An ordered index over observables that it does not own; it owns their towers.
+/// An ordered index over observables that it does not own; each owns its tower.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
     private let head: UnsafeMutablePointer<ObservableReference?>
@@ -16,11 +16,6 @@ struct KeyOrder: ~Copyable {
     }
 
     deinit {
-        var next = head[0]
-        while let observable = next {
-            next = Self.next(after: observable)
-            observable.pointee.tower?.deallocate()
-        }
         head.deallocate()
     }
 

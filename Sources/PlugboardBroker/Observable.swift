@@ -31,7 +31,7 @@ struct Observable: ~Copyable {
     var observers = List<SubscriptionReference>()
     var observersGeneration: UInt64 = 0
 
-    /// The next keys in order, a level each; owned by `KeyOrder`.
+    /// The next keys in order, a level each; kept by `KeyOrder`.
     var tower: UnsafeMutablePointer<ObservableReference?>?
     var height: Int32 = 0
 
@@ -48,6 +48,7 @@ struct Observable: ~Copyable {
     deinit {
         prefix.deallocate()
         storage?.deallocate()
+        tower?.deallocate()
         if let writer { Author.release(writer) }
     }
 
