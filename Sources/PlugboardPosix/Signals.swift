@@ -18,6 +18,7 @@ public final class Signals: Sendable {
         reader = Descriptor(adopting: ends.reader)
         handlerPipe.store(ends.writer, ordering: .sequentiallyConsistent)
         for number in numbers { Self.handle(number) }
+        Self.unblock(numbers)
     }
 
     /// The descriptor to watch for reading.
@@ -54,6 +55,15 @@ public final class Signals: Sendable {
         SIGSEGV: "SIGSEGV", SIGUSR2: "SIGUSR2", SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM",
         SIGTERM: "SIGTERM",
     ]
+
+    /// Whoever started the program may have left them blocked (Foundation's `Process` does),
+    /// and then they would never come. For this thread, and those that it starts.
+    private static func unblock(_ numbers: [Int32]) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in numbers { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
 
     private static func handle(_ number: Int32) {
         let previous = signal(number) { number in
