@@ -12,79 +12,91 @@ public struct OperationHelp: Sendable {
     /// The help of an operation.
     public static func of(_ operation: Operation) -> OperationHelp {
         switch operation {
-        case .hello:
-            OperationHelp(
-                summary: "names this client; what it writes from then on carries the name as \"by\"",
-                shorthand: "hello NAME",
-                example: #"{"op":"hello","name":"price-indicator"}"#
-            )
-        case .publish:
-            OperationHelp(
-                summary: "sets the value of a key; its observers get an update",
-                shorthand: "publish KEY JSON",
-                example: #"{"op":"publish","id":1,"key":"cart.total","value":42.50}"#
-            )
-        case .emit:
-            OperationHelp(
-                summary: "tells the observers of a key something that is not kept",
-                shorthand: "emit KEY JSON",
-                example: #"{"op":"emit","key":"cart.add","value":{"sku":"B0009N5L7K"}}"#
-            )
-        case .patch:
-            OperationHelp(
-                summary: "merges into the value of a key (RFC 7396): null removes a member",
-                shorthand: "patch KEY JSON",
-                example: #"{"op":"patch","key":"profile","value":{"age":32}}"#
-            )
-        case .delete:
-            OperationHelp(
-                summary: "removes a key; its observers get a delete",
-                shorthand: "delete KEY",
-                example: #"{"op":"delete","key":"banner"}"#
-            )
-        case .batch:
-            OperationHelp(
-                summary: "several writes as one: all or nothing, one revision",
-                shorthand: "(JSON only)",
-                example:
-                    #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"delete","key":"b"}]}"#
-            )
-        case .get:
-            OperationHelp(
-                summary: "answers the value of a key, its revision and its writer",
-                shorthand: "get KEY",
-                example: #"{"op":"get","id":2,"key":"cart.total"}"#
-            )
-        case .keys:
-            OperationHelp(
-                summary: "lists the keys that match a pattern, in order, a page at a time",
-                shorthand: "keys [PATTERN]",
-                example: #"{"op":"keys","key":"catalog.*","limit":100}"#
-            )
-        case .subscribe:
-            OperationHelp(
-                summary: "tells the current values of all matching keys, then every change",
-                shorthand: "subscribe PATTERN…",
-                example: #"{"op":"subscribe","key":"cart.**","old":true}"#
-            )
-        case .unsubscribe:
-            OperationHelp(
-                summary: "ends a subscription",
-                shorthand: "unsubscribe SUB",
-                example: #"{"op":"unsubscribe","sub":1}"#
-            )
-        case .sync:
-            OperationHelp(
-                summary: "is answered after everything that earlier requests caused for this client",
-                shorthand: "sync",
-                example: #"{"op":"sync","id":3}"#
-            )
-        case .help:
-            OperationHelp(
-                summary: "says what can be sent",
-                shorthand: "help [OP]",
-                example: #"{"op":"help","about":"publish"}"#
-            )
+        case .hello: hello
+        case .publish: publish
+        case .emit: emit
+        case .patch: patch
+        case .delete: delete
+        case .batch: batch
+        case .get: get
+        case .keys: keys
+        case .subscribe: subscribe
+        case .unsubscribe: unsubscribe
+        case .sync: sync
+        case .help: help
         }
     }
+
+    private static let hello = OperationHelp(
+        summary: "names this client; what it writes from then on carries the name as \"by\"",
+        shorthand: "hello NAME",
+        example: #"{"op":"hello","name":"price-indicator"}"#
+    )
+
+    private static let publish = OperationHelp(
+        summary: "sets the value of a key; its observers get an update",
+        shorthand: "publish KEY JSON",
+        example: #"{"op":"publish","id":1,"key":"cart.total","value":42.50}"#
+    )
+
+    private static let emit = OperationHelp(
+        summary: "tells the observers of a key something that is not kept",
+        shorthand: "emit KEY JSON",
+        example: #"{"op":"emit","key":"cart.add","value":{"sku":"B0009N5L7K"}}"#
+    )
+
+    private static let patch = OperationHelp(
+        summary: "merges into the value of a key (RFC 7396): null removes a member",
+        shorthand: "patch KEY JSON",
+        example: #"{"op":"patch","key":"profile","value":{"age":32}}"#
+    )
+
+    private static let delete = OperationHelp(
+        summary: "removes a key; its observers get a delete",
+        shorthand: "delete KEY",
+        example: #"{"op":"delete","key":"banner"}"#
+    )
+
+    private static let batch = OperationHelp(
+        summary: "several writes as one: all or nothing, one revision",
+        shorthand: "(JSON only)",
+        example:
+            #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"delete","key":"b"}]}"#
+    )
+
+    private static let get = OperationHelp(
+        summary: "answers the value of a key, its revision and its writer",
+        shorthand: "get KEY",
+        example: #"{"op":"get","id":2,"key":"cart.total"}"#
+    )
+
+    private static let keys = OperationHelp(
+        summary: "lists the keys that match a pattern, in order, a page at a time",
+        shorthand: "keys [PATTERN]",
+        example: #"{"op":"keys","key":"catalog.*","limit":100}"#
+    )
+
+    private static let subscribe = OperationHelp(
+        summary: "tells the current values of all matching keys, then every change",
+        shorthand: "subscribe PATTERN…",
+        example: #"{"op":"subscribe","key":"cart.**","old":true}"#
+    )
+
+    private static let unsubscribe = OperationHelp(
+        summary: "ends a subscription",
+        shorthand: "unsubscribe SUB",
+        example: #"{"op":"unsubscribe","sub":1}"#
+    )
+
+    private static let sync = OperationHelp(
+        summary: "is answered after everything that earlier requests caused for this client",
+        shorthand: "sync",
+        example: #"{"op":"sync","id":3}"#
+    )
+
+    private static let help = OperationHelp(
+        summary: "says what can be sent",
+        shorthand: "help [OP]",
+        example: #"{"op":"help","about":"publish"}"#
+    )
 }
