@@ -1,5 +1,7 @@
 // Listening and connected Unix stream sockets, all non-blocking and closed on exec.
 
+import Synchronization
+
 /// What `UnixSocket.accept` came to.
 public enum Acceptance: ~Copyable {
     case connection(Descriptor)
@@ -8,6 +10,9 @@ public enum Acceptance: ~Copyable {
     /// No descriptor is free in this process or this system: try later.
     case exhausted
 }
+
+/// The umask is the process's: two that set it at once would restore each other's.
+private let umaskTurn = Mutex(())
 
 /// Makers of Unix stream sockets.
 public enum UnixSocket {
@@ -18,11 +23,13 @@ public enum UnixSocket {
         let address = try SocketAddress(path: path)
         try removeStale(path)
         let descriptor = try make()
-        let previous = umask(0o177)
-        let bound = address.withPointer { bind(descriptor.raw, $0, $1) }
-        let failure = SystemError.last("bind", path)
-        umask(previous)
-        guard bound == 0 else { throw failure }
+        let failure: SystemError? = umaskTurn.withLock { _ in
+            let previous = umask(0o177)
+            defer { umask(previous) }
+            let bound = address.withPointer { bind(descriptor.raw, $0, $1) }
+            return bound == 0 ? nil : SystemError.last("bind", path)
+        }
+        if let failure { throw failure }
         guard startListening(descriptor.raw, backlog) == 0 else { throw SystemError.last("listen", path) }
         return descriptor
     }
