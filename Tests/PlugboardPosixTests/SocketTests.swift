@@ -1,0 +1,247 @@
+// Where a socket is made, who may use it, and what happens to what was there before.
+
+import PlugboardPosix
+import Testing
+
+@Suite("sockets")
+struct SocketTests {
+    private func variables(_ values: [String: String]) -> (String) -> String? {
+        { values[$0] }
+    }
+
+    @Test("the path is the one that is named, else in the runtime folder, else in a temporary one")
+    func standard() {
+        let all = ["PLUGBOARD_SOCKET": "/a/b", "XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/t"]
+        #expect(SocketPath.standard(environment: variables(all)) == "/a/b")
+        let unnamed = all.merging(["PLUGBOARD_SOCKET": ""]) { $1 }
+        #expect(SocketPath.standard(environment: variables(unnamed)) == "/run/user/7/plugboard/bus.sock")
+        let slash = ["XDG_RUNTIME_DIR": "/run/"]
+        #expect(SocketPath.standard(environment: variables(slash)) == "/run/plugboard/bus.sock")
+        let temporary = ["XDG_RUNTIME_DIR": "", "TMPDIR": "/t"]
+        #expect(SocketPath.standard(environment: variables(temporary)) == "/t/plugboard-\(getuid())/bus.sock")
+        #expect(SocketPath.standard(environment: { _ in nil }) == "/tmp/plugboard-\(getuid())/bus.sock")
+    }
+
+    @Test("the folder of a path", arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b", "a")])
+    func folder(path: String, folder: String) {
+        #expect(SocketPath.folder(of: path) == folder)
+    }
+
+    @Test("a path at the limit works, one byte more is refused with the limit")
+    func pathLimit() throws {
+        let folder = try PosixFolder()
+        let name = SocketPath.bytesMax - folder.path.utf8.count - 1
+        let longest = folder(String(repeating: "s", count: name))
+        let listener = try UnixSocket.listen(path: longest)
+        let connection = try UnixSocket.connect(path: longest)
+        #expect(connection.raw != listener.raw)
+        let tooLong = longest + "s"
+        let limit = SocketPath.bytesMax
+        let expected = SocketPathError.tooLong(path: tooLong, bytes: limit + 1, limit: limit)
+        #expect(throws: expected) { try SocketPath.check(tooLong) }
+        #expect(throws: expected) { _ = try UnixSocket.listen(path: tooLong) }
+        #expect(throws: expected) { _ = try UnixSocket.connect(path: tooLong) }
+        #expect("\(expected)".contains("\(limit)"))
+    }
+
+    @Test("the limit counts bytes, not characters")
+    func pathLimitInBytes() {
+        let path = "/" + String(repeating: "ü", count: SocketPath.bytesMax / 2 + 1)
+        #expect(throws: SocketPathError.self) { try SocketPath.check(path) }
+    }
+
+    @Test("a missing folder is made for the user alone; a private one that isn't is refused")
+    func privateFolder() throws {
+        let folder = try PosixFolder()
+        let path = folder("new") + "/bus.sock"
+        try SocketPath.prepareFolder(of: path, mustBePrivate: true)
+        // No more than the user; the umask of a test that listens just now may take more away.
+        #expect(PosixFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
+        #expect(chmod(folder("new"), 0o700) == 0)
+        try SocketPath.prepareFolder(of: path, mustBePrivate: true)
+        #expect(chmod(folder("new"), 0o750) == 0)
+        #expect(throws: SocketPathError.self) { try SocketPath.prepareFolder(of: path, mustBePrivate: true) }
+        try SocketPath.prepareFolder(of: path, mustBePrivate: false)
+    }
+
+    @Test("a link in the place of a private folder is refused, wherever it leads")
+    func linkedFolder() throws {
+        let folder = try PosixFolder()
+        #expect(mkdir(folder("real"), 0o700) == 0)
+        #expect(symlink(folder("real"), folder("link")) == 0)
+        let expected = SocketPathError.unsafeFolder(path: folder("link"), reason: "is not a folder")
+        #expect(throws: expected) {
+            try SocketPath.prepareFolder(of: folder("link") + "/bus.sock", mustBePrivate: true)
+        }
+    }
+
+    @Test("a folder that can't be made is an error with its path")
+    func noFolder() throws {
+        let error = #expect(throws: SystemError.self) {
+            try SocketPath.prepareFolder(of: "/nowhere/at/all/bus.sock", mustBePrivate: true)
+        }
+        #expect(error?.subject == "/nowhere/at/all")
+    }
+
+    @Test("a socket is the user's alone from its first moment, and the umask is as before")
+    func permissions() throws {
+        let folder = try PosixFolder()
+        let path = folder("bus.sock")
+        let seen = Modes()
+        let mayEnd = Modes()
+        try Background.start {
+            while mayEnd.all.isEmpty {
+                if let mode = PosixFolder.mode(path) { seen.add(mode) }
+            }
+        }
+        for _ in 0..<200 {
+            _ = try UnixSocket.listen(path: path)
+            if let mode = PosixFolder.mode(path) { seen.add(mode) }
+        }
+        mayEnd.add(0)
+        #expect(seen.all == [0o600])
+        #expect(Self.umaskIsUsual(in: folder), "the umask of listening stayed")
+    }
+
+    @Test("many that listen at once don't spoil each other's permissions")
+    func listenAtOnce() async throws {
+        let folder = try PosixFolder()
+        let modes = Modes()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for number in 0..<100 {
+                        let path = folder("\(worker).\(number)")
+                        _ = try UnixSocket.listen(path: path)
+                        if let mode = PosixFolder.mode(path) { modes.add(mode) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(modes.all == [0o600])
+        #expect(Self.umaskIsUsual(in: folder), "the umask of listening stayed")
+    }
+
+    @Test("a socket left by a dead broker is replaced")
+    func stale() throws {
+        let folder = try PosixFolder()
+        let path = folder("bus.sock")
+        do { _ = try UnixSocket.listen(path: path) }
+        #expect(FileStatus(path: path).kind == .socket)
+        let refused = #expect(throws: SystemError.self) { _ = try UnixSocket.connect(path: path) }
+        #expect(refused?.code == ECONNREFUSED)
+        let listener = try UnixSocket.listen(path: path)
+        _ = try UnixSocket.connect(path: path)
+        guard case .connection = try UnixSocket.accept(listener.raw) else {
+            Issue.record("nobody is waiting")
+            return
+        }
+    }
+
+    @Test("what is no socket is left alone and said to be so")
+    func notASocket() throws {
+        let folder = try PosixFolder()
+        try PosixFolder.write("precious", to: folder("file"))
+        #expect(mkdir(folder("folder"), 0o700) == 0)
+        #expect(symlink(folder("file"), folder("link")) == 0)
+        for name in ["file", "folder", "link"] {
+            let error = #expect(throws: SystemError.self, "\(name)") {
+                _ = try UnixSocket.listen(path: folder(name))
+            }
+            #expect(error.map { "\($0)".contains("no socket") } == true)
+        }
+        #expect(FileStatus(path: folder("file")).bytes == 8)
+        #expect(FileStatus(path: folder("folder")).kind == .folder)
+    }
+
+    @Test("nobody there is an error with the path")
+    func nobody() throws {
+        let folder = try PosixFolder()
+        let error = #expect(throws: SystemError.self) { _ = try UnixSocket.connect(path: folder("none")) }
+        #expect(error?.code == ENOENT)
+        #expect(error.map { "\($0)".contains(folder("none")) } == true)
+    }
+
+    @Test("a lock has one holder, and is free when that lets go")
+    func lock() throws {
+        let folder = try PosixFolder()
+        let path = folder("bus.sock")
+        do {
+            let lock = try SocketLock.acquire(for: path)
+            let isHeld = Self.isHeld(lock)
+            #expect(isHeld)
+            #expect(try !Self.canAcquire(path))
+            #expect(try Self.canAcquire(folder("other.sock")))
+            Self.keep(lock)
+        }
+        #expect(PosixFolder.mode(path + ".lock") == 0o600)
+        #expect(try Self.canAcquire(path))
+    }
+
+    @Test("a lock file that is a link is not followed")
+    func linkedLock() throws {
+        let folder = try PosixFolder()
+        #expect(symlink(folder("elsewhere"), folder("bus.sock.lock")) == 0)
+        #expect(throws: SystemError.self) { _ = try SocketLock.acquire(for: folder("bus.sock")) }
+        #expect(FileStatus(path: folder("elsewhere")).kind == .missing)
+    }
+
+    @Test("a vanished peer is an end, never a signal")
+    func vanishedPeer() throws {
+        let pair = try UnixSocket.pair()
+        #expect(shutdown(pair.second.raw, Int32(SHUT_RDWR)) == 0)
+        #expect([UInt8(1)].withUnsafeBytes { pair.first.write($0) } == .ended)
+        var byte: UInt8 = 0
+        #expect(withUnsafeMutableBytes(of: &byte) { pair.first.read(into: $0) } == .ended)
+    }
+
+    @Test("nothing to read and no room to write are said, and nothing waits")
+    func wouldBlock() throws {
+        let pair = try UnixSocket.pair()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        #expect(buffer.withUnsafeMutableBytes { pair.first.read(into: $0) } == .wouldBlock)
+        var last = Transfer.bytes(1)
+        while case .bytes = last { last = buffer.withUnsafeBytes { pair.first.write($0) } }
+        #expect(last == .wouldBlock)
+    }
+
+    @Test("sockets are closed on exec")
+    func closedOnExec() throws {
+        let folder = try PosixFolder()
+        let listener = try UnixSocket.listen(path: folder("bus.sock"))
+        let connection = try UnixSocket.connect(path: folder("bus.sock"))
+        guard case .connection(let accepted) = try UnixSocket.accept(listener.raw) else {
+            Issue.record("nobody is waiting")
+            return
+        }
+        for fd in [listener.raw, connection.raw, accepted.raw] {
+            #expect(fcntl(fd, F_GETFD) & FD_CLOEXEC != 0)
+            #expect(fcntl(fd, F_GETFL) & O_NONBLOCK != 0)
+        }
+    }
+
+    /// Whether folders come out as asked for. Others in this process may be listening just
+    /// now, which takes moments; a umask that was forgotten stays.
+    private static func umaskIsUsual(in folder: PosixFolder) -> Bool {
+        (0..<200).contains { number in
+            if number > 0 { Pause.sleep(seconds: 0.002) }
+            return mkdir(folder("after\(number)"), 0o700) == 0
+                && PosixFolder.mode(folder("after\(number)")) == 0o700
+        }
+    }
+
+    private static func canAcquire(_ path: String) throws -> Bool {
+        let lock = try SocketLock.acquire(for: path)
+        return isHeld(lock)
+    }
+
+    private static func isHeld(_ lock: borrowing SocketLock?) -> Bool {
+        switch lock {
+        case .some: true
+        case .none: false
+        }
+    }
+
+    private static func keep(_ lock: borrowing SocketLock?) {}
+}
