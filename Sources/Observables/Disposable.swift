@@ -10,9 +10,9 @@ import Synchronization
 /// ```swift
 /// let profile = ObservableValue("Ada")
 /// let observation = profile.observe { change in print(change.new) }
-/// profile.value = "Grace"
+/// profile.value = "Grace"  // Grace
 /// observation.dispose()
-/// profile.value = "Nobody hears of this"
+/// profile.value = "Barbara"  // no one is told
 /// ```
 /// Safe to use from any thread, and from within the notification it ends.
 public final class Disposable: Sendable {

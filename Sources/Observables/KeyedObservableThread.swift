@@ -8,7 +8,7 @@
 /// }
 ///
 /// actor Average: SensorObserver {
-///     private var last: [String: Int] = [:]
+///     private(set) var last: [String: Int] = [:]
 ///
 ///     nonisolated func sensorChanged(_ change: KeyedChange<String, Int>) {
 ///         assumeIsolated { $0.last[change.key] = change.new }

@@ -12,13 +12,19 @@ import Synchronization
 ///     var name: String
 ///     var postCount = 0
 /// }
+///
 /// let profile = ObservableValue(Profile(name: "Ada"))
 /// let observation = profile.observe(initial: true) { change in
-///     print(change.old?.postCount ?? 0, "→", change.new.postCount)
+///     print(change.old?.postCount as Any, "→", change.new.postCount)  // nil → 0
 /// }
-/// profile.value.postCount += 1                // a part in place
-/// profile.update { $0.postCount += 1 }        // the same in one step, whatever other threads do
-/// profile.update(Profile(name: "Grace"))      // the whole
+/// let counter = profile.observe(\.postCount) { change in
+///     print("posts:", change.new)
+/// }
+/// profile.value.postCount += 1  // a part in place
+/// profile.update { $0.postCount += 1 }  // in one step, whatever other threads do
+/// profile.update(Profile(name: "Grace", postCount: 2))  // the whole; not a word about posts
+/// observation.dispose()
+/// counter.dispose()
 /// ```
 /// **Order.** Changes form one chain. Each observer is called for one change at a time, in that
 /// order, so its `old` is always the `new` it saw before.

@@ -4,8 +4,8 @@
 /// Has weakly held observers of any protocols, on one thread.
 ///
 /// ```swift
-/// protocol NameObserver: AnyObject { func nameChanged(to name: String) }
-/// protocol AgeObserver: AnyObject { func ageChanged(to age: Int) }
+/// protocol NameObserver: Observer { func nameChanged(to name: String) }
+/// protocol AgeObserver: Observer { func ageChanged(to age: Int) }
 ///
 /// final class Person: PlainObservable {
 ///     var name = "Ada" {
@@ -60,7 +60,7 @@ open class PlainObservable: Publisher {
 /// A ``PlainObservable`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol CellObserver: AnyObject {
+/// protocol CellObserver: Observer {
 ///     func cellChanged(_ change: KeyedChange<String, Int>)
 /// }
 ///

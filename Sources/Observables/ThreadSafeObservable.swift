@@ -4,7 +4,7 @@
 /// Has weakly held observers of any protocols; everything may be called from any thread.
 ///
 /// ```swift
-/// protocol StockObserver: SendableObject { func stockChanged(to pieces: Int) }
+/// protocol StockObserver: Observer, Sendable { func stockChanged(to pieces: Int) }
 ///
 /// final class Warehouse: ThreadSafeObservable, @unchecked Sendable {
 ///     private let pieces = Mutex(0)
@@ -62,7 +62,7 @@ open class ThreadSafeObservable: Publisher, @unchecked Sendable {
 /// A ``ThreadSafeObservable`` that can be observed by key as well.
 ///
 /// ```swift
-/// protocol PriceObserver: SendableObject {
+/// protocol PriceObserver: Observer, Sendable {
 ///     func priceChanged(of sku: String, from old: Int, to new: Int)
 /// }
 ///

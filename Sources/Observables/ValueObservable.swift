@@ -6,11 +6,12 @@
 ///
 /// ```swift
 /// func count(_ visits: some ValueObservable<Int>) -> Disposable {
-///     let observation = visits.observe { change in print(change.old ?? 0, "→", change.new) }
+///     let observation = visits.observe { change in print("visit", change.new) }
 ///     visits.update { $0 += 1 }
 ///     return observation
 /// }
-/// let observation = count(ObservableValue(41))
+///
+/// let observation = count(ObservableValue(41))  // visit 42
 /// ```
 /// To adopt it, three members are enough: `value`, the closure form of `update` and
 /// `observe(initial:_:)`. Every conforming type promises that an observer is called for one
@@ -60,10 +61,12 @@ extension ValueObservable {
     /// Calls `observer` only for changes of one part; with `\.self`, only if the value differs.
     ///
     /// ```swift
-    /// let profile = ObservableValue((name: "Ada", postCount: 0))
-    /// let observation = profile.observe(\.postCount) { change in print(change.new) }
-    /// profile.value.name = "Grace"    // not a word
-    /// profile.value.postCount += 1    // 1
+    /// let text = ObservableValue("Ada")
+    /// let length = text.observe(\.count) { change in print("length", change.new) }
+    /// let differing = text.observe(\.self) { change in print("text", change.new) }
+    /// text.value = "Eve"  // text Eve
+    /// text.value = "Grace"  // length 5, text Grace
+    /// text.value = "Grace"  // not a word
     /// ```
     public func observe<Part: Equatable & Sendable>(
         _ part: any KeyPath<Value, Part> & Sendable,
