@@ -36,7 +36,7 @@ import Synchronization
 /// twice at once. Observers may change the value, observe and dispose within a notification.
 public final class ObservableValue<Value: Sendable>: ValueObservable {
     private let current: Mutex<Value>
-    private let observers = ObserverList<Change<Value>>()
+    let observers = ObserverList<Change<Value>>()
 
     public init(_ value: Value) {
         current = Mutex(value)

@@ -24,6 +24,9 @@ final class ObserverList<Event: Sendable>: Sendable {
 
     var count: Int { state.withLock { $0.inboxes.count - $0.closed } }
 
+    /// How many places are kept, those of the closed included.
+    var places: Int { state.withLock { $0.inboxes.count } }
+
     var isFinished: Bool { state.withLock { $0.isFinished } }
 
     /// Puts the event into every inbox in one step, so that all observers agree on the order.

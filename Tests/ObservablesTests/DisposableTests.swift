@@ -1,6 +1,6 @@
 // Handles and bags: an observation ends exactly once, and nothing of it stays behind.
 
-import Observables
+@testable import Observables
 import Synchronization
 import Testing
 
@@ -114,6 +114,15 @@ struct DisposableTests {
         for observation in observations { observation.dispose() }
         #expect(census.living == 0)
         #expect(number.observerCount == 0)
+    }
+
+    @Test("handles that come and go give their places back")
+    func placesGivenBack() {
+        let constant = number.observe { _ in }
+        for _ in 0..<1000 { number.observe { _ in }.dispose() }
+        #expect(number.observers.places <= 2)
+        constant.dispose()
+        #expect(number.observers.places == 0)
     }
 
     @Test("values that have been replaced are released")

@@ -119,10 +119,12 @@ struct NotifierTests {
 
     @Test("leaving the loop removes its observer")
     func leaving() async {
-        let events = changes.events()
-        changes.send(.age)
-        for await _ in events { break }
-        withExtendedLifetime(events) {}
-        #expect(await eventually { changes.observerCount == 1 })
+        let sender = Task { [changes] in
+            while changes.observerCount == 0 { await Task.yield() }
+            changes.send(.age)
+        }
+        for await _ in changes.events() { break }
+        await sender.value
+        #expect(changes.observerCount == 0)
     }
 }

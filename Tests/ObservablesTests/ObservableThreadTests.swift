@@ -163,6 +163,23 @@ struct ObservableThreadTests {
         #expect(own.numbers.all == [1])
     }
 
+    @Test("additions that share a context share one order")
+    func sharedContext() async {
+        let numbers = Recorder<Int>()
+        let accountant = Accountant(numbers)
+        let context = ObserverContext.actor(accountant)
+        thread.add(accountant, key: "A", on: context)
+        thread.add(accountant, key: "B", on: context)
+        for number in 0..<100 {
+            thread.withObservers(key: number.isMultiple(of: 3) ? "A" : "B") {
+                (observer: any NumberObserver) in
+                observer.hear(number)
+            }
+        }
+        #expect(await eventually { numbers.all.count == 100 })
+        #expect(numbers.all == Array(0..<100))
+    }
+
     @Test("an observer that is busy elsewhere doesn't hold up the thread")
     func slowContext() {
         let gate = DispatchSemaphore(value: 0)

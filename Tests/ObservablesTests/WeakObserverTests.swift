@@ -117,6 +117,19 @@ struct WeakObserverTests {
         #expect(keptMost < 200)
     }
 
+    @Test("one that comes to the address of a dead one is another", arguments: Subject.Kind.allCases)
+    func addressReused(kind: Subject.Kind) {
+        let subject = Subject(kind)
+        for round in 0..<50 {
+            let painter = Painter("painter", heard)
+            subject.add([painter], nil)
+            subject.add([painter], ["key"])
+            subject.run { subject.say("key", "\(round)") }
+        }
+        subject.run { subject.say(nil, "dead") }
+        #expect(heard.all == (0..<50).map { "painter \($0)" })
+    }
+
     @Test("removed observers and keys give their places back", arguments: Subject.Kind.allCases)
     func placesGivenBack(kind: Subject.Kind) {
         let subject = Subject(kind)
