@@ -54,15 +54,15 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
     /// Calls `body` with every observer that lives, in the order in which they were added. Those
     /// removed meanwhile are left out, those added meanwhile come next time.
     func forEach(key: Key = nil, _ body: (Registration<Object>, Object) -> Void) {
-        var isAnyDead = false
-        for registration in registrations(key) where !registration.isRemoved {
+        var isAnyGone = false
+        for registration in registrations(key) {
             if let observer = registration.live {
                 body(registration, observer)
             } else {
-                isAnyDead = true
+                isAnyGone = true
             }
         }
-        if isAnyDead { compact(key) }
+        if isAnyGone { compact(key) }
     }
 
     /// How many living observers there are.
