@@ -22,6 +22,8 @@ public final class Notifier<Event: Sendable>: Sendable {
 
     public init() {}
 
+    deinit { observers.finish() }
+
     /// How many observers there are now.
     public var observerCount: Int { observers.count }
 
@@ -43,7 +45,7 @@ public final class Notifier<Event: Sendable>: Sendable {
     ) -> Disposable {
         let inbox = initial.map { Inbox(observer, first: $0) } ?? Inbox(observer)
         let disposable = observers.add(inbox)
-        if initial != nil { inbox.drain() }
+        if initial != nil { inbox.deliverFirst() }
         return disposable
     }
 

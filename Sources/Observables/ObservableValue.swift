@@ -42,6 +42,8 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
         current = Mutex(value)
     }
 
+    deinit { observers.finish() }
+
     public var value: Value {
         get { current.withLock { $0 } }
         set { update(newValue) }
@@ -78,7 +80,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
             let inbox = Inbox(observer, first: Change(old: nil, new: value))
             return (inbox, observers.add(inbox))
         }
-        inbox.drain()
+        inbox.deliverFirst()
         return disposable
     }
 }

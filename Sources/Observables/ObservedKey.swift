@@ -1,15 +1,28 @@
 // A key of any type, as the registry keeps it.
 
-/// Any hashable value. Keys of different types are different keys: 1 is not 1.0.
+/// Any hashable value. Keys of different types are different keys: 1 is not 1.0, as it would be
+/// for `AnyHashable`, which is slower besides.
 ///
 /// Unchecked, since the keys of a ``KeyedPlainObservable`` needn't be Sendable. That class isn't
 /// either, so its keys never leave their thread.
 struct ObservedKey: Hashable, @unchecked Sendable {
-    private let type: ObjectIdentifier
-    private let key: AnyHashable
+    private let key: any Hashable
 
-    init(_ key: some Hashable) {
-        self.key = AnyHashable(key)
-        type = ObjectIdentifier(Swift.type(of: self.key.base))
+    init<Key: Hashable>(_ key: Key) {
+        let isErased = Key.self == AnyHashable.self
+        self.key = isErased ? AnyHashable(key).base as? any Hashable ?? key : key
+    }
+
+    static func == (left: ObservedKey, right: ObservedKey) -> Bool {
+        left.isEqual(to: right.key)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(type(of: key)))
+        hasher.combine(key)
+    }
+
+    private func isEqual<Key: Hashable>(to other: Key) -> Bool {
+        type(of: key) == Key.self && key as? Key == other
     }
 }

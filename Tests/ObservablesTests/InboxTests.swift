@@ -14,24 +14,45 @@ struct InboxTests {
         inbox.append(2)
         inbox.deliver()
         #expect(heard.all.isEmpty)
-        inbox.drain()
+        inbox.deliverFirst()
         #expect(heard.all == [1, 2])
         inbox.append(3)
         inbox.deliver()
         #expect(heard.all == [1, 2, 3])
     }
 
-    @Test("what is waiting is claimed once")
-    func claim() {
-        let inbox = Inbox<Int> { [heard] in heard.record($0) }
-        #expect(!inbox.claim())
+    @Test("a finished one delivers what it owes, then forgets its observer")
+    func finish() {
+        let census = Census()
+        let inbox = Inbox<Int> { [heard, citizen = census.citizen()] event in
+            heard.record(event)
+            withExtendedLifetime(citizen) {}
+        }
         inbox.append(1)
-        #expect(inbox.claim())
-        inbox.append(2)
-        #expect(!inbox.claim())
-        inbox.drain()
-        #expect(heard.all == [1, 2])
-        #expect(!inbox.claim())
+        #expect(inbox.finish() == nil)
+        #expect(!inbox.isClosed)
+        inbox.deliver()
+        #expect(heard.all == [1])
+        #expect(census.living == 0)
+    }
+
+    @Test("an observer that is never quite through costs no more memory for it")
+    func neverThrough() {
+        let inboxes = Recorder<Inbox<Int>>()
+        let most = Recorder<Int>()
+        let inbox = Inbox<Int> { [heard] event in
+            heard.record(event)
+            guard let inbox = inboxes.all.first, event < 1000 else { return }
+            inbox.append(event + 2)
+            most.record(inbox.places)
+        }
+        inboxes.record(inbox)
+        inbox.append(0)
+        inbox.append(1)
+        inbox.deliver()
+        #expect(heard.all == Array(0...1001))
+        #expect((most.all.max() ?? 0) < 50)
+        _ = inbox.close()
     }
 
     @Test("a closed one drops what it is owed, and takes nothing more")
