@@ -51,7 +51,7 @@ let package = Package(
                 name: name,
                 dependencies: ["PlugboardClient"],
                 path: "plugins/\(name)",
-                exclude: ["plugin.json"],
+                exclude: ["plugin.json"] + (name == "review-tracker" ? ["demo"] : []),
                 swiftSettings: strict
             )
         }
@@ -85,7 +85,8 @@ let package = Package(
             ),
             .testTarget(
                 name: "PluginTests",
-                dependencies: ["PlugboardBroker", "PlugboardClient"] + plugins.map { .target(name: $0) },
+                dependencies: ["PlugboardBroker", "PlugboardClient", "PlugboardPosix"]
+                    + plugins.map { .target(name: $0) },
                 swiftSettings: strict
             ),
             .testTarget(

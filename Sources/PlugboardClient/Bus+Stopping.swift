@@ -12,10 +12,12 @@ extension Bus {
         link.stop()
     }
 
-    /// Calls `stop()` when SIGTERM or SIGINT comes. A second signal ends the program at
-    /// once, as signals do. The handlers stay for the life of the process.
+    /// Calls `stop()` when SIGTERM or SIGINT comes, after everything that the broker has
+    /// told by then was handed over: a loop misses nothing that happened before the signal.
+    /// A second signal ends the program at once, as signals do. The handlers stay for the
+    /// life of the process.
     public func stopAtSignals() {
-        StopSignals.shared.add { [weak link] in link?.stop() }
+        StopSignals.shared.add { [weak link] in link?.stopInStep() }
     }
 
     /// Waits until `stop()` or `close()` was called, the bus has closed by itself, or the
@@ -65,5 +67,20 @@ extension Bus {
         await waitUntilStopped()
         if case .closed(let error?) = state { throw error }
         await finish()
+    }
+}
+
+extension Link {
+    /// How long a broker that doesn't answer holds up a stop, in nanoseconds.
+    private static let stopTimeout: UInt64 = 300_000_000
+
+    /// Stops behind a barrier: its reply comes after all events that were caused before it.
+    fileprivate func stopInStep() {
+        guard connectionState.value.isConnected else { return stop() }
+        let id = state.withLock { $0.takeID() }
+        let failure = start(RequestBody("sync"), "sync", timeout: Self.stopTimeout, id: id) { [weak self] _ in
+            self?.stop()
+        }
+        if failure != nil { stop() }
     }
 }

@@ -1,1 +1,36 @@
-print("cart")
+// cart: owns `cart.items`, the shopping cart.
+//
+//   emit cart.add {"sku":"B07","quantity":2}     quantity 1 when left out
+//   emit cart.remove {"sku":"B07"}
+//   emit cart.clear {}
+//
+// Each command is answered by a new `cart.items`, or by `cart.rejected` where it can't be
+// carried out. The cart keeps nothing to itself: what the bus holds is what it goes on from,
+// so it can be stopped and started at any time.
+
+import PlugboardClient
+
+let arguments = PluginArguments.read(
+    "cart",
+    """
+    keeps the shopping cart in cart.items
+
+    Takes cart.add {"sku":…,"quantity":…}, cart.remove {"sku":…} and cart.clear as emitted
+    events. Looks products up at catalog.<sku>; a line of the cart has the title and the
+    price of the last time its product was added. What can't be done is emitted as
+    cart.rejected {"sku":…,"reason":"unknown_product"|"not_for_sale"|"bad_request"}.
+    """
+)
+
+await Plugin.run(arguments) { bus in
+    let keeper = CartKeeper(bus: bus)
+    let commands = try await bus.subscribe(["cart.add", "cart.remove", "cart.clear"])
+    for try await event in commands {
+        switch event.kind {
+        case .synced: await keeper.begin()
+        case .emit: await keeper.carryOut(event)
+        case .update where !event.isInitial: await keeper.refusePublished(event)
+        case .update, .delete: break
+        }
+    }
+}

@@ -1,1 +1,44 @@
-print("logger")
+// logger: writes down everything that happens on the bus, a JSON line an event in a file
+// and a line for people on the terminal.
+//
+// The file is rotated by size: `log` becomes `log.1`, `log.1` becomes `log.2`, and so on.
+// What the broker had told when the logger was asked to end is in the file when it has.
+
+import PlugboardClient
+
+let file = PluginOption.text("file", "PATH", "where to write; else the socket's path with .log at its end")
+let maxBytes = PluginOption.integer(
+    "max-bytes",
+    "BYTES",
+    1...Int.max,
+    "how large the file grows before it is rotated (16777216)"
+)
+let keep = PluginOption.integer("keep", "N", 1...1_000, "how many rotated files are kept (4)")
+let quiet = PluginOption.flag("quiet", "print nothing, only write the file")
+
+let arguments = PluginArguments.read(
+    "logger",
+    """
+    writes every event on the bus to a file, and shows it
+
+    Each line of the file is a JSON object: "time" (UTC, when the event arrived here), then
+    the event's "event", "key", "revision", "value", "by", "cause" and "initial". A second
+    "synced" line means that the connection was lost in between.
+    """,
+    options: [file, maxBytes, keep, quiet]
+)
+
+await Plugin.run(arguments) { bus in
+    let path = arguments.text(file) ?? bus.path + ".log"
+    var log = try LogFile(
+        path: path,
+        bytesMax: arguments.integer(maxBytes) ?? 16_777_216,
+        keep: arguments.integer(keep) ?? 4
+    )
+    Console.say("writing to \(path)")
+    for try await event in try await bus.subscribe("**", options: SubscribeOptions(noticesDeletes: true)) {
+        let line = LogLine(event, at: .now())
+        try log.append(line.json)
+        if !arguments.has(quiet) { Console.say(line.text) }
+    }
+}

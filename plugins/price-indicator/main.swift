@@ -1,1 +1,26 @@
-print("price-indicator")
+// price-indicator: observes `cart.items` and says what it comes to, in `cart.summary` and
+// on a line of the terminal.
+//
+//   cart.items   = [{"sku":"B07","title":"Phone","price":49.95,"quantity":2}]
+//   cart.summary = {"items":2,"total":99.90}
+//
+// The total is exact: prices are counted as the decimal numbers they are written as.
+
+import PlugboardClient
+
+let arguments = PluginArguments.read(
+    "price-indicator",
+    """
+    publishes and shows the cart's total
+
+    Observes cart.items and publishes cart.summary {"items":…,"total":…}: the number of
+    pieces, and their exact price with two decimals. Without a cart there is no summary.
+    """
+)
+
+await Plugin.run(arguments) { bus in
+    var indicator = PriceIndicator(bus: bus)
+    let carts = try await bus.subscribe("cart.items", options: SubscribeOptions(noticesDeletes: true))
+    for try await event in carts { await indicator.take(event) }
+}
+Console.endStatus()

@@ -1,1 +1,45 @@
-print("review-tracker")
+// review-tracker, the mediator: reads products and their reviews from a file or a pipe and
+// publishes `catalog.<sku>` and `reviews.<sku>` as they arrive.
+//
+//   {"sku":"B07","title":"Phone","price":49.95,"rating":3.9,"count":14}
+//   {"sku":"B07","rating":4.0,"count":15}
+//
+// or a header row and then arrays, as tables are often exported:
+//
+//   ["asin","title","rating","totalReviews","prices"]
+//   ["B07","Phone",3.9,14,"$49.95,$59.95"]
+
+import PlugboardClient
+
+let file = PluginOption.text("file", "PATH", "what to read; - is standard input")
+let rate = PluginOption.number("rate", "N", 0.001...1_000_000, "publish at most N lines a second")
+
+let arguments = PluginArguments.read(
+    "review-tracker",
+    """
+    publishes products and reviews that it reads from a file
+
+    Each line is a JSON object with "sku" and "title", "price", "rating", "count" and more;
+    or an array with the values of the columns that the first line names. "asin", "prices"
+    and "totalReviews" are understood as well. A price may be text such as "$1,299.99";
+    of several the lowest counts, and without one the product is not for sale. What can't
+    be understood is reported with its line number and skipped.
+    """,
+    options: [file, rate]
+)
+
+await Plugin.run(arguments) { bus in
+    guard let path = arguments.text(file) else {
+        Console.say("nothing to read: --file names no file")
+        return bus.stop()
+    }
+    let tracker = Tracker(bus: bus, pace: Pace(perSecond: arguments.number(rate)), source: path)
+    try await withThrowingTaskGroup { tasks in
+        tasks.addTask { try await tracker.publish(InputLines(path: path)) }
+        // A pipe in which nothing comes doesn't hold up the end.
+        tasks.addTask { await bus.waitUntilStopped() }
+        try await tasks.next()
+        tasks.cancelAll()
+    }
+    bus.stop()
+}

@@ -1,0 +1,104 @@
+// Looking into a `JSON` and putting one together, byte for byte: parts keep their
+// spelling, so a price that was read as `49.90` is written as `49.90`.
+
+import PlugboardWire
+
+extension JSON {
+    /// The member of an object; nil where there is none, or this is no object. Of members
+    /// with the same name it is the last.
+    ///
+    /// ```swift
+    /// let product = try JSON(#"{"title":"Phone","price":49.90}"#)
+    /// print(product["price"]?.text ?? "not for sale")   // 49.90
+    /// ```
+    public subscript(name: String) -> JSON? {
+        members?.last { $0.name == name }?.value
+    }
+
+    /// An object's members in their order; nil for anything else.
+    public var members: [(name: String, value: JSON)]? {
+        bytes.withUnsafeBytes { raw in
+            guard var reader = MemberReader(raw, opening: "{") else { return nil }
+            var members: [(name: String, value: JSON)] = []
+            // A `JSON` is well-formed, so nothing can be thrown here.
+            while let (name, value) = try? reader.nextMember() {
+                members.append((raw.text(name) ?? "", JSON(copying: value.bytes(of: raw))))
+            }
+            return members
+        }
+    }
+
+    /// An array's elements; nil for anything else.
+    public var elements: [JSON]? {
+        bytes.withUnsafeBytes { raw in
+            guard var reader = MemberReader(raw, opening: "[") else { return nil }
+            var elements: [JSON] = []
+            while let element = try? reader.nextElement() {
+                elements.append(JSON(copying: element.bytes(of: raw)))
+            }
+            return elements
+        }
+    }
+
+    /// A string's content; nil for anything else.
+    public var string: String? {
+        let trimmed = trimmed
+        guard trimmed.first == UInt8(ascii: "\"") else { return nil }
+        return trimmed.withUnsafeBytes { $0.text(ByteRange(1, $0.count - 1)) }
+    }
+
+    /// A whole number written without fraction or exponent, within ±(2^63−1); nil for
+    /// anything else.
+    public var integer: Int? {
+        let trimmed = trimmed
+        guard trimmed.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }) else {
+            return nil
+        }
+        return Int(String(decoding: trimmed, as: UTF8.self))
+    }
+
+    /// Without the white space that may stand round a value.
+    private var trimmed: ArraySlice<UInt8> {
+        let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
+        let start = bytes.drop(while: isSpace)
+        let end = start.lastIndex { !isSpace($0) } ?? start.startIndex
+        return start.prefix(through: end)
+    }
+}
+
+extension JSON {
+    /// An object of these members, in this order.
+    ///
+    /// ```swift
+    /// JSON.object(["sku": .string("B07"), "quantity": .integer(2)])
+    /// ```
+    public static func object(_ members: KeyValuePairs<String, JSON>) -> JSON {
+        object(members.map { ($0.key, $0.value) })
+    }
+
+    /// The same for members that were computed.
+    public static func object(_ members: [(name: String, value: JSON)]) -> JSON {
+        var bytes = [UInt8(ascii: "{")]
+        for (index, member) in members.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.appendQuoted(member.name)
+            bytes.append(UInt8(ascii: ":"))
+            bytes += member.value.bytes
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return JSON(trusted: bytes)
+    }
+
+    /// An array of these elements.
+    public static func array(_ elements: [JSON]) -> JSON {
+        let joined = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
+        return JSON(trusted: [UInt8(ascii: "[")] + joined + [UInt8(ascii: "]")])
+    }
+
+    public static let `true` = JSON(trusted: Array("true".utf8))
+
+    /// A whole number.
+    public static func integer(_ number: Int) -> JSON {
+        JSON(trusted: Array(String(number).utf8))
+    }
+}

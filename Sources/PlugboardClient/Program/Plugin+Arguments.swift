@@ -1,0 +1,25 @@
+// `Plugin.run` for programs with a command line: connects where it says, and tells a
+// person when the broker goes and comes.
+
+import PlugboardPosix
+
+extension Plugin {
+    /// The same as ``run(name:path:options:_:)``, under the name and at the socket that the
+    /// command line gives. Says on standard error when the connection breaks and when it is
+    /// back. A reader of the output that goes away is no reason to end.
+    public static func run(_ arguments: PluginArguments, _ body: (Bus) async throws -> Void) async {
+        Signals.ignoreBrokenPipes()
+        await run(name: arguments.name, path: arguments.socket) { bus in
+            let observation = bus.onStateChange { state in
+                switch state {
+                case .disconnected(let error): Console.warn("\(error); trying again")
+                case .reconnected: Console.warn("connected again")
+                case .connecting, .connected, .closed: break
+                }
+            }
+            defer { observation.dispose() }
+            try await body(bus)
+            await bus.waitUntilStopped()
+        }
+    }
+}

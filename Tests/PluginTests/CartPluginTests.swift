@@ -1,0 +1,177 @@
+import PlugboardClient
+import Testing
+
+@Suite("The cart on the bus", .serialized, .timeLimit(.minutes(1)))
+struct CartPluginTests {
+    private static let phone = #"{"title":"Phone","price":49.95,"colour":"red"}"#
+
+    /// A shop with a cart that has begun, and three products.
+    private func open(cart: String? = nil) async throws -> (Shop, PluginProcess) {
+        let shop = try await Shop()
+        try await shop.publish("catalog.phone", Self.phone)
+        try await shop.publish("catalog.case", #"{"title":"Case","price":29.95}"#)
+        try await shop.publish("catalog.soon", #"{"title":"Soon","price":null}"#)
+        if let cart { try await shop.publish("cart.items", cart) }
+        let plugin = try shop.start("cart")
+        if cart == nil { try await shop.waitFor("cart.items", "[]") } else { try await begun(shop) }
+        return (shop, plugin)
+    }
+
+    /// Until the cart answers: a removal of what isn't there changes nothing.
+    private func begun(_ shop: Shop) async throws {
+        let rejections = try await shop.bus.subscribe("cart.rejected")
+        var events = rejections.makeAsyncIterator()
+        _ = try await events.next()
+        let asking = Task {
+            while !Task.isCancelled {
+                try await shop.emit("cart.remove", #"{"sku":"nothing"}"#)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        _ = try await events.next()
+        asking.cancel()
+        _ = await asking.result
+        // Behind this one no answer to those before it is left.
+        try await shop.emit("cart.remove", #"{"sku":"the.end"}"#)
+        while let event = try await events.next(), event.value?["sku"]?.string != "the.end" {}
+    }
+
+    /// What is rejected while `body` runs, up to the first `count`.
+    private func rejections(
+        _ shop: Shop,
+        count: Int,
+        _ body: () async throws -> Void
+    ) async throws -> [String] {
+        var events = try await shop.bus.subscribe("cart.rejected").makeAsyncIterator()
+        try await body()
+        var texts: [String] = []
+        while texts.count < count, let event = try await events.next() {
+            if event.kind == .emit, let value = event.value { texts.append(value.text) }
+        }
+        return texts
+    }
+
+    @Test("a product is added with the catalogue's title and price, and raised when added again")
+    func adding() async throws {
+        let (shop, plugin) = try await open()
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+        try await shop.emit("cart.add", #"{"sku":"case","quantity":2}"#)
+        try await shop.emit("cart.add", #"{"sku":"phone","quantity":2}"#)
+        try await shop.waitFor(
+            "cart.items",
+            #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":3},"#
+                + #"{"sku":"case","title":"Case","price":29.95,"quantity":2}]"#
+        )
+        #expect(try await shop.bus.entry("cart.items")?.by == "cart")
+        #expect(try await plugin.stop().status == 0)
+    }
+
+    @Test("products are removed, and the cart is cleared")
+    func removing() async throws {
+        let (shop, _) = try await open()
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.emit("cart.add", #"{"sku":"case"}"#)
+        try await shop.emit("cart.remove", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", #"[{"sku":"case","title":"Case","price":29.95,"quantity":1}]"#)
+        try await shop.emit("cart.clear", "{}")
+        try await shop.waitFor("cart.items", "[]")
+    }
+
+    @Test("what can't be done is rejected with its reason, in order, and changes nothing")
+    func rejecting() async throws {
+        let (shop, _) = try await open()
+        let texts = try await rejections(shop, count: 6) {
+            try await shop.emit("cart.add", #"{"sku":"ghost"}"#)
+            try await shop.emit("cart.add", #"{"sku":"soon"}"#)
+            try await shop.emit("cart.add", #"{"sku":"phone","quantity":0}"#)
+            try await shop.emit("cart.add", #""phone""#)
+            try await shop.emit("cart.remove", #"{"sku":"phone"}"#)
+            try await shop.emit("cart.add", #"{"sku":"\#(String(repeating: "x", count: 300))"}"#)
+        }
+        #expect(
+            texts.dropLast() == [
+                #"{"sku":"ghost","reason":"unknown_product"}"#, #"{"sku":"soon","reason":"not_for_sale"}"#,
+                #"{"sku":"phone","reason":"bad_request"}"#, #"{"sku":null,"reason":"bad_request"}"#,
+                #"{"sku":"phone","reason":"unknown_product"}"#,
+            ]
+        )
+        #expect(texts.last?.hasSuffix(#"x","reason":"bad_request"}"#) == true)
+        #expect(try await shop.text("cart.items") == "[]")
+    }
+
+    @Test("a command that is published instead of emitted is rejected, now and not again later")
+    func published() async throws {
+        let (shop, plugin) = try await open()
+        let texts = try await rejections(shop, count: 1) {
+            try await shop.publish("cart.add", #"{"sku":"phone"}"#)
+        }
+        #expect(texts == [#"{"sku":"phone","reason":"bad_request"}"#])
+        try await plugin.stop()
+        try await shop.bus.delete("cart.items")
+        try shop.start("cart")
+        try await shop.waitFor("cart.items", "[]")
+    }
+
+    @Test("a cart that is there already is gone on with")
+    func goingOn() async throws {
+        let items = #"[{"sku":"old","title":"Old","price":1.10,"quantity":4}]"#
+        let (shop, plugin) = try await open(cart: items)
+        #expect(try await shop.text("cart.items") == items)
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        let both =
+            #"[{"sku":"old","title":"Old","price":1.10,"quantity":4},"#
+            + #"{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#
+        try await shop.waitFor("cart.items", both)
+        try await plugin.stop()
+        try shop.start("cart")
+        try await begun(shop)
+        #expect(try await shop.text("cart.items") == both)
+    }
+
+    @Test("what someone else writes into the cart is not lost by the next command")
+    func otherWriters() async throws {
+        let (shop, _) = try await open()
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+        try await shop.publish("cart.items", #"[{"sku":"gift","title":"Gift","price":0.00,"quantity":1}]"#)
+        try await shop.emit("cart.add", #"{"sku":"case"}"#)
+        try await shop.waitFor(
+            "cart.items",
+            #"[{"sku":"gift","title":"Gift","price":0.00,"quantity":1},"#
+                + #"{"sku":"case","title":"Case","price":29.95,"quantity":1}]"#
+        )
+    }
+
+    @Test("a cart.items that is no cart is left alone until it is cleared")
+    func noCart() async throws {
+        let (shop, _) = try await open(cart: #"{"what":"is this"}"#)
+        let texts = try await rejections(shop, count: 1) {
+            try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        }
+        #expect(texts == [#"{"sku":"phone","reason":"bad_request"}"#])
+        #expect(try await shop.text("cart.items") == #"{"what":"is this"}"#)
+        try await shop.emit("cart.clear", "null")
+        try await shop.waitFor("cart.items", "[]")
+    }
+
+    @Test("a thousand commands at once are carried out one by one, none lost")
+    func manyCommands() async throws {
+        let (shop, _) = try await open()
+        for _ in 1...1_000 { try shop.bus.pipeline.emit("cart.add", JSON(#"{"sku":"phone"}"#)) }
+        try await shop.waitFor(
+            "cart.items",
+            #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1000}]"#
+        )
+    }
+
+    @Test("after a new broker took over, the cart is there again and works")
+    func newBroker() async throws {
+        let (shop, _) = try await open()
+        try await shop.restartBroker()
+        try await shop.waitFor("cart.items", "[]")
+        try await shop.publish("catalog.phone", Self.phone)
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+    }
+}

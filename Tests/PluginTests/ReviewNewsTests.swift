@@ -1,0 +1,279 @@
+import PlugboardClient
+import Testing
+
+@testable import review_banner
+
+@Suite("What is news of reviews")
+struct ReviewNewsTests {
+    /// Plays events and writes down what they lead to, as `key value` or `key gone`.
+    private struct Play {
+        var news = ReviewNews()
+        var revision = 0
+
+        mutating func tell(_ line: String) throws -> [String] {
+            news.take(try event(line)).map { "\($0.key) \($0.value?.text ?? "gone")" }
+        }
+
+        mutating func update(_ key: String, _ value: String, initial: Bool = false) throws -> [String] {
+            revision += 1
+            let mark = initial ? ",\"initial\":true" : ""
+            return try tell(
+                #"{"event":"update","sub":1,"key":"\#(key)","revision":\#(revision),"value":\#(value),"by":"x"\#(mark)}"#
+            )
+        }
+
+        mutating func reviews(_ sku: String, _ count: Int, initial: Bool = false) throws -> [String] {
+            try update("reviews.\(sku)", #"{"rating":3.9,"count":\#(count)}"#, initial: initial)
+        }
+
+        mutating func delete(_ key: String) throws -> [String] {
+            try tell(#"{"event":"delete","sub":1,"key":"\#(key)","revision":\#(revision),"by":"x"}"#)
+        }
+
+        mutating func synced() throws -> [String] {
+            try tell(#"{"event":"synced","sub":1,"revision":\#(revision)}"#)
+        }
+
+        mutating func list() throws -> [String] { try update("screen", #"{"name":"list"}"#) }
+        mutating func other() throws -> [String] { try update("screen", #"{"name":"checkout"}"#) }
+        mutating func detail(_ sku: String) throws -> [String] {
+            try update("screen", #"{"name":"detail","sku":"\#(sku)"}"#)
+        }
+
+        /// A shop with two products that nobody has news of, on the list screen.
+        static func onTheList() throws -> Play {
+            var play = Play()
+            _ = try play.reviews("a", 14, initial: true)
+            _ = try play.reviews("b", 5, initial: true)
+            _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
+            #expect(try play.synced().isEmpty)
+            return play
+        }
+    }
+
+    @Test("on the list a product whose count grew gets an indicator, which grows with it")
+    func indicator() throws {
+        var play = try Play.onTheList()
+        #expect(try play.reviews("a", 16) == [#"indicator.a {"new":2}"#])
+        #expect(try play.reviews("a", 17) == [#"indicator.a {"new":3}"#])
+        #expect(try play.reviews("a", 17) == [])
+        #expect(try play.reviews("b", 4) == [])
+    }
+
+    @Test("on its own screen the product gets a banner, and the indicator goes")
+    func banner() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        #expect(
+            try play.detail("a") == [
+                #"banner {"sku":"a","text":"2 new reviews, now 16, rated 3.9"}"#, "indicator.a gone",
+            ]
+        )
+        #expect(
+            try play.reviews("a", 17) == [#"banner {"sku":"a","text":"3 new reviews, now 17, rated 3.9"}"#]
+        )
+        #expect(try play.list() == ["banner gone"])
+        #expect(try play.reviews("a", 18) == [#"indicator.a {"new":1}"#])
+    }
+
+    @Test("one review is not called reviews, and no rating is not shown as one")
+    func wording() throws {
+        var play = try Play.onTheList()
+        _ = try play.update("reviews.b", #"{"count":6}"#)
+        #expect(try play.detail("b").contains(#"banner {"sku":"b","text":"1 new review, now 6"}"#))
+    }
+
+    @Test("indicators were seen once another screen comes, and don't come back")
+    func seenOnTheList() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        _ = try play.reviews("b", 6)
+        #expect(try play.other() == ["indicator.a gone", "indicator.b gone"])
+        #expect(try play.list() == [])
+        _ = try play.reviews("a", 17)
+        #expect(try play.detail("b") == ["indicator.a gone"])
+        #expect(try play.detail("a") == [])
+    }
+
+    @Test("a screen without products shows no news; the next that has some does")
+    func whileAway() throws {
+        var play = try Play.onTheList()
+        _ = try play.other()
+        #expect(try play.reviews("a", 15) == [])
+        #expect(try play.reviews("b", 8) == [])
+        #expect(try play.list() == [#"indicator.a {"new":1}"#, #"indicator.b {"new":3}"#])
+        _ = try play.other()
+        _ = try play.reviews("a", 16)
+        #expect(try play.detail("a") == [#"banner {"sku":"a","text":"1 new review, now 16, rated 3.9"}"#])
+        #expect(try play.detail("b") == ["banner gone"])
+    }
+
+    @Test("on a product's screen another one's reviews wait for the list")
+    func otherProduct() throws {
+        var play = try Play.onTheList()
+        _ = try play.detail("a")
+        #expect(try play.reviews("b", 7) == [])
+        #expect(try play.list() == [#"indicator.b {"new":2}"#])
+    }
+
+    @Test("the same screen once more changes nothing")
+    func sameScreen() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 15)
+        #expect(try play.list() == [])
+        _ = try play.detail("a")
+        #expect(try play.detail("a") == [])
+    }
+
+    @Test("a product that is new has no news")
+    func newProduct() throws {
+        var play = try Play.onTheList()
+        #expect(try play.reviews("c", 100) == [])
+        #expect(try play.reviews("c", 101) == [#"indicator.c {"new":1}"#])
+    }
+
+    @Test("what loses its reviews loses its indicator, and what has the screen taken away its banner")
+    func deletions() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        #expect(try play.delete("reviews.a") == ["indicator.a gone"])
+        _ = try play.reviews("b", 6)
+        _ = try play.detail("b")
+        #expect(try play.delete("screen") == ["banner gone"])
+    }
+
+    @Test("fewer reviews than before are no news, and take the news back")
+    func fewer() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        #expect(try play.reviews("a", 14) == ["indicator.a gone"])
+        #expect(try play.reviews("a", 10) == [])
+    }
+
+    @Test("after a restart the indicators on the bus tell what had been seen")
+    func restart() throws {
+        var play = Play()
+        _ = try play.reviews("a", 16, initial: true)
+        _ = try play.update("indicator.a", #"{"new":2}"#, initial: true)
+        _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
+        #expect(try play.synced() == [])
+        #expect(try play.reviews("a", 17) == [#"indicator.a {"new":3}"#])
+    }
+
+    @Test("what an earlier run left behind for nobody is cleared away")
+    func leftovers() throws {
+        var play = Play()
+        _ = try play.update("indicator.gone", #"{"new":2}"#, initial: true)
+        _ = try play.update("indicator.a", #""what""#, initial: true)
+        _ = try play.reviews("a", 3, initial: true)
+        _ = try play.update("banner", #"{"sku":"a","text":"old"}"#, initial: true)
+        #expect(try play.synced() == ["banner gone", "indicator.a gone", "indicator.gone gone"])
+    }
+
+    @Test("a broker that forgot everything is told the news again")
+    func reconnection() throws {
+        var play = try Play.onTheList()
+        _ = try play.reviews("a", 16)
+        _ = try play.reviews("a", 16, initial: true)
+        _ = try play.update("screen", #"{"name":"list"}"#, initial: true)
+        #expect(try play.synced() == [#"indicator.a {"new":2}"#])
+    }
+
+    @Test(
+        "what isn't a screen or a product's reviews is taken for none",
+        arguments: [
+            ("screen", "5"), ("screen", "{}"), ("screen", #"{"name":"detail"}"#),
+            ("reviews.a.b", #"{"count":99}"#),
+            ("reviews", #"{"count":99}"#), ("reviews.c", #"{"count":"99"}"#), ("reviews.c", #"{"count":-1}"#),
+            ("reviews.c", "[]"), ("reviews.c", #"{"count":99999999999999999999}"#),
+        ]
+    )
+    func malformed(_ key: String, _ value: String) throws {
+        var play = try Play.onTheList()
+        #expect(try play.update(key, value) == [])
+        #expect(try play.list() == [])
+    }
+}
+
+@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(1)))
+struct ReviewBannerPluginTests {
+    /// A shop on the list screen, with one product and a banner plugin that has begun.
+    private func open() async throws -> (Shop, PluginProcess) {
+        let shop = try await Shop()
+        try await shop.publish("reviews.a", #"{"rating":3.9,"count":14}"#)
+        try await shop.publish("screen", #"{"name":"list"}"#)
+        // A banner that belongs to nothing is cleared away when the plugin has begun.
+        try await shop.publish("banner", #"{"sku":"a","text":"old"}"#)
+        let plugin = try shop.start("review-banner")
+        try await shop.waitFor("banner", nil)
+        return (shop, plugin)
+    }
+
+    @Test("from indicator to banner and away again")
+    func session() async throws {
+        let (shop, plugin) = try await open()
+        let revision = try await shop.bus.publish("reviews.a", JSON(#"{"rating":4.0,"count":16}"#))
+        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        #expect(try await shop.bus.entry("indicator.a")?.cause == revision)
+        try await shop.publish("screen", #"{"name":"detail","sku":"a"}"#)
+        try await shop.waitFor("banner", #"{"sku":"a","text":"2 new reviews, now 16, rated 4"}"#)
+        #expect(try await shop.text("indicator.a") == nil)
+        try await shop.publish("screen", #"{"name":"list"}"#)
+        try await shop.waitFor("banner", nil)
+        #expect(try await shop.text("indicator.a") == nil)
+        #expect(try await plugin.stop().status == 0)
+    }
+
+    @Test("what belongs together changes in one revision")
+    func oneRevision() async throws {
+        let (shop, _) = try await open()
+        try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
+        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        var events = try await shop.bus.subscribe(["indicator.*", "banner"]).makeAsyncIterator()
+        while let event = try await events.next(), event.kind != .synced {}
+        try await shop.publish("screen", #"{"name":"detail","sku":"a"}"#)
+        let first = try #require(try await events.next())
+        let second = try #require(try await events.next())
+        #expect(Set([first.key, second.key]) == ["banner", "indicator.a"])
+        #expect(first.revision == second.revision)
+    }
+
+    @Test("an indicator that someone else took away doesn't keep the banner from coming")
+    func takenAway() async throws {
+        let (shop, plugin) = try await open()
+        try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
+        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        try await shop.bus.delete("indicator.a")
+        try await shop.publish("screen", #"{"name":"detail","sku":"a"}"#)
+        try await shop.waitFor("banner", #"{"sku":"a","text":"2 new reviews, now 16, rated 4"}"#)
+        #expect(plugin.errors == "")
+    }
+
+    @Test("a crash in between loses no indicator")
+    func crash() async throws {
+        let (shop, plugin) = try await open()
+        try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
+        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        try await plugin.stop(9)
+        try await shop.publish("reviews.a", #"{"rating":4.0,"count":17}"#)
+        try shop.start("review-banner")
+        try await shop.waitFor("indicator.a", #"{"new":2}"#)
+        try await shop.publish("screen", #"{"name":"detail","sku":"a"}"#)
+        try await eventually("a banner") { try await shop.text("banner") != nil }
+        #expect(try await shop.text("indicator.a") == nil)
+    }
+
+    @Test("more than a thousand products at once are no matter")
+    func manyProducts() async throws {
+        let (shop, _) = try await open()
+        for count in [1, 2] {
+            for number in 1...1_500 {
+                try shop.bus.pipeline.publish("reviews.p\(number)", JSON(#"{"rating":1,"count":\#(count)}"#))
+            }
+            try await shop.bus.sync()
+        }
+        try await eventually("all are indicated") { try await shop.bus.keys("indicator.*").count == 1_500 }
+        try await shop.publish("screen", #"{"name":"other"}"#)
+        try await eventually("none is") { try await shop.bus.keys("indicator.*").isEmpty }
+    }
+}

@@ -1,0 +1,111 @@
+// A plugin as a process of its own: started, listened to, stopped. One that a test forgets
+// is killed with it.
+
+import Foundation
+import PlugboardPosix
+import Synchronization
+
+/// A running plugin.
+final class PluginProcess: Sendable {
+    /// What it wrote to standard output so far.
+    var output: String { heard.output.text }
+    /// What it wrote to standard error so far.
+    var errors: String { heard.errors.text }
+    /// Its exit status once it has ended and all its output is here; negative: by a signal.
+    var status: Int32? { heard.status.withLock { $0 } }
+
+    private let process = Process()
+    private let input: FileHandle?
+    private let heard = Heard()
+
+    /// - Parameter output: where standard output goes; by default into `output`.
+    init(
+        _ plugin: String,
+        _ arguments: [String],
+        folder: String,
+        environment: [String: String] = [:],
+        hasInput: Bool = false,
+        output: FileHandle? = nil
+    ) throws {
+        let inputPipe = hasInput ? Pipe() : nil
+        input = inputPipe?.fileHandleForWriting
+        process.executableURL = Self.products.appendingPathComponent(plugin)
+        process.arguments = arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: folder)
+        process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { given, _ in given }
+        process.standardInput = inputPipe ?? FileHandle.nullDevice
+        let (out, errors) = (Pipe(), Pipe())
+        process.standardOutput = output ?? out
+        process.standardError = errors
+        try process.run()
+        let ends = DispatchGroup()
+        if output == nil { heard.output.read(out, ends) }
+        heard.errors.read(errors, ends)
+        heard.waitForEnd(process, ends)
+    }
+
+    deinit {
+        if status == nil { signal(SIGKILL) }
+    }
+
+    /// Writes to its standard input.
+    func write(_ text: String) throws { try input?.write(contentsOf: Data(text.utf8)) }
+
+    func closeInput() throws { try input?.close() }
+
+    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+    /// Waits for its end; returns its status.
+    func end() async throws -> Int32? {
+        try await eventually("the plugin ends") { status != nil }
+        return status
+    }
+
+    /// Asks it to end; returns its status and how long that took.
+    @discardableResult
+    func stop(_ number: Int32 = SIGTERM) async throws -> (status: Int32?, took: Duration) {
+        let start = ContinuousClock.now
+        signal(number)
+        return (try await end(), start.duration(to: .now))
+    }
+
+    /// Where SwiftPM puts the plugins: beside the tests.
+    private static let products = URL(fileURLWithPath: ProgramPath.current() ?? CommandLine.arguments[0])
+        .deletingLastPathComponent()
+}
+
+/// What is known of a process; kept by the threads that listen to it.
+private final class Heard: Sendable {
+    let output = Transcript()
+    let errors = Transcript()
+    let status = Mutex<Int32?>(nil)
+
+    func waitForEnd(_ process: Process, _ ends: DispatchGroup) {
+        Thread.detachNewThread { [self] in
+            ends.wait()
+            process.waitUntilExit()
+            let number = process.terminationStatus
+            status.withLock { $0 = process.terminationReason == .exit ? number : -number }
+        }
+    }
+}
+
+/// What came through a pipe.
+private final class Transcript: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+
+    var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
+
+    func read(_ pipe: Pipe, _ ends: DispatchGroup) {
+        ends.enter()
+        let file = pipe.fileHandleForReading
+        Thread.detachNewThread { [self] in
+            while true {
+                let next = file.availableData
+                if next.isEmpty { break }
+                bytes.withLock { $0 += next }
+            }
+            ends.leave()
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// A real broker on a socket of its own, with the plugins that a test starts as processes
+// and a bus to look at it all. Everything ends with the test.
+
+import Foundation
+import PlugboardBroker
+import PlugboardClient
+import PlugboardPosix
+import Synchronization
+
+/// A shop to test in.
+final class Shop: Sendable {
+    /// A temporary folder with a short name, since a socket's path has little room.
+    let folder: String
+    let path: String
+    let bus: Bus
+    private let running = Mutex<Running?>(nil)
+    /// Kept until the shop closes, however a test names them.
+    private let plugins = Mutex<[PluginProcess]>([])
+
+    private struct Running {
+        let broker: Broker
+        let end: DispatchSemaphore
+    }
+
+    init() async throws {
+        folder = try TemporaryFolder.make()
+        path = folder + "/bus.sock"
+        let first = try Self.run(path)
+        running.withLock { $0 = first }
+        let options = Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
+        bus = try await Bus.connect(name: "test", path: path, options: options)
+    }
+
+    deinit {
+        bus.close()
+        plugins.withLock { $0 = [] }
+        stopBroker()
+        do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder)") }
+    }
+
+    /// Starts a plugin on this shop's bus, without waiting for it.
+    @discardableResult
+    func start(
+        _ plugin: String,
+        _ arguments: [String] = [],
+        hasInput: Bool = false,
+        output: FileHandle? = nil
+    ) throws -> PluginProcess {
+        let words = ["--socket", path] + arguments
+        let process = try PluginProcess(plugin, words, folder: folder, hasInput: hasInput, output: output)
+        plugins.withLock { $0.append(process) }
+        return process
+    }
+
+    /// A broker that knows nothing of what was takes the place of the one there is.
+    func restartBroker() async throws {
+        stopBroker()
+        // The lock is free once the last thread has let go of the broker.
+        try await eventually("the path is free") {
+            do {
+                let next = try Self.run(path)
+                running.withLock { $0 = next }
+                return true
+            } catch is BrokerError {
+                return false
+            }
+        }
+    }
+
+    /// Stops the broker and waits for its end.
+    private func stopBroker() {
+        let old = running.withLock { $0.take() }
+        old?.broker.stop()
+        _ = old?.end.wait(timeout: .now() + 5)
+    }
+
+    private static func run(_ path: String) throws -> Running {
+        let broker = try Broker(configuration: Configuration(socketPath: path))
+        let end = DispatchSemaphore(value: 0)
+        try Background.start {
+            do { try broker.run() } catch { print("test broker: \(error)") }
+            end.signal()
+        }
+        return Running(broker: broker, end: end)
+    }
+
+    // What tests ask of the bus.
+
+    /// The text of a key's value, exactly as it is kept; nil where there is none.
+    func text(_ key: String) async throws -> String? {
+        try await bus.entry(key)?.value.text
+    }
+
+    /// Publishes a value given as JSON text.
+    func publish(_ key: String, _ json: String) async throws {
+        try await bus.publish(key, JSON(json))
+    }
+
+    /// Emits an event given as JSON text.
+    func emit(_ key: String, _ json: String) async throws {
+        try await bus.emit(key, JSON(json))
+    }
+
+    /// Waits until a key has this value, byte for byte; nil: until it is absent.
+    func waitFor(_ key: String, _ value: String?) async throws {
+        try await eventually("\(key) is \(value ?? "absent")") { try await self.text(key) == value }
+    }
+}
+
+/// Folders for one test each.
+enum TemporaryFolder {
+    static func make() throws -> String {
+        var template = Array("/tmp/pbp-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

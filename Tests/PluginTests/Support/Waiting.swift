@@ -1,0 +1,19 @@
+// Waiting in tests: for conditions, with a deadline, never for a time.
+
+/// Something that was never so within the time that is more than enough.
+struct NeverHappened: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits until `condition` holds.
+func eventually(
+    _ what: String,
+    within limit: Duration = .seconds(20),
+    _ condition: () async throws -> Bool
+) async throws {
+    let start = ContinuousClock.now
+    while try await !condition() {
+        guard start.duration(to: .now) < limit else { throw NeverHappened(description: "never: \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}

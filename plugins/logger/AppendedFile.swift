@@ -1,0 +1,53 @@
+// Owns one open file that lines are added to. What always holds: `append` writes all of
+// its bytes or, where it throws, none; they are the system's before it returns, so the end
+// of this process, however it comes, takes none with it.
+
+import Foundation
+
+/// A file that only grows.
+struct AppendedFile: ~Copyable {
+    /// How large it is.
+    private(set) var bytes: Int
+    private let fd: Int32
+
+    /// Opens a file, for its owner alone where it is new, and goes on at its end.
+    init(path: String) throws(LogFailure) {
+        let fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard fd >= 0 else { throw LogFailure("\(path) can't be opened") }
+        self.fd = fd
+        bytes = Int(lseek(fd, 0, SEEK_END))
+    }
+
+    deinit { close(fd) }
+
+    /// Whether the last line has its end. It hasn't where the machine stopped in the middle.
+    var endsWithLine: Bool {
+        var byte: UInt8 = 0
+        return bytes == 0 || pread(fd, &byte, 1, off_t(bytes - 1)) == 1 && byte == 0x0A
+    }
+
+    mutating func append(_ line: [UInt8]) throws(LogFailure) {
+        var rest = line[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(fd, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let failure = LogFailure("the log can't be written")
+                ftruncate(fd, off_t(bytes))
+                throw failure
+            }
+            rest = rest.dropFirst(count)
+        }
+        bytes += line.count
+    }
+}
+
+/// The log can't be kept, and the system's reason.
+struct LogFailure: Error, CustomStringConvertible {
+    let description: String
+
+    /// Adds what the thread's last failed call left behind.
+    init(_ what: String) {
+        description = "\(what): \(String(cString: strerror(errno)))"
+    }
+}

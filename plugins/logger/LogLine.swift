@@ -1,0 +1,56 @@
+// One event as it is written down: as a JSON line for programs, as a line for people.
+
+import PlugboardClient
+
+/// An event with the time it arrived.
+struct LogLine {
+    /// How much of a value the line for people shows, in characters.
+    static let shownMax = 160
+
+    private let event: Event
+    private let time: TimeStamp
+
+    init(_ event: Event, at time: TimeStamp) {
+        self.event = event
+        self.time = time
+    }
+
+    /// The line of the file. The value is as it was on the bus, byte for byte.
+    var json: JSON {
+        var members: [(name: String, value: JSON)] = [
+            ("time", .string(time.text)), ("event", .string(word)),
+        ]
+        if !event.key.isEmpty { members.append(("key", .string(event.key))) }
+        members.append(("revision", .integer(event.revision)))
+        if let value = event.value { members.append(("value", value)) }
+        if let by = event.by { members.append(("by", .string(by))) }
+        if let cause = event.cause { members.append(("cause", .integer(cause))) }
+        if event.isInitial { members.append(("initial", .true)) }
+        return .object(members)
+    }
+
+    /// The line of the terminal, such as
+    /// `12:30:00.120 #813 update cart.summary {"items":3,"total":129.85} by price-indicator`.
+    var text: String {
+        var words = [time.clock, "#\(event.revision)", event.isInitial ? "initial \(word)" : word]
+        if !event.key.isEmpty { words.append(event.key) }
+        if let value = event.value { words.append(Self.shortened(value.text)) }
+        if let by = event.by { words.append("by \(by)") }
+        if let cause = event.cause { words.append("because of #\(cause)") }
+        return words.joined(separator: " ")
+    }
+
+    private var word: String {
+        switch event.kind {
+        case .update: "update"
+        case .emit: "emit"
+        case .delete: "delete"
+        case .synced: "synced"
+        }
+    }
+
+    private static func shortened(_ text: String) -> String {
+        let shown = text.prefix(shownMax)
+        return shown.endIndex == text.endIndex ? text : shown + "…"
+    }
+}

@@ -1,0 +1,53 @@
+// Between the summary and the bus. What always holds: `cart.summary` belongs to the
+// `cart.items` that is there; where that is missing or unreadable, there is no summary
+// rather than a wrong one.
+
+import PlugboardClient
+
+/// Keeps `cart.summary` in step with `cart.items`.
+struct PriceIndicator {
+    private static let key = "cart.summary"
+
+    let bus: Bus
+    /// Whether a cart was told since the subscription began.
+    private var hasCart = false
+
+    init(bus: Bus) {
+        self.bus = bus
+    }
+
+    mutating func take(_ event: Event) async {
+        switch event.kind {
+        case .update: await show(event)
+        case .delete: await withdraw(cause: event)
+        case .synced where !hasCart: await withdraw(cause: event)
+        case .synced, .emit: break
+        }
+    }
+
+    private mutating func show(_ event: Event) async {
+        hasCart = true
+        guard let summary = event.value.flatMap({ Summary($0) }) else {
+            Console.warn("\(event.key) by \(event.by ?? "someone") is not a cart that can be added up")
+            return await withdraw(cause: event)
+        }
+        Console.status(summary.text)
+        do {
+            try await bus.publish(Self.key, summary.json, cause: event.revision)
+        } catch {
+            Console.warn("\(Self.key): \(error)")
+        }
+    }
+
+    private mutating func withdraw(cause: Event) async {
+        hasCart = false
+        do {
+            try await bus.delete(Self.key, cause: cause.revision)
+            Console.status("no cart")
+        } catch let error as BusError where error.code == .notFound {
+            // There was none.
+        } catch {
+            Console.warn("\(Self.key): \(error)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+// Between the news and the bus.
+
+import PlugboardClient
+
+/// Puts indicators and the banner on the bus and takes them away.
+struct NewsPresenter {
+    /// The broker takes 1,024 writes in a batch.
+    private static let batchMax = 1_000
+
+    let bus: Bus
+
+    /// Carries out changes that belong together as one revision.
+    func show(_ changes: [ReviewNews.Change], cause: Int) async {
+        for start in stride(from: 0, to: changes.count, by: Self.batchMax) {
+            let part = changes[start..<min(start + Self.batchMax, changes.count)]
+            await write(Array(part), cause)
+        }
+        for (key, value) in changes { Console.say("\(key) \(value?.text ?? "gone")") }
+    }
+
+    private func write(_ changes: [ReviewNews.Change], _ cause: Int) async {
+        do {
+            let writes = try changes.map { try Self.write($0, cause) }
+            do {
+                try await bus.batch(writes)
+            } catch let error as BusError where error.code != nil {
+                // Someone else deleted one of them: the others are still to be written.
+                await writeSingly(writes)
+            }
+        } catch {
+            Console.warn("\(changes.map(\.key).joined(separator: ", ")): \(error)")
+        }
+    }
+
+    private func writeSingly(_ writes: [Write]) async {
+        for write in writes {
+            do {
+                try await bus.write(write)
+            } catch let error as BusError where error.code == .notFound {
+                // It is gone already.
+            } catch {
+                Console.warn("\(write.key): \(error)")
+            }
+        }
+    }
+
+    private static func write(_ change: ReviewNews.Change, _ cause: Int) throws -> Write {
+        guard let value = change.value else { return .delete(change.key, cause: cause) }
+        return try .publish(change.key, value, cause: cause)
+    }
+}

@@ -1,0 +1,116 @@
+// Lines of a file or of standard input, as they arrive. A thread of its own reads, since
+// reading waits; it stays at most a few lines ahead, so that a file of any size takes no
+// memory worth mentioning.
+
+import Foundation
+
+/// A numbered line.
+struct InputLine: Equatable, Sendable {
+    /// From 1, counting every line.
+    let number: Int
+    /// Without its end; nil where it is longer than `InputLines.lineBytesMax`.
+    let bytes: [UInt8]?
+}
+
+/// The lines of one source, front to back, once.
+struct InputLines: AsyncSequence, Sendable {
+    /// The longest line, as on the bus.
+    static let lineBytesMax = 1_048_576
+    private static let aheadMax = 64
+
+    private let lines: AsyncThrowingStream<InputLine, any Error>
+    private let room = DispatchSemaphore(value: 0)
+
+    /// Reads a file; `-` is standard input. What can't be read is thrown by the loop.
+    init(path: String) {
+        let (lines, input) = AsyncThrowingStream.makeStream(of: InputLine.self)
+        let room = room
+        for _ in 0..<Self.aheadMax { room.signal() }
+        Thread.detachNewThread {
+            var splitter = LineSplitter { line in
+                room.wait()
+                if case .terminated = input.yield(line) { return false }
+                return true
+            }
+            let fd = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+            let isRead = fd >= 0 && splitter.readAll(fd)
+            input.finish(throwing: isRead ? nil : InputFailure(path: path))
+        }
+        self.lines = lines
+    }
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(lines: lines.makeAsyncIterator(), room: room)
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate var lines: AsyncThrowingStream<InputLine, any Error>.Iterator
+        fileprivate let room: DispatchSemaphore
+
+        mutating func next() async throws -> InputLine? {
+            let line = try await lines.next()
+            room.signal()
+            return line
+        }
+    }
+}
+
+/// Cuts bytes into lines.
+struct LineSplitter {
+    private var line: [UInt8] = []
+    private var isTooLong = false
+    private var number = 0
+    private let take: (InputLine) -> Bool
+
+    /// `take` returns whether it wants more.
+    init(_ take: @escaping (InputLine) -> Bool) {
+        self.take = take
+    }
+
+    /// Reads to the end; a last line needs no line feed. False where reading failed.
+    mutating func readAll(_ fd: Int32) -> Bool {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(fd, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { return false }
+            if count == 0 { break }
+            guard add(chunk[..<count]) else { return true }
+        }
+        if !line.isEmpty || isTooLong { _ = finishLine() }
+        return true
+    }
+
+    /// False once nobody wants more.
+    mutating func add(_ bytes: ArraySlice<UInt8>) -> Bool {
+        var rest = bytes
+        while let feed = rest.firstIndex(of: 0x0A) {
+            keep(rest[..<feed])
+            guard finishLine() else { return false }
+            rest = rest[(feed + 1)...]
+        }
+        keep(rest)
+        return true
+    }
+
+    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
+        isTooLong = isTooLong || line.count + bytes.count > InputLines.lineBytesMax
+        if isTooLong { line = [] } else { line += bytes }
+    }
+
+    private mutating func finishLine() -> Bool {
+        number += 1
+        if line.last == 0x0D { line.removeLast() }
+        defer { (line, isTooLong) = ([], false) }
+        return take(InputLine(number: number, bytes: isTooLong ? nil : line))
+    }
+}
+
+/// A source that can't be read, and the system's reason.
+struct InputFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(path: String) {
+        description = "\(path) can't be read: \(String(cString: strerror(errno)))"
+    }
+}

@@ -1,0 +1,53 @@
+// Prices as shops print them: `$49.95`, `$1,299.99`, `$1,149.99,$1,249.99`, or nothing.
+// A comma with three digits behind it belongs to the number; any other stands between two.
+
+import PlugboardClient
+
+/// Reading of prices from text.
+enum PriceText {
+    /// The lowest price as a JSON number, its decimals as they are printed; null where the
+    /// text is empty.
+    static func lowest(_ text: String) throws(FeedFault) -> JSON {
+        var rest = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }[...]
+        guard !rest.isEmpty else { return .null }
+        var lowest: (price: ExactDecimal, json: JSON)?
+        repeat {
+            _ = rest.skip("$")
+            let digits = rest.takePrice()
+            guard let price = ExactDecimal(digits), let json = try? JSON(digits) else {
+                throw FeedFault("\"\(text)\" is not a price")
+            }
+            if lowest.map({ price < $0.price }) ?? true { lowest = (price, json) }
+        } while rest.skip(",")
+        guard rest.isEmpty, let lowest else { throw FeedFault("\"\(text)\" is not a price") }
+        return lowest.json
+    }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard first == UInt8(ascii: character) else { return false }
+        removeFirst()
+        return true
+    }
+
+    /// Digits, with the commas between thousands left out, and decimals.
+    fileprivate mutating func takePrice() -> String {
+        var price = takeDigits()
+        let mayHaveThousands = (1...3).contains(price.count)
+        while mayHaveThousands, first == UInt8(ascii: ","), dropFirst().prefix(while: isDigit).count == 3 {
+            removeFirst()
+            price += takeDigits()
+        }
+        if skip(".") { price += [UInt8(ascii: ".")] + takeDigits() }
+        return String(decoding: price, as: UTF8.self)
+    }
+
+    private mutating func takeDigits() -> ArraySlice<UInt8> {
+        let digits = prefix(while: isDigit)
+        removeFirst(digits.count)
+        return digits
+    }
+}
+
+private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

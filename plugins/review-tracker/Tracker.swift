@@ -1,0 +1,67 @@
+// Between the feed and the bus.
+
+import PlugboardClient
+
+/// Publishes what a feed says, line by line.
+struct Tracker {
+    let bus: Bus
+    let pace: Pace
+    /// Where the lines come from, for messages.
+    let source: String
+
+    /// Publishes all lines; returns at their end.
+    func publish(_ lines: InputLines) async throws {
+        var feed = Feed()
+        var tally = Tally()
+        var pace = pace
+        for try await line in lines {
+            do {
+                guard let bytes = line.bytes else { throw FeedFault("it is too long") }
+                guard let record = try feed.record(bytes) else { continue }
+                try await pace.wait()
+                try await publish(record)
+                tally.count(record)
+            } catch let fault as FeedFault {
+                tally.skipped += 1
+                Console.warn("\(source):\(line.number): \(fault); skipped")
+            }
+        }
+        Console.say("\(source): \(tally)")
+    }
+
+    /// A product and its reviews change together. What a broken connection took with it is
+    /// sent again: publishing a value twice does no harm.
+    private func publish(_ record: FeedRecord) async throws {
+        var writes: [Write] = []
+        if let product = record.product { writes.append(try .publish("catalog.\(record.sku)", product)) }
+        if let reviews = record.reviews { writes.append(try .publish("reviews.\(record.sku)", reviews)) }
+        while true {
+            do {
+                try await bus.batch(writes)
+                return
+            } catch let error as BusError {
+                switch error {
+                case .disconnected, .timedOut: continue
+                case .refused: throw FeedFault("the broker refused it: \(error)")
+                default: throw error
+                }
+            }
+        }
+    }
+}
+
+/// What came of a source.
+private struct Tally: CustomStringConvertible {
+    var products = 0
+    var reviews = 0
+    var skipped = 0
+
+    mutating func count(_ record: FeedRecord) {
+        products += record.product == nil ? 0 : 1
+        reviews += record.reviews == nil ? 0 : 1
+    }
+
+    var description: String {
+        "published \(products) products and \(reviews) reviews, skipped \(skipped) lines"
+    }
+}
