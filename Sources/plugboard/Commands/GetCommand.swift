@@ -1,5 +1,6 @@
 // `get`: one value as it is, or all values that match a pattern.
 
+import PlugboardPosix
 import PlugboardWire
 
 extension Command {

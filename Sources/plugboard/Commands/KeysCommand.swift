@@ -1,5 +1,7 @@
 // `keys`: what there is.
 
+import PlugboardPosix
+
 extension Command {
     static let keys = Command(
         name: "keys",
@@ -36,6 +38,6 @@ extension Command {
             text.append(0x0A)
         }
         guard console.output.isTerminal else { return try console.output.bytes(text) }
-        try console.output.text(Printable.text(String(decoding: text, as: UTF8.self), keepingLines: true))
+        try console.output.text(Printable.lines(String(decoding: text, as: UTF8.self)))
     }
 }

@@ -16,11 +16,11 @@ struct Console: Sendable {
     /// Tells why a command failed.
     func report(_ error: CommandError, in command: String) {
         let paint = messages.paint
-        say2("\(paint.bold("\(command):")) \(Printable.text(error.message, keepingLines: true))")
-        for hint in error.hints { say2("  \(Printable.text(hint))") }
+        write("\(paint.bold("\(command):")) \(Printable.lines(error.message))")
+        for hint in error.hints { write("  \(Printable.text(hint))") }
     }
 
-    private func say2(_ line: String) {
+    private func write(_ line: String) {
         try? messages.line(line)
     }
 }

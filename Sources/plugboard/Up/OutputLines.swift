@@ -1,6 +1,8 @@
 // What a child prints, cut into lines that are safe to show, in bounded memory: a
 // child that never ends its line has it cut for it.
 
+import PlugboardPosix
+
 /// Cuts bytes into lines.
 struct OutputLines {
     /// Past this many bytes a line is shown in pieces.

@@ -137,6 +137,7 @@ final class Supervisor {
                 isImpatient = true
             } else {
                 isStopping = true
+                if number == SIGINT { view.interrupted() }
             }
         }
     }

@@ -23,9 +23,12 @@ final class UpView {
     /// What a child printed.
     func show(_ lines: [String], of name: String) {
         guard !isReaderGone, !lines.isEmpty else { return }
-        let prefix = prefix(name, console.output.paint)
+        let paint = console.output.paint
+        let prefix = prefix(name, paint)
+        let isNarrated = name == DemoScript.processName
         do {
-            try console.output.text(lines.map { "\(prefix)\($0)\n" }.joined())
+            let shown = lines.map { isNarrated && $0.hasPrefix("#") ? paint.bold($0) : $0 }
+            try console.output.text(shown.map { "\(prefix)\($0)\n" }.joined())
         } catch {
             isReaderGone = true
         }
@@ -35,6 +38,11 @@ final class UpView {
     func tell(_ text: String, of name: String) {
         let paint = console.messages.paint
         try? console.messages.line(prefix(name, paint) + paint.yellow(Printable.text(text)))
+    }
+
+    /// Leaves the line on which a terminal shows `^C`.
+    func interrupted() {
+        if console.messages.isTerminal { try? console.messages.text("\n") }
     }
 
     /// What `up` has to say.
