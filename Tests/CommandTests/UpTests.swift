@@ -273,6 +273,24 @@ struct UpStartTests {
         #expect(second.output.contains("demo.txt:2: pause takes a number of seconds"))
     }
 
+    @Test("the project's own demo: every line is accepted and the cart's total is exact in the end")
+    func ownDemo() throws {
+        let tests = SocketPath.folder(of: #filePath)
+        let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
+        let up = try shop.up("--demo", "--plugins", plugins)
+        try eventually("the demo is over", seconds: 90) { up.messages.contains("is over; the bus stays up") }
+        let demo = up.output.split(separator: "\n").filter { $0.hasPrefix("demo ") }
+        #expect(demo.allSatisfy { $0.contains(" | # ") || $0.contains(" | > ") }, "\(demo)")
+        try eventually("the total is there") {
+            try plugboard("get", "cart.summary", in: shop.folder).output == "{\"items\":3,\"total\":599.85}\n"
+        }
+        #expect(!up.messages.contains("starting it again"))
+        up.signal(SIGTERM)
+        let finished = try up.finished()
+        #expect(finished.end == .exited(0))
+        #expect(!finished.messages.contains("killed"))
+    }
+
     @Test("no demo without --demo")
     func noDemo() throws {
         try shop.add("one", "echo \"args: $*\"; exec sleep 100", json: #","demo_arguments":["b"]"#)
