@@ -56,12 +56,17 @@ let package = Package(
             )
         }
         + [
+            .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
             .testTarget(name: "PlugboardWireTests", dependencies: ["PlugboardWire"], swiftSettings: strict),
-            .testTarget(name: "PlugboardPosixTests", dependencies: ["PlugboardPosix"], swiftSettings: strict),
+            .testTarget(
+                name: "PlugboardPosixTests",
+                dependencies: ["PlugboardPosix", "TestSupport"],
+                swiftSettings: strict
+            ),
             .testTarget(
                 name: "PlugboardBrokerTests",
-                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
+                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport"],
                 swiftSettings: strict
             ),
             .executableTarget(
@@ -80,18 +85,18 @@ let package = Package(
             ),
             .testTarget(
                 name: "ProtocolTests",
-                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
+                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport"],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "PluginTests",
-                dependencies: ["PlugboardBroker", "PlugboardClient", "PlugboardPosix"]
+                dependencies: ["PlugboardBroker", "PlugboardClient", "PlugboardPosix", "TestSupport"]
                     + plugins.map { .target(name: $0) },
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "CommandTests",
-                dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix"],
+                dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix", "TestSupport"],
                 swiftSettings: strict
             ),
         ]

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Command lines")
+@Suite("Command lines", .oneAtATime)
 struct ArgumentParserTests {
     private func parse(_ words: String...) throws -> Invocation {
         let command = try #require(CommandTable.command(named: words[0]))
@@ -89,7 +90,7 @@ struct ArgumentParserTests {
     }
 }
 
-@Suite("The table of commands")
+@Suite("The table of commands", .oneAtATime)
 struct CommandTableTests {
     @Test("no two commands share a name, no two options of a command either")
     func names() {

@@ -1,10 +1,11 @@
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Help")
+@Suite("Help", .oneAtATime)
 struct HelpTests {
     @Test("the overview has every command with its summary")
     func overview() {

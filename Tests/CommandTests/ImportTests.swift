@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("publish --from")
+@Suite("publish --from", .oneAtATime)
 struct ImportTests {
     private let folder: TemporaryFolder
     private let broker: Run
@@ -142,7 +143,7 @@ struct ImportTests {
     }
 }
 
-@Suite("The progress bar")
+@Suite("The progress bar", .oneAtATime)
 struct ProgressBarTests {
     @Test("it shows the part, the lines, the rate and the time left, within the terminal's width")
     func text() {

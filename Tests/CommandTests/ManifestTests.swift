@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("plugin.json")
+@Suite("plugin.json", .oneAtATime)
 struct ManifestTests {
     private func read(_ text: String) -> Result<PluginManifest, JSONFault> {
         do throws(JSONFault) {
@@ -91,7 +92,7 @@ struct ManifestTests {
     }
 }
 
-@Suite("The folder of plugins")
+@Suite("The folder of plugins", .oneAtATime)
 struct PluginFolderTests {
     private let folder: TemporaryFolder
 
@@ -185,7 +186,7 @@ struct PluginFolderTests {
     }
 }
 
-@Suite("A demo's script")
+@Suite("A demo's script", .oneAtATime)
 struct DemoScriptTests {
     @Test("comments are narration, pause and await are steps, all else goes to the broker")
     func steps() throws {

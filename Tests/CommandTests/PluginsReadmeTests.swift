@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("plugins/README.md")
+@Suite("plugins/README.md", .oneAtATime)
 struct PluginsReadmeTests {
     private static let hasJQ = (SocketPath.variable("PATH") ?? "").split(separator: ":").contains {
         FileStatus.isRunnable(path: "\($0)/jq")

@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Where there is no broker")
+@Suite("Where there is no broker", .oneAtATime)
 struct NoBrokerTests {
     @Test("every command that needs one ends with 69, tells the path it tried and how to start one")
     func nobody() throws {
@@ -103,7 +104,7 @@ struct NoBrokerTests {
     }
 }
 
-@Suite("broker")
+@Suite("broker", .oneAtATime)
 struct BrokerCommandTests {
     private let folder: TemporaryFolder
 

@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("subscribe")
+@Suite("subscribe", .oneAtATime)
 struct SubscribeTests {
     private let folder: TemporaryFolder
     private let broker: Run

@@ -1,10 +1,11 @@
 #if os(Linux)
     import PlugboardPosix
+    import TestSupport
     import Testing
 
     @testable import plugboard
 
-    @Suite("On a terminal")
+    @Suite("On a terminal", .oneAtATime)
     struct TerminalTests {
         private let folder: TemporaryFolder
         private let broker: Run

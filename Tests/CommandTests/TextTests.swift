@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Text for terminals")
+@Suite("Text for terminals", .oneAtATime)
 struct PrintableTests {
     @Test("control characters and direction marks are spelled out, everything else is left")
     func escapes() {
@@ -43,7 +44,7 @@ struct PrintableTests {
     }
 }
 
-@Suite("A child's output")
+@Suite("A child's output", .oneAtATime)
 struct OutputLinesTests {
     private func lines(_ chunks: String...) -> [String] {
         var lines = OutputLines()
@@ -80,7 +81,7 @@ struct OutputLinesTests {
     }
 }
 
-@Suite("The delay before a restart")
+@Suite("The delay before a restart", .oneAtATime)
 struct BackoffTests {
     @Test("it doubles from a tenth of a second to five, and starts again after a steady life")
     func delays() {
@@ -93,7 +94,7 @@ struct BackoffTests {
     }
 }
 
-@Suite("Words for a shell")
+@Suite("Words for a shell", .oneAtATime)
 struct ShellWordTests {
     @Test("only what the shell would read otherwise is quoted")
     func quoting() {
@@ -105,7 +106,7 @@ struct ShellWordTests {
     }
 }
 
-@Suite("JSON, one level at a time")
+@Suite("JSON, one level at a time", .oneAtATime)
 struct JSONValueTests {
     private func object(_ text: String) -> Result<[String], JSONFault> {
         do throws(JSONFault) {

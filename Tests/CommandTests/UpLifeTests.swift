@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("up keeps plugins alive and leaves nothing behind")
+@Suite("up keeps plugins alive and leaves nothing behind", .oneAtATime)
 struct UpLifeTests {
     private let shop: Shop
 

@@ -1,4 +1,5 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
@@ -44,7 +45,7 @@ struct Shop {
     }
 }
 
-@Suite("up starts")
+@Suite("up starts", .oneAtATime)
 struct UpStartTests {
     private let shop: Shop
 
@@ -305,7 +306,7 @@ struct UpStartTests {
     }
 }
 
-@Suite("up shows")
+@Suite("up shows", .oneAtATime)
 struct UpOutputTests {
     private let shop: Shop
 

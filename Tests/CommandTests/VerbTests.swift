@@ -1,9 +1,10 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Commands at a broker")
+@Suite("Commands at a broker", .oneAtATime)
 struct VerbTests {
     private let folder: TemporaryFolder
     private let broker: Run

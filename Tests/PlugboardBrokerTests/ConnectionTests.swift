@@ -2,9 +2,10 @@ import Foundation
 import PlugboardBroker
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("Connections", .serialized)
+@Suite("Connections", .oneAtATime, .serialized)
 struct ConnectionTests {
     @Test("the greeting names every limit", arguments: PollerKind.allCases)
     func greeting(poller: PollerKind) throws {

@@ -1,10 +1,11 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
 /// The broker's own structures against the plainest thing that does the same.
-@Suite("Tables, order and tree against a model")
+@Suite("Tables, order and tree against a model", .oneAtATime)
 struct ModelTests {
     private func withKey<Result>(_ key: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var key = key

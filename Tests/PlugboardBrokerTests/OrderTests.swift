@@ -1,7 +1,8 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("What is promised about order", .serialized)
+@Suite("What is promised about order", .oneAtATime, .serialized)
 struct OrderTests {
     @Test("replies come in the order of the requests", arguments: PollerKind.allCases)
     func replies(poller: PollerKind) throws {

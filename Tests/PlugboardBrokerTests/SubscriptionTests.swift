@@ -1,7 +1,8 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("Subscriptions", .serialized)
+@Suite("Subscriptions", .oneAtATime, .serialized)
 struct SubscriptionTests {
     @Test("subs are the client's own or the smallest free integer")
     func subs() throws {

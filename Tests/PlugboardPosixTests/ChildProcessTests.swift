@@ -1,7 +1,8 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("Child processes")
+@Suite("Child processes", .oneAtATime)
 struct ChildProcessTests {
     private struct Late: Error {}
 
@@ -189,7 +190,7 @@ struct ChildProcessTests {
     }
 }
 
-@Suite("Caught signals", .serialized)
+@Suite("Caught signals", .oneAtATime, .serialized)
 struct SignalsTests {
     @Test("a caught signal is there to be read, with its number, and wakes who polls")
     func caught() throws {
@@ -205,7 +206,7 @@ struct SignalsTests {
     }
 }
 
-@Suite("Files")
+@Suite("Files", .oneAtATime)
 struct InputFileTests {
     @Test(
         "a small file is read whole; a folder, a missing file and one over the limit are errors that name it"

@@ -1,9 +1,10 @@
 // One suite for all ways of waiting: they must not be told apart.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("pollers")
+@Suite("pollers", .oneAtATime)
 struct PollerTests {
     /// What one wait told.
     private func ready(_ poller: any Poller, milliseconds: Int32 = 0) throws -> [Readiness] {

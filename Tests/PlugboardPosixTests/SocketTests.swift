@@ -1,9 +1,10 @@
 // Where a socket is made, who may use it, and what happens to what was there before.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("sockets")
+@Suite("sockets", .oneAtATime)
 struct SocketTests {
     private func variables(_ values: [String: String]) -> (String) -> String? {
         { values[$0] }

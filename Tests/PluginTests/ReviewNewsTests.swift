@@ -195,7 +195,7 @@ struct ReviewNewsTests {
     }
 }
 
-@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(1)))
+@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(5)))
 struct ReviewBannerPluginTests {
     /// A shop on the list screen, with one product and a banner plugin that has begun.
     private func open() async throws -> (Shop, PluginProcess) {

@@ -3,9 +3,10 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("JSONTestSuite")
+@Suite("JSONTestSuite", .oneAtATime)
 struct JSONTestSuiteTests {
     /// What the suite leaves open (`i_`): nil means accepted. Numbers of any size are
     /// values, since nobody calculates with them; half a surrogate pair is no character.

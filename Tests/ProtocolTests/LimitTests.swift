@@ -3,9 +3,10 @@
 
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("limits and tables")
+@Suite("limits and tables", .oneAtATime)
 struct LimitTests {
     @Test("the greeting announces the limits of the specification's table, and no others")
     func announcesLimits() throws {

@@ -2,9 +2,10 @@
 // is, the broker answers the next one.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("vectors of lines")
+@Suite("vectors of lines", .oneAtATime)
 struct LineVectorTests {
     private static let barrier = #"{"op":"sync","id":"barrier"}"#
     private static let passed = #"{"ok":"sync","id":"barrier","#

@@ -1,8 +1,9 @@
 // The schema itself, and the validator that the other tests rely on.
 
+import TestSupport
 import Testing
 
-@Suite("schema")
+@Suite("schema", .oneAtATime)
 struct SchemaTests {
     @Test("the schema uses only keywords that the validator checks, and its references lead somewhere")
     func loads() throws {

@@ -1,9 +1,10 @@
 // The plugin in shell that SPEC.md shows, run as it stands there, where nc and jq are.
 
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("the plugin in shell")
+@Suite("the plugin in shell", .oneAtATime)
 struct ShellPluginTests {
     static let isRunnable = ["nc", "jq"].allSatisfy { tool in
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"

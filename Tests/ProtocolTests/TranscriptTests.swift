@@ -2,9 +2,10 @@
 // real broker just as it is written.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("transcripts")
+@Suite("transcripts", .oneAtATime)
 struct TranscriptTests {
     @Test(
         "each transcript goes as written",

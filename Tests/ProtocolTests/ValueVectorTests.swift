@@ -2,9 +2,10 @@
 // and against the functions of the wire library behind it.
 
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("vectors of values, keys, patterns and patches")
+@Suite("vectors of values, keys, patterns and patches", .oneAtATime)
 struct ValueVectorTests {
     @Test("an accepted value comes back byte for byte")
     func keepsValues() throws {
