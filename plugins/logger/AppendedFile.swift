@@ -15,7 +15,7 @@ struct AppendedFile: ~Copyable {
         let fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard fd >= 0 else { throw LogFailure("\(path) can't be opened") }
         self.fd = fd
-        bytes = Int(lseek(fd, 0, SEEK_END))
+        bytes = max(0, Int(lseek(fd, 0, SEEK_END)))
     }
 
     deinit { close(fd) }
@@ -24,6 +24,12 @@ struct AppendedFile: ~Copyable {
     var endsWithLine: Bool {
         var byte: UInt8 = 0
         return bytes == 0 || pread(fd, &byte, 1, off_t(bytes - 1)) == 1 && byte == 0x0A
+    }
+
+    /// Whether it is a file on a disk; not a pipe or a device, which no one may rename.
+    var isRegular: Bool {
+        var status = stat()
+        return fstat(fd, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     mutating func append(_ line: [UInt8]) throws(LogFailure) {

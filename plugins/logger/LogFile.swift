@@ -10,7 +10,8 @@ struct LogFile: ~Copyable {
     private let bytesMax: Int
     private let keep: Int
     private var current: AppendedFile
-    /// The size at which to rotate; more than `bytesMax` after that failed.
+    /// The size at which to rotate; more than `bytesMax` after that failed, and past reach
+    /// where there is nothing to rotate.
     private var limit: Int
 
     /// Opens the log or begins one. It keeps `keep` files of `bytesMax` beside the current.
@@ -20,7 +21,9 @@ struct LogFile: ~Copyable {
         self.keep = keep
         limit = bytesMax
         var file = try AppendedFile(path: path)
-        if !file.endsWithLine { try file.append([0x0A]) }
+        let isRegular = file.isRegular
+        if isRegular, !file.endsWithLine { try file.append([0x0A]) }
+        if !isRegular { limit = Int.max }
         current = file
     }
 

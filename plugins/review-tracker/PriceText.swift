@@ -1,5 +1,6 @@
 // Prices as shops print them: `$49.95`, `$1,299.99`, `$1,149.99,$1,249.99`, or nothing.
 // A comma with three digits behind it belongs to the number; any other stands between two.
+// Quotation marks around it all are left over from tables, which need them for the commas.
 
 import PlugboardClient
 
@@ -9,6 +10,7 @@ enum PriceText {
     /// text is empty.
     static func lowest(_ text: String) throws(FeedFault) -> JSON {
         var rest = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }[...]
+        if rest.count > 1, rest.first == quote, rest.last == quote { rest = rest.dropFirst().dropLast() }
         guard !rest.isEmpty else { return .null }
         var lowest: (price: ExactDecimal, json: JSON)?
         repeat {
@@ -49,5 +51,7 @@ extension ArraySlice<UInt8> {
         return digits
     }
 }
+
+private let quote = UInt8(ascii: "\"")
 
 private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

@@ -9,6 +9,12 @@ struct Tracker {
     /// Where the lines come from, for messages.
     let source: String
 
+    /// What surrounds the values in a request: two keys and some words.
+    private static let envelopeBytesMax = 1_024
+
+    /// The longest line that the broker takes.
+    private var lineBytesMax: Int { bus.greeting?.limits["line"] ?? InputLines.lineBytesMax }
+
     /// Publishes all lines; returns at their end.
     func publish(_ lines: InputLines) async throws {
         var feed = Feed()
@@ -35,6 +41,9 @@ struct Tracker {
         var writes: [Write] = []
         if let product = record.product { writes.append(try .publish("catalog.\(record.sku)", product)) }
         if let reviews = record.reviews { writes.append(try .publish("reviews.\(record.sku)", reviews)) }
+        // The answer to a longer line names no request: waiting for it would not end.
+        let bytes = [record.product, record.reviews].reduce(0) { $0 + ($1?.bytes.count ?? 0) }
+        guard bytes + Self.envelopeBytesMax <= lineBytesMax else { throw FeedFault("it is too long") }
         while true {
             do {
                 try await bus.batch(writes)

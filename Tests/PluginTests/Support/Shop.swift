@@ -68,7 +68,7 @@ final class Shop: Sendable {
     }
 
     /// Stops the broker and waits for its end.
-    private func stopBroker() {
+    func stopBroker() {
         let old = running.withLock { $0.take() }
         old?.broker.stop()
         _ = old?.end.wait(timeout: .now() + 5)

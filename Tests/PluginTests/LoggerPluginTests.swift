@@ -1,0 +1,166 @@
+import Foundation
+import PlugboardClient
+import Testing
+
+@Suite("The logger on the bus", .serialized, .timeLimit(.minutes(1)))
+struct LoggerPluginTests {
+    /// A shop with a logger that has begun, and where it writes.
+    private func open(_ arguments: [String] = []) async throws -> (Shop, PluginProcess, String) {
+        let shop = try await Shop()
+        try await shop.publish("old", "1")
+        let log = shop.folder + "/log"
+        let plugin = try shop.start("logger", ["--file", log] + arguments)
+        try await eventually("it listens") {
+            guard FileManager.default.fileExists(atPath: log) else { return false }
+            return try lines(log).contains { $0.contains(#""event":"synced""#) }
+        }
+        return (shop, plugin, log)
+    }
+
+    private func lines(_ path: String) throws -> [String] {
+        let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// A line without its time, which has to be one.
+    private func withoutTime(_ line: String) throws -> String {
+        let time = try Regex(#"^\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","#)
+        #expect(line.contains(time))
+        return "{" + line.replacing(time, with: "")
+    }
+
+    @Test("every event is one JSON line with its time, and one line for people")
+    func events() async throws {
+        let (shop, plugin, log) = try await open()
+        try await shop.publish("a.b", #"{"price":1.50}"#)
+        try await shop.emit("c", "[true]")
+        try await shop.bus.delete("a.b")
+        #expect(try await plugin.stop().status == 0)
+        let lines = try lines(log).map(withoutTime)
+        #expect(
+            lines == [
+                #"{"event":"update","key":"old","revision":1,"value":1,"by":"test","initial":true}"#,
+                #"{"event":"synced","revision":1}"#,
+                #"{"event":"update","key":"a.b","revision":2,"value":{"price":1.50},"by":"test"}"#,
+                #"{"event":"emit","key":"c","revision":2,"value":[true],"by":"test"}"#,
+                #"{"event":"delete","key":"a.b","revision":3,"by":"test"}"#,
+            ]
+        )
+        let shown = plugin.output.split(separator: "\n")
+        #expect(shown.first == "writing to \(log)")
+        #expect(
+            shown.dropFirst().map { $0.drop { $0 != "#" } } == [
+                "#1 initial update old 1 by test", "#1 synced", #"#2 update a.b {"price":1.50} by test"#,
+                "#2 emit c [true] by test", "#3 delete a.b by test",
+            ]
+        )
+    }
+
+    @Test("rotation loses nothing: two thousand events stand in many files once each, in order")
+    func rotation() async throws {
+        let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000", "--quiet"])
+        for number in 1...2_000 { try shop.bus.pipeline.publish("n.\(number % 7)", JSON.integer(number)) }
+        _ = try await shop.bus.sync()
+        #expect(try await plugin.stop().status == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: shop.folder)
+        let numbers = names.filter { $0.hasPrefix("log.") }.compactMap { Int($0.dropFirst(4)) }.sorted(by: >)
+        #expect(numbers.count > 10)
+        #expect(numbers == Array(stride(from: numbers.count, through: 1, by: -1)))
+        var values: [Int] = []
+        for path in numbers.map({ "\(log).\($0)" }) + [log] {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count <= 8_192)
+            for line in try lines(path) {
+                let json = try JSON(line)
+                if json["key"]?.string?.hasPrefix("n.") == true { values += [json["value"]?.integer ?? -1] }
+            }
+        }
+        #expect(values == Array(1...2_000))
+        #expect(plugin.output == "writing to \(log)\n")
+        #expect(plugin.errors.isEmpty)
+    }
+
+    @Test(
+        "what the broker had carried out before the end was asked for is in the file",
+        arguments: [1, 5_000]
+    )
+    func stopping(_ count: Int) async throws {
+        let (shop, plugin, log) = try await open()
+        for number in 1...count { try shop.bus.pipeline.emit("n", JSON.integer(number)) }
+        _ = try await shop.bus.sync()
+        #expect(try await plugin.stop().status == 0)
+        let values = try lines(log).compactMap { line in
+            let json = try JSON(line)
+            return json["key"]?.string == "n" ? json["value"]?.integer : nil
+        }
+        #expect(values == Array(1...count))
+    }
+
+    @Test("what could steer a terminal is shown as escapes, and is in the file as it was")
+    func controlCharacters() async throws {
+        let (shop, plugin, log) = try await open()
+        let value = "[\"\u{9B}2J\u{7F}\u{202E}\",\"\\u001b[2J\"]"
+        try await shop.publish("a", value)
+        #expect(try await plugin.stop().status == 0)
+        let shown = #"update a ["\u009b2J\u007f\u202e","\u001b[2J"] by test"#
+        #expect(plugin.output.contains(shown))
+        let unsafe = plugin.output.unicodeScalars.filter {
+            $0 != "\n" && ($0.value < 0x20 || (0x7F..<0xA0).contains($0.value) || $0.value == 0x202E)
+        }
+        #expect(unsafe.isEmpty)
+        let line = try #require(try lines(log).last)
+        #expect(try JSON(line)["value"]?.text == value)
+    }
+
+    @Test("after a new broker took over, it writes on, behind a second synced line")
+    func newBroker() async throws {
+        let (shop, plugin, log) = try await open(["--quiet"])
+        try await shop.restartBroker()
+        try await eventually("it listens again") {
+            try lines(log).filter { $0.contains(#""event":"synced""#) }.count == 2
+        }
+        try await shop.publish("a", "2")
+        #expect(try await plugin.stop().status == 0)
+        let line = try #require(try lines(log).last)
+        #expect(try JSON(line)["value"]?.integer == 2)
+    }
+
+    @Test("a file that can't be written ends it with a message and status 1")
+    func notWritable() async throws {
+        let shop = try await Shop()
+        let plugin = try shop.start("logger", ["--file", shop.folder + "/no/log"])
+        #expect(try await plugin.end() == 1)
+        #expect(
+            plugin.errors == "logger: \(shop.folder)/no/log can't be opened: No such file or directory\n"
+        )
+    }
+
+    @Test("without --file the log stands beside the socket")
+    func besideSocket() async throws {
+        let shop = try await Shop()
+        let plugin = try shop.start("logger")
+        try await eventually("it writes") { FileManager.default.fileExists(atPath: shop.path + ".log") }
+        #expect(try await plugin.stop().status == 0)
+    }
+
+    @Test("its help is on standard output with status 0; a mistake is explained with status 64")
+    func usage() async throws {
+        let folder = NSTemporaryDirectory()
+        let help = try PluginProcess("logger", ["--help"], folder: folder)
+        #expect(try await help.end() == 0)
+        for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--quiet"] {
+            #expect(help.output.contains(option))
+        }
+        #expect(help.errors.isEmpty)
+        let mistakes = [
+            (["--max-byte", "5"], "--max-bytes"), (["--max-bytes", "0"], "--max-bytes"),
+            (["--keep"], "--keep needs"),
+            (["log"], "takes no argument"),
+        ]
+        for (arguments, hint) in mistakes {
+            let mistaken = try PluginProcess("logger", arguments, folder: folder)
+            #expect(try await mistaken.end() == 64)
+            #expect(mistaken.errors.contains(hint))
+            #expect(mistaken.output.isEmpty)
+        }
+    }
+}

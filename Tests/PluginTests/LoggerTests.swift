@@ -1,0 +1,212 @@
+import Foundation
+import PlugboardClient
+import Testing
+
+@testable import logger
+
+@Suite("What the log says of an event")
+struct LogLineTests {
+    private func line(_ text: String) throws -> LogLine {
+        LogLine(try event(text), at: TimeStamp(seconds: 1_000_000_000, milliseconds: 7))
+    }
+
+    @Test(
+        "a time stamp is ISO 8601 in UTC with milliseconds",
+        arguments: [
+            (0, 0, "1970-01-01T00:00:00.000Z"), (951_782_400, 5, "2000-02-29T00:00:00.005Z"),
+            (1_000_000_000, 120, "2001-09-09T01:46:40.120Z"),
+            (1_735_689_599, 999, "2024-12-31T23:59:59.999Z"),
+        ]
+    )
+    func timeStamp(_ seconds: Int, _ milliseconds: Int, _ text: String) {
+        let time = TimeStamp(seconds: seconds, milliseconds: milliseconds)
+        #expect(time.text == text)
+        #expect(time.clock == text.dropFirst(11).dropLast())
+    }
+
+    @Test("now is now")
+    func now() throws {
+        let formatter = ISO8601DateFormatter()
+        formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        let date = try #require(formatter.date(from: TimeStamp.now().text))
+        #expect(abs(date.timeIntervalSinceNow) < 60)
+    }
+
+    @Test("an update is written with everything it says, its value byte for byte")
+    func update() throws {
+        let line = try line(
+            #"{"event":"update","sub":1,"key":"a.b","revision":9,"value":{"x":1.50,"x":"é"},"by":"me","cause":8}"#
+        )
+        #expect(
+            line.json.text
+                == #"{"time":"2001-09-09T01:46:40.007Z","event":"update","key":"a.b","revision":9,"#
+                + #""value":{"x":1.50,"x":"é"},"by":"me","cause":8}"#
+        )
+        #expect(
+            line.text == #"01:46:40.007 #9 update a.b {"x":1.50,"x":"é"} by me because of #8"#
+        )
+    }
+
+    @Test("initial values, deletes and synced lines are told apart")
+    func kinds() throws {
+        let initial = try line(
+            #"{"event":"update","sub":1,"key":"a","revision":1,"value":null,"by":"me","initial":true}"#
+        )
+        #expect(initial.json["initial"] == .true)
+        #expect(initial.text == "01:46:40.007 #1 initial update a null by me")
+        let delete = try line(#"{"event":"delete","sub":1,"key":"a","revision":2,"by":"me"}"#)
+        #expect(
+            delete.json.text
+                == #"{"time":"2001-09-09T01:46:40.007Z","event":"delete","key":"a","revision":2,"by":"me"}"#
+        )
+        #expect(delete.text == "01:46:40.007 #2 delete a by me")
+        let synced = try line(#"{"event":"synced","sub":1,"revision":3}"#)
+        #expect(synced.json.text == #"{"time":"2001-09-09T01:46:40.007Z","event":"synced","revision":3}"#)
+        #expect(synced.text == "01:46:40.007 #3 synced")
+    }
+
+    @Test("a long value is cut for people, and whole in the file")
+    func long() throws {
+        let value = #""\#(String(repeating: "é", count: 1_000))""#
+        let line = try line(#"{"event":"emit","sub":1,"key":"a","revision":1,"value":\#(value),"by":"me"}"#)
+        let shown = value.prefix(LogLine.shownMax) + "…"
+        #expect(line.text == "01:46:40.007 #1 emit a \(shown) by me")
+        #expect(line.json["value"]?.text == value)
+    }
+}
+
+@Suite("The files of a log")
+struct LogFileTests {
+    /// A folder for one test.
+    private final class Folder {
+        let path: String
+        var log: String { path + "/log" }
+
+        init() throws { path = try TemporaryFolder.make() }
+
+        deinit {
+            do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path)") }
+        }
+
+        func text(_ name: String) throws -> String {
+            String(decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)), as: UTF8.self)
+        }
+
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+    }
+
+    @Test("a full file is put aside, and the oldest one goes")
+    func rotation() throws {
+        let folder = try Folder()
+        var log = try LogFile(path: folder.log, bytesMax: 6, keep: 2)
+        for number in 10...18 { try log.append(.integer(number)) }
+        #expect(try folder.names() == ["log", "log.1", "log.2"])
+        #expect(try folder.text("log.2") == "14\n15\n")
+        #expect(try folder.text("log.1") == "16\n17\n")
+        #expect(try folder.text("log") == "18\n")
+    }
+
+    @Test("one file is kept where one is asked for")
+    func keepOne() throws {
+        let folder = try Folder()
+        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        for number in 10...12 { try log.append(.integer(number)) }
+        #expect(try folder.names() == ["log", "log.1"])
+        #expect(try folder.text("log.1") + folder.text("log") == "11\n12\n")
+    }
+
+    @Test("a line larger than a file has a file of its own, whole")
+    func largeLine() throws {
+        let folder = try Folder()
+        var log = try LogFile(path: folder.log, bytesMax: 8, keep: 4)
+        for line in [JSON.integer(1), .string("larger than eight"), .integer(2)] { try log.append(line) }
+        #expect(try folder.text("log.2") == "1\n")
+        #expect(try folder.text("log.1") == "\"larger than eight\"\n")
+        #expect(try folder.text("log") == "2\n")
+    }
+
+    @Test("a log is gone on with; half a line from a crash gets its end")
+    func goingOn() throws {
+        let folder = try Folder()
+        try Data("1\n{\"ha".utf8).write(to: URL(fileURLWithPath: folder.log))
+        do {
+            var log = try LogFile(path: folder.log, bytesMax: 1_000, keep: 1)
+            try log.append(.integer(2))
+        }
+        var log = try LogFile(path: folder.log, bytesMax: 1_000, keep: 1)
+        try log.append(.integer(3))
+        #expect(try folder.text("log") == "1\n{\"ha\n2\n3\n")
+    }
+
+    @Test("the size that a log already has counts")
+    func sizeCounts() throws {
+        let folder = try Folder()
+        try Data("123456\n".utf8).write(to: URL(fileURLWithPath: folder.log))
+        var log = try LogFile(path: folder.log, bytesMax: 8, keep: 1)
+        try log.append(.integer(2))
+        #expect(try folder.text("log.1") == "123456\n")
+        #expect(try folder.text("log") == "2\n")
+    }
+
+    @Test("where a file can't be put aside, the log goes on in the one it has")
+    func noRotation() throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(
+            atPath: folder.log + ".1/full",
+            withIntermediateDirectories: true
+        )
+        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        for number in 10...13 { try log.append(.integer(number)) }
+        #expect(try folder.text("log") == "10\n11\n12\n13\n")
+    }
+
+    @Test("what is no file, such as a pipe or a device, is never put aside")
+    func pipe() throws {
+        let folder = try Folder()
+        try #require(mkfifo(folder.log, 0o600) == 0)
+        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        for number in 10...13 { try log.append(.integer(number)) }
+        #expect(try folder.names() == ["log"])
+        let fd = open(folder.log, O_RDONLY | O_NONBLOCK)
+        defer { close(fd) }
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = read(fd, &bytes, bytes.count)
+        #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "10\n11\n12\n13\n")
+    }
+
+    @Test("a new file is its owner's alone, and knows its size and whether it ends with a line")
+    func appendedFile() throws {
+        let folder = try Folder()
+        var file = try AppendedFile(path: folder.log)
+        var (bytes, endsWithLine) = (file.bytes, file.endsWithLine)
+        #expect(bytes == 0 && endsWithLine)
+        try file.append(Array("ab".utf8))
+        (bytes, endsWithLine) = (file.bytes, file.endsWithLine)
+        #expect(bytes == 2 && !endsWithLine)
+        try file.append([0x0A])
+        (bytes, endsWithLine) = (file.bytes, file.endsWithLine)
+        #expect(bytes == 3 && endsWithLine)
+        let mode = try FileManager.default.attributesOfItem(atPath: folder.log)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test("a file that can't be opened is named, with the reason")
+    func notOpened() throws {
+        let folder = try Folder()
+        let failure = #expect(throws: LogFailure.self) { _ = try AppendedFile(path: folder.path) }
+        #expect(failure?.description == "\(folder.path) can't be opened: Is a directory")
+    }
+
+    @Test("a full disk is an error, not a loss in silence", .enabled(if: access("/dev/full", W_OK) == 0))
+    func fullDisk() throws {
+        var file = try AppendedFile(path: "/dev/full")
+        do throws(LogFailure) {
+            try file.append([0x31, 0x0A])
+            Issue.record("it was written")
+        } catch {
+            #expect(error.description == "the log can't be written: No space left on device")
+        }
+        let bytes = file.bytes
+        #expect(bytes == 0)
+    }
+}
