@@ -5,9 +5,10 @@ import Testing
 
 @Suite("the examples of the documentation", .serialized)
 struct ExamplesTests {
-    @Test("every paragraph of an example in a comment stands in Examples.swift")
+    @Test("every paragraph of an example in a comment stands in a file of examples")
     func compiled() throws {
-        let examples = flat(try text(of: "Tests/ObservablesTests/Examples.swift"))
+        let files = ["Examples", "ThreadAndRoleExamples"]
+        let examples = flat(try files.map { try text(of: "Tests/ObservablesTests/\($0).swift") }.joined())
         let paragraphs = try sources().flatMap { try documentedParagraphs(of: $0) }
         #expect(paragraphs.count > 30)
         for paragraph in paragraphs {
