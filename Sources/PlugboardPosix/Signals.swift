@@ -56,8 +56,9 @@ public final class Signals: Sendable {
         SIGTERM: "SIGTERM",
     ]
 
-    /// Whoever started the program may have left them blocked (Foundation's `Process` does),
-    /// and then they would never come. For this thread, and those that it starts.
+    /// Whoever started the program may have left them blocked, and then they would never come:
+    /// the threads of Swift's tasks block signals, and what is started there inherits that.
+    /// For this thread, and those that it starts.
     private static func unblock(_ numbers: [Int32]) {
         var signals = sigset_t()
         sigemptyset(&signals)
