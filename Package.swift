@@ -99,5 +99,26 @@ let package = Package(
                 dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix", "TestSupport"],
                 swiftSettings: strict
             ),
+            .executableTarget(
+                name: "free-shipping",
+                dependencies: ["PlugboardClient"],
+                path: "Tests/ReadmePrograms/FreeShipping",
+                swiftSettings: strict
+            ),
+            .executableTarget(
+                name: "readme-pattern",
+                dependencies: ["Observables"],
+                path: "Tests/ReadmePrograms/Pattern",
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "ReadmeTests",
+                dependencies: [
+                    "plugboard", "free-shipping", "readme-pattern", "PlugboardClient", "PlugboardPosix",
+                    "Observables",
+                ],
+                swiftSettings: strict
+            ),
+            .testTarget(name: "TidyTests", swiftSettings: strict),
         ]
 )

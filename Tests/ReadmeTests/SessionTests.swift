@@ -1,0 +1,96 @@
+// What a reader does in the first five minutes: the demo, ten lines by hand, the commands
+// and Ctrl-C, all of it as README.md says.
+
+import Foundation
+import PlugboardPosix
+import Testing
+
+@Suite("README, tried")
+struct SessionTests {
+    @Test("the demo runs, ten lines by hand go as shown, so do the commands, and Ctrl-C ends it all")
+    func firstFiveMinutes() async throws {
+        let scratch = try Scratch()
+        let up = try Running(built: "plugboard", ["up", "--demo"], in: scratch)
+        try await eventually("the demo is over", seconds: 100) {
+            try up.output.contains("is over; the bus stays up")
+        }
+        #expect(try up.output.contains("nc -U \(scratch.socket)"))
+        try await session(scratch)
+        try await commands(scratch)
+        let children = Self.children(of: up.process.processIdentifier)
+        #expect(children.count >= 6 || !Self.hasProc)
+        up.interrupt()
+        #expect(try await up.status() == 0)
+        #expect(!FileManager.default.fileExists(atPath: scratch.socket))
+        #expect(children.filter { kill($0, 0) == 0 } == [])
+    }
+
+    /// The block of the page, line by line; only revisions may be others.
+    private func session(_ scratch: Scratch) async throws {
+        let blocks = try Readme.blocks(in: "plugboard")
+        #expect(blocks.count == 1)
+        for block in blocks {
+            #expect((8...10).contains(block.lines.count))
+            let person = try Typist(socket: scratch.socket)
+            #expect(try await person.line().hasPrefix(#"{"event":"hello","broker":"plugboard""#))
+            for line in block.lines {
+                let text = String(line.dropFirst(2))
+                if line.hasPrefix("> ") {
+                    try person.type(text)
+                } else {
+                    #expect(Self.masked(try await person.line()) == Self.masked(text), "\(block.place)")
+                }
+            }
+            try person.type("help")
+            #expect(try await person.line().hasPrefix(#"{"ok":"help""#))
+        }
+    }
+
+    /// Each request that the page shows within its sentences is taken as well.
+    @Test("each request in the text is accepted")
+    func requests() async throws {
+        let scratch = try Scratch()
+        let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
+        try await eventually("the broker listens") { try broker.output.contains("ready") }
+        let person = try Typist(socket: scratch.socket)
+        _ = try await person.line()
+        let lines = try Readme.text().components(separatedBy: "\n")
+        let requests = Readme.inlineCode(of: lines).filter { $0.hasPrefix(#"{"op":""#) && !$0.contains("…") }
+        #expect(!requests.isEmpty)
+        for request in requests {
+            try person.type(request)
+            #expect(try await person.line().hasPrefix(#"{"ok":""#))
+        }
+    }
+
+    private func commands(_ scratch: Scratch) async throws {
+        let program = ".build/release/plugboard "
+        let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
+        #expect(lines.count >= 5)
+        for line in lines where line != program + "bench" {
+            let words = "exec " + Running.folder.path + "/plugboard " + line.dropFirst(program.count)
+            let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
+            if line.contains("subscribe") {
+                try await eventually("\(line) prints") { try run.output.contains("\n") }
+                run.end()
+            } else {
+                #expect(try await run.status() == 0, "\(line)")
+                #expect(try !run.output.isEmpty || line.contains("emit"), "\(line)")
+            }
+        }
+    }
+
+    private static func masked(_ line: String) -> String {
+        line.replacing(/"(revision|cause)":\d+/) { "\"\($0.1)\":N" }
+    }
+
+    private static let hasProc = FileManager.default.fileExists(atPath: "/proc/self/stat")
+
+    private static func children(of parent: Int32) -> [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { Int32($0) }.filter { pid in
+            let status = FileManager.default.contents(atPath: "/proc/\(pid)/status") ?? Data()
+            return String(decoding: status, as: UTF8.self).contains("\nPPid:\t\(parent)\n")
+        }
+    }
+}

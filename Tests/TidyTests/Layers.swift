@@ -1,0 +1,44 @@
+// Which module may import which. The package manager enforces it between the targets; here
+// it also holds for what the system brings, and for additions to the manifest.
+
+enum Layers {
+    /// What a folder's files may import.
+    struct Layer: CustomStringConvertible {
+        let folder: String
+        let allowed: Set<String>
+        var description: String { folder }
+    }
+
+    private static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
+
+    /// From the bottom up. Foundation costs every program its start-up time, so it is only
+    /// where Codable needs it, and in plugins that choose it.
+    static let all: [Layer] = [
+        Layer(folder: "Sources/Observables", allowed: system.union(["Synchronization", "Dispatch"])),
+        Layer(folder: "Sources/PlugboardWire", allowed: system),
+        Layer(folder: "Sources/CPlatform", allowed: []),
+        Layer(
+            folder: "Sources/PlugboardPosix",
+            allowed: system.union(["CPlatform", "Synchronization"])
+        ),
+        Layer(folder: "Sources/PlugboardBroker", allowed: ["PlugboardWire", "PlugboardPosix"]),
+        Layer(
+            folder: "Sources/PlugboardClient",
+            allowed: [
+                "Observables", "PlugboardWire", "PlugboardPosix", "Synchronization",
+                "Foundation", "FoundationEssentials",
+            ]
+        ),
+        Layer(folder: "Sources/PlugboardBench", allowed: ["PlugboardWire", "PlugboardPosix"]),
+        Layer(
+            folder: "Sources/plugboard",
+            allowed: ["PlugboardBench", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+        ),
+        Layer(
+            folder: "plugins",
+            allowed: system.union([
+                "PlugboardClient", "Observables", "Synchronization", "Foundation", "FoundationEssentials",
+            ])
+        ),
+    ]
+}

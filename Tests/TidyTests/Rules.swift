@@ -1,0 +1,102 @@
+// The rules of the house that a machine can check. Each returns the places that break
+// it, as `path:line: what is wrong`; the tests show that each finds what it is for.
+
+enum Rules {
+    static let fileLinesMax = 400
+    static let functionLinesMax = 70
+
+    static func length(_ file: SourceFile) -> [String] {
+        guard file.lines.count > fileLinesMax else { return [] }
+        return ["\(file.path):\(file.lines.count): more than \(fileLinesMax) lines"]
+    }
+
+    static func functions(_ file: SourceFile) -> [String] {
+        file.code.indices.compactMap { start in
+            guard let name = declaration(file.code[start]), let end = end(of: start, in: file.code) else {
+                return nil
+            }
+            let count = end - start + 1
+            guard count > functionLinesMax else { return nil }
+            return "\(file.place(start)): \(name) has \(count) lines"
+        }
+    }
+
+    static func traps(_ file: SourceFile) -> [String] {
+        let forced = /[A-Za-z0-9_)\]}>?`]!(?!=)/
+        return found(in: file, "fatalError") { $0.contains("fatalError") }
+            + found(in: file, "something forced by \"!\"") {
+                $0.utf8.contains(UInt8(ascii: "!")) && $0.contains(forced)
+            }
+    }
+
+    /// A file opens with a comment that says its role.
+    static func header(_ file: SourceFile) -> [String] {
+        let comment = file.lines.prefix { $0.hasPrefix("//") }
+        let words = comment.joined(separator: " ").split(separator: " ").count
+        guard words > 3, comment.count <= 12 else {
+            return ["\(file.place(0)): no opening comment of a few lines that says what the file is for"]
+        }
+        return []
+    }
+
+    static func imports(_ file: SourceFile, allowed: Set<String>) -> [String] {
+        file.code.indices.compactMap { index in
+            guard let module = importedModule(file.code[index]), !allowed.contains(module) else { return nil }
+            return "\(file.place(index)): must not import \(module)"
+        }
+    }
+
+    /// The module that a line imports.
+    static func importedModule(_ line: String) -> String? {
+        let kinds = ["struct", "class", "enum", "func", "var", "let", "protocol", "typealias"]
+        guard line.contains("import ") else { return nil }
+        let words = line.split(separator: " ")
+        guard let start = words.firstIndex(of: "import"), words[..<start].allSatisfy(isModifier) else {
+            return nil
+        }
+        let name = words[(start + 1)...].first { !kinds.contains(String($0)) }
+        return name?.split(separator: ".").first.map(String.init)
+    }
+
+    private static func isModifier(_ word: Substring) -> Bool {
+        word.hasPrefix("@") || ["public", "package", "internal", "private", "fileprivate"].contains(word)
+    }
+
+    private static let declaringWords = ["func ", "init", "subscript", "var "]
+
+    /// What a line declares, if it is something with a body of statements.
+    private static func declaration(_ line: String) -> Substring? {
+        // A regular expression for every line would take most of the time.
+        guard declaringWords.contains(where: { line.contains($0) }) else { return nil }
+        let pattern = /\s*(?:@?\w+(?:\([^)]*\))? +)*?(func +[^(<]+|init|deinit|subscript|var +\w+)\b.*/
+        return line.wholeMatch(of: pattern)?.1
+    }
+
+    /// The line of the brace that closes a declaration: `swift format` puts it below the first
+    /// word. Nil for one without a body, or with all of it on one line.
+    private static func end(of start: Int, in code: [String]) -> Int? {
+        let indent = indentation(code[start])
+        for index in code.indices.dropFirst(start + 1) {
+            let line = code[index]
+            guard let first = line.first(where: { $0 != " " }), indentation(line) <= indent else { continue }
+            if indentation(line) < indent { return nil }
+            if first == "}" { return index }
+            // What goes on with the declaration's own lines begins with one of these.
+            let continues = first == ")" || first == "{" || line.dropFirst(indent).hasPrefix("where ")
+            if !continues { return nil }
+        }
+        return nil
+    }
+
+    private static func indentation(_ line: String) -> Int {
+        line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
+    }
+
+    private static func found(
+        in file: SourceFile,
+        _ what: String,
+        where isFound: (String) -> Bool
+    ) -> [String] {
+        file.code.indices.filter { isFound(file.code[$0]) }.map { "\(file.place($0)): \(what)" }
+    }
+}

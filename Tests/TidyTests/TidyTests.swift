@@ -1,0 +1,60 @@
+// The rules of the house, held against every Swift file of the package.
+
+import Testing
+
+@Suite("the house is tidy")
+struct TidyTests {
+    private static func everything() throws -> [SourceFile] {
+        try SourceTree.files(in: "Sources", "plugins", "Tests")
+    }
+
+    private static func programs() throws -> [SourceFile] {
+        try SourceTree.files(in: "Sources", "plugins")
+    }
+
+    private static func expectNone(_ violations: [String]) {
+        for violation in violations { Issue.record("\(violation)") }
+    }
+
+    @Test("no file is longer than 400 lines")
+    func fileLengths() throws {
+        let files = try Self.everything()
+        #expect(files.count > 100)
+        Self.expectNone(files.flatMap(Rules.length))
+    }
+
+    @Test("no function is longer than 70 lines")
+    func functionLengths() throws {
+        Self.expectNone(try Self.everything().flatMap(Rules.functions))
+    }
+
+    @Test("nothing in the programs is forced or meant to crash")
+    func traps() throws {
+        Self.expectNone(try Self.programs().flatMap(Rules.traps))
+    }
+
+    @Test("every file says at its top what it is for")
+    func headers() throws {
+        Self.expectNone(try Self.programs().flatMap(Rules.header))
+    }
+
+    @Test("imports run one way", arguments: Layers.all)
+    func imports(_ layer: Layers.Layer) throws {
+        Self.expectNone(
+            try SourceTree.files(in: layer.folder).flatMap { Rules.imports($0, allowed: layer.allowed) }
+        )
+    }
+
+    @Test("each folder of sources is a layer")
+    func layers() throws {
+        let folders = try SourceTree.names(in: "Sources").map { "Sources/\($0)" }
+        #expect(Set(folders).isSubset(of: Layers.all.map(\.folder)))
+    }
+
+    @Test("the package depends on no other")
+    func dependencies() throws {
+        let manifest = SourceFile(path: "Package.swift", text: try SourceTree.text(of: "Package.swift"))
+        #expect(manifest.code.contains("    dependencies: [],"))
+        #expect(!manifest.code.contains { $0.contains(".package(") })
+    }
+}
