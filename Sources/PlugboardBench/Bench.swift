@@ -5,8 +5,6 @@ import PlugboardPosix
 
 /// What to measure.
 public struct BenchOptions: Sendable {
-    /// Installed peers as well.
-    public var peers = false
     /// Runs of each row, each a value of which the median is taken.
     public var runs = 5
     /// How long a run publishes.
@@ -49,7 +47,7 @@ public struct Bench {
     }
 
     /// Measures every row, telling each as soon as it is complete.
-    public func run(eachRow: (Row) throws -> Void) throws -> Report {
+    public func run(eachRow: (Row) throws -> Void = { _ in }) throws -> Report {
         var rows: [Row] = []
         _ = OpenFiles.raiseLimit()
         for workload in options.workloads {

@@ -5,10 +5,6 @@ import PlugboardBench
 import PlugboardPosix
 
 extension Option {
-    static let peers = Option(
-        flag: "peers",
-        "measure redis, nats and mosquitto as well, where they are installed"
-    )
     static let runCount = Option(
         "runs",
         "N",
@@ -34,7 +30,7 @@ extension Command {
         name: "bench",
         group: .about,
         summary: "measure a broker that it starts itself",
-        options: [.peers, .only, .batch, .runCount, .runSeconds],
+        options: [.json, .only, .batch, .runCount, .runSeconds],
         run: bench
     )
 
@@ -61,12 +57,12 @@ extension Command {
             },
             signals: try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         )
+        if invocation.has(.json) { return try console.output.text(bench.run().json() + "\n") }
         _ = try bench.run { row in try console.output.text(Table.text(of: row) + "\n") }
     }
 
     private static func benchOptions(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
-        options.peers = invocation.has(.peers)
         options.runs = invocation.integer(.runCount).map { Int($0) } ?? options.runs
         options.secondsPerRun = invocation.seconds(.runSeconds) ?? options.secondsPerRun
         if let names = invocation.text(.only) {

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The instrument itself; what it measures is no matter of tests.
+@Suite("bench", .oneAtATime)
+struct BenchTests {
+    @Test("measures each kind of row against a broker and the limit, and prints a table")
+    func table() throws {
+        let folder = try TemporaryFolder()
+        let run = try plugboard(
+            "bench",
+            "--only",
+            "1→10-old,round-trip-1,start",
+            "--runs",
+            "1",
+            "--seconds",
+            "0.02",
+            in: folder
+        )
+        #expect(run.end == .exited(0))
+        for part in [
+            "1→10-old: 128-byte values", "round-trip-1: ", "start: ", "messages/s", "p99.9 µs", "plugboard",
+            "limit",
+        ] {
+            #expect(run.output.contains(part), "\(part) in:\n\(run.output)")
+        }
+    }
+
+    @Test("prints JSON with every figure a number")
+    func json() throws {
+        let folder = try TemporaryFolder()
+        let run = try plugboard(
+            "bench",
+            "--json",
+            "--only",
+            "1→1",
+            "--runs",
+            "2",
+            "--seconds",
+            "0.02",
+            in: folder
+        )
+        #expect(run.end == .exited(0))
+        let report = try #require(
+            try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+        )
+        #expect(report["runs"] as? Int == 2)
+        let rows = try #require(report["rows"] as? [[String: Any]])
+        let systems = try #require(rows.first?["systems"] as? [[String: Any]])
+        #expect(systems.map { $0["system"] as? String } == ["plugboard", "limit"])
+        let figures = try #require(systems.first?["figures"] as? [String: [String: Double]])
+        for name in ["messagesPerSecond", "cpuNanosecondsPerMessage", "cpuNanosecondsPerDelivery"] {
+            let figure = try #require(figures[name], "\(name)")
+            #expect((figure["least"] ?? 0) > 0 && figure["least"] ?? 0 <= figure["median"] ?? 0)
+            #expect(figure["median"] ?? 0 <= figure["most"] ?? 0)
+        }
+    }
+
+    @Test("a row that doesn't exist is a mistake in usage")
+    func unknownRow() throws {
+        let run = try plugboard("bench", "--only", "frobnicate", in: try TemporaryFolder())
+        #expect(run.end == .exited(64))
+        #expect(run.messages.contains("frobnicate"))
+    }
+}
