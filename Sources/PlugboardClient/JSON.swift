@@ -13,7 +13,7 @@ import PlugboardWire
 /// Within another Codable type (a property of type `JSON`) the value is kept, but
 /// numbers may be spelled anew.
 public struct JSON: Sendable, Hashable {
-    /// The UTF-8 of the value; no line feed is in it.
+    /// The UTF-8 of the value, without white space round it or a line break in it.
     public let bytes: [UInt8]
 
     /// Takes text that is JSON. Line feeds between its parts become spaces.
@@ -29,7 +29,7 @@ public struct JSON: Sendable, Hashable {
         } catch let error as JSONFailure {
             throw BusError.unencodable(reason: "expected \(error.reason) at byte \(error.offset)")
         }
-        self.bytes = bytes.contains { $0 == 0x0A || $0 == 0x0D } ? Self.onOneLine(bytes) : bytes
+        self.bytes = Self.onOneLine(bytes)
     }
 
     /// Takes what the broker or an encoder of ours wrote.
@@ -57,7 +57,12 @@ public struct JSON: Sendable, Hashable {
 
     /// In JSON a line break can only stand between parts: a string has it escaped.
     private static func onOneLine(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
+        let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
+        guard let first = bytes.first, let last = bytes.last else { return bytes }
+        let hasBreak = bytes.contains { $0 == 0x0A || $0 == 0x0D }
+        guard hasBreak || isSpace(first) || isSpace(last) else { return bytes }
+        let end = bytes.lastIndex { !isSpace($0) } ?? bytes.startIndex
+        return bytes[...end].drop(while: isSpace).map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
     }
 }
 

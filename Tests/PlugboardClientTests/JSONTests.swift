@@ -40,6 +40,16 @@ struct JSONTests {
         #expect(try json.decode(as: [String: String].self) == ["a": "x\n"])
     }
 
+    @Test(
+        "white space round a value goes, so that a value has one beginning",
+        arguments: [" null", "null\n", "\t null \r\n"]
+    )
+    func trimmed(text: String) throws {
+        #expect(try JSON(text) == JSON.null)
+        let product = Product(title: "A", extra: try JSON(" { \"a\" : [ 1 ] } "))
+        #expect(try JSON(encoding: product).decode(as: Product.self).extra["a"]?.elements == [.integer(1)])
+    }
+
     @Test("strings are quoted with what JSON demands", arguments: ["", "a\"b\\c\n\u{1}", "\u{1F4F1} ü", "/"])
     func strings(text: String) throws {
         #expect(try JSON.string(text).decode(as: String.self) == text)

@@ -1,0 +1,110 @@
+// The examples of the library's documentation, word for word, so that they compile; those
+// that come to an end by themselves are run. `ExampleTests` compares them with the sources.
+
+import Observables
+import PlugboardClient
+
+struct Review: Codable {
+    var rating: Double
+}
+
+enum Examples {
+    static func publish(_ bus: Bus) async throws {
+        let revision = try await bus.publish("cart.summary", ["items": 3])
+        try await bus.publish("cart.summary", JSON(#"{"total":1000.00}"#), ifRevision: revision)
+    }
+
+    static func json(_ bus: Bus) async throws {
+        try await bus.publish("cart.total", JSON("1000.00"))
+    }
+
+    static func batch(_ bus: Bus) async throws {
+        try await bus.batch { batch in
+            try batch.publish("banner", ["text": "2 new reviews"])
+            try batch.delete("indicator.B07")
+        }
+    }
+
+    static func writes(_ bus: Bus) async throws {
+        try await bus.batch([
+            .publish("cart.items", [String]()),
+            .delete("banner"),
+        ])
+    }
+
+    static func pipeline(_ bus: Bus) async throws {
+        for number in 1...100_000 {
+            try bus.pipeline.publish("counter", number)
+            if number % 1_000 == 0 { try await bus.pipeline.room() }
+        }
+        try await bus.sync()
+    }
+
+    static func observable(_ bus: Bus) async throws {
+        // let total = ObservableValue(0.0)                          // in this process
+        let total = bus.observable("cart.total", default: 0.0)  // on the bus
+        let observation = total.observe { change in print(change.old ?? 0, "→", change.new) }
+        total.value = 42.5
+        total.update { $0 += 1 }
+        try await bus.sync()
+        observation.dispose()
+    }
+
+    static func callback(_ bus: Bus) async throws {
+        let observation = try await bus.subscribe("cart.items") { event in
+            print(event.key, event.revision)
+        }
+        observation.dispose()
+    }
+
+    static func sequence(_ bus: Bus) async throws {
+        let reviews = try await bus.subscribe("reviews.**")
+        for try await event in reviews {
+            switch event.kind {
+            case .update: print(event.key, try event.decode(as: Review.self).rating)
+            case .delete: print(event.key, "is gone")
+            case .synced: print("that was all there is; from here on it is live")
+            case .emit: break
+            }
+        }
+    }
+
+    static func connect() async throws {
+        let bus = try await Bus.connect(name: "greeter")
+        try await bus.publish("greeting", "hello")
+        for try await event in try await bus.subscribe("people.**") where event.kind == .update {
+            print(event.key, try event.decode(as: String.self))
+        }
+    }
+
+    static func parts() throws -> JSON {
+        let product = try JSON(#"{"title":"Phone","price":49.90}"#)
+        print(product["price"]?.text ?? "not for sale")  // 49.90
+        let price = ExactDecimal("0.10")
+        let total = price?.multiplied(by: 10_000)
+        print(total?.text(decimals: 2) ?? "too large")  // 1000.00
+        return
+            JSON.object(["sku": .string("B07"), "quantity": .integer(2)])
+    }
+
+    static func arguments() async {
+        let file = PluginOption.text("file", "PATH", "where to write")
+        let arguments = PluginArguments.read("logger", "writes down what happens", options: [file])
+        await Plugin.run(arguments) { bus in
+            print(arguments.text(file) ?? "no file")
+        }
+    }
+
+    static func option() -> PluginOption {
+        let keep = PluginOption.integer("keep", "N", 1...100, "how many old files to keep (4)")
+        return keep
+    }
+
+    static func plugin() async {
+        await Plugin.run(name: "greeter") { bus in
+            for try await event in try await bus.subscribe("people.*") where event.kind == .update {
+                try await bus.publish("greetings.\(event.key)", "hello")
+            }
+        }
+    }
+}
