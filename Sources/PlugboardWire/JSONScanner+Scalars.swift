@@ -21,6 +21,7 @@ extension JSONScanner {
     }
 
     /// Moves over `true`, `false` or `null`.
+    @inline(__always)
     mutating func skipLiteral(_ literal: StaticString) throws(JSONFailure) {
         for index in 0..<literal.utf8CodeUnitCount {
             guard current == literal.utf8Start[index] else { throw syntax("true, false or null") }
@@ -28,9 +29,11 @@ extension JSONScanner {
         }
     }
 
+    @inline(__always)
     private mutating func skipDigits() throws(JSONFailure) {
-        let first = position
-        while position < end, base[position] &- UInt8(ascii: "0") <= 9 { position += 1 }
-        guard position > first else { throw syntax("a digit") }
+        var place = position
+        while place < end, base[place] &- UInt8(ascii: "0") <= 9 { place &+= 1 }
+        guard place > position else { throw syntax("a digit") }
+        position = place
     }
 }

@@ -61,7 +61,7 @@ public struct JSONScanner {
         switch current {
         case UInt8(ascii: "\""):
             position += 1
-            try skipString()
+            if readShortString() == nil { try skipString() }
         case UInt8(ascii: "{"):
             guard try enter(&depth, closing: UInt8(ascii: "}")) else { return false }
             objects = objects << 1 | 1
@@ -121,7 +121,8 @@ public struct JSONScanner {
     private mutating func skipName() throws(JSONFailure) {
         guard current == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
         position += 1
-        try skipString()
+        // Most names are short: one load sees the whole of them.
+        if readShortString() == nil { try skipString() }
         try skipColon()
     }
 
