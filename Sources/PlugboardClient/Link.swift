@@ -4,6 +4,7 @@
 
 import Observables
 import PlugboardPosix
+import PlugboardWire
 import Synchronization
 
 /// A connection that is kept up, with the requests and subscriptions on it.
@@ -35,6 +36,7 @@ final class Link: Sendable {
         complete: @escaping LinkState.Completion
     ) -> BusError? {
         let line = body.line(id: id)
+        if let failure = Self.lengthFailure(line) { return failure }
         let deadline = Self.deadline(after: timeout)
         return change { state in
             if case .closed = state.phase { return .closed }
@@ -87,9 +89,19 @@ final class Link: Sendable {
         }
     }
 
+    /// A line that the broker would leave out unread, so that its answer could not say
+    /// which request it is about, is refused here, in the broker's words.
+    private static func lengthFailure(_ line: [UInt8]) -> BusError? {
+        let count = line.count - 1
+        guard count > Limits.lineBytesMax else { return nil }
+        let message = "the request has \(count) bytes, a line has at most \(Limits.lineBytesMax)"
+        return .refused(code: .tooLong, message: message, hint: nil, revision: nil)
+    }
+
     /// Hands over lines that nobody waits for. Fails at once where they can't be taken.
     func enqueue(_ body: RequestBody) throws(BusError) {
         let line = body.line(id: nil)
+        if let failure = Self.lengthFailure(line) { throw failure }
         let failure: BusError? = change { state in
             switch state.phase {
             case .closed: return .closed

@@ -1,5 +1,6 @@
 // Every request against a real broker.
 
+import PlugboardWire
 import Testing
 
 @testable import PlugboardClient
@@ -33,6 +34,21 @@ struct RequestTests {
         let text = #"{"total":1000.00,"big":12345678901234567890123,"b":1,"a":[1e2, 2]}"#
         try await bus.publish("total", JSON(text))
         #expect(try await bus.get("total", as: JSON.self)?.text == text)
+    }
+
+    @Test("a request close to the longest line is sent, one far past it is refused at once")
+    func longestLine() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let envelope = RequestBody(try Write.publish("k", JSON("\"\""))).line(id: 1_000_000).count
+        let room = Limits.lineBytesMax - envelope
+        try await bus.publish("k", String(repeating: "x", count: room))
+        let tooLong = String(repeating: "x", count: Limits.lineBytesMax)
+        let error = await #expect(throws: BusError.self) { try await bus.publish("k", tooLong) }
+        #expect(error?.code == .tooLong)
+        let pipelined = #expect(throws: BusError.self) { try bus.pipeline.publish("k", tooLong) }
+        #expect(pipelined?.code == .tooLong)
+        #expect(try await bus.get("k", as: String.self)?.utf8.count == room)
     }
 
     @Test("an absent key is nil, its deletion is refused with the broker's code")
