@@ -5,6 +5,8 @@ import PlugboardPosix
 
 /// What to measure.
 public struct BenchOptions: Sendable {
+    /// Installed peers as well.
+    public var peers = false
     /// Runs of each row, each a value of which the median is taken.
     public var runs = 5
     /// How long a run publishes.
@@ -120,6 +122,14 @@ public struct Bench {
     }
 
     private static func dialects(_ options: BenchOptions, _ programs: Programs) -> [any Dialect] {
-        [PlugboardDialect(program: programs.plugboard), LimitDialect(program: programs.plugboard)]
+        let own: [any Dialect] = [
+            PlugboardDialect(program: programs.plugboard), LimitDialect(program: programs.plugboard),
+        ]
+        guard options.peers else { return own }
+        return own + [
+            RedisDialect(work: .keepAndTell), RedisDialect(work: .tell),
+            NATSDialect(work: .keepAndTell), NATSDialect(work: .tell),
+            MosquittoDialect(work: .keepAndTell), MosquittoDialect(work: .tell),
+        ]
     }
 }

@@ -15,38 +15,30 @@ enum Names {
     static func key(_ number: Int, of workload: Workload) -> [String] {
         switch workload.interest {
         case .keys: ["bench", "k" + padded(number)]
-        case .patterns(_, let matching): matching > 10 ? deepKey : ["app0", "item", "state"]
+        case .patterns(_, let matching): observedKey(matching: matching)
         }
     }
 
     /// What the observers of a workload with patterns subscribe to: first those that match.
     static func patterns(_ count: Int, matching: Int) -> [[PatternToken]] {
-        let matches = matching > 10 ? deepPatterns(matching) : Array(nearPatterns.prefix(matching))
+        let key = observedKey(matching: matching)
+        let matches = (1...max(1, matching)).map { mask in pattern(of: key, mask: mask) }
         let others = (matching..<max(count, matching)).map { number in
-            [.literal("app\(number)"), .anyOne, .literal("state")] as [PatternToken]
+            [.literal("app\(number)"), .anyOne] + key.dropFirst(2).map { PatternToken.literal($0) }
         }
         return matches + others
     }
 
-    private static let nearPatterns: [[PatternToken]] = [
-        [.literal("app0"), .anyOne, .literal("state")],
-        [.literal("app0"), .literal("item"), .anyOne],
-        [.literal("app0"), .anyOne, .anyOne],
-        [.anyOne, .literal("item"), .literal("state")],
-        [.anyOne, .literal("item"), .anyOne],
-        [.anyOne, .anyOne, .literal("state")],
-        [.anyOne, .anyOne, .anyOne],
-        [.literal("app0"), .literal("item"), .anyRest],
-        [.literal("app0"), .anyRest],
-        [.anyRest],
-    ]
+    /// Of enough tokens for so many different patterns to match it.
+    private static func observedKey(matching: Int) -> [String] {
+        matching > 15 ? (0..<10).map { "t\($0)" } : ["app0", "item", "state", "now"]
+    }
 
-    private static let deepKey = (0..<10).map { "t\($0)" }
-
-    /// Each token stands for itself or is a wildcard: 1,024 patterns that match one key.
-    private static func deepPatterns(_ count: Int) -> [[PatternToken]] {
-        (0..<count).map { mask in
-            deepKey.enumerated().map { mask >> $0.offset & 1 == 1 ? .anyOne : .literal($0.element) }
+    /// The key with a wildcard for each token whose bit is set; the last token's is the
+    /// lowest. Only `*`, since in some systems `**` is spelled the same.
+    private static func pattern(of key: [String], mask: Int) -> [PatternToken] {
+        key.enumerated().map { place, token in
+            mask >> (key.count - 1 - place) & 1 == 1 ? .anyOne : .literal(token)
         }
     }
 

@@ -13,12 +13,16 @@ struct ServerPlan {
 
 /// A system under measurement: a server, used in one way.
 protocol Dialect: Sendable {
-    /// As it stands in the table, such as `redis`.
+    /// As it stands in the table, such as `redis PUBLISH`.
     var name: String { get }
+    /// The server's own name, such as `redis`.
+    var server: String { get }
     /// What the server does for a message, in a few words.
     var summary: String { get }
     /// Another dialect stands for the same server where only the server matters.
     var isVariant: Bool { get }
+    /// The words that make the server's program print its version; nil where it needs none.
+    var versionArguments: [String]? { get }
     /// Whether this row means something here.
     func supports(_ workload: Workload) -> Bool
     /// How to start the server with `folder` to itself; nil where it isn't installed.
@@ -44,6 +48,7 @@ protocol Dialect: Sendable {
 
 extension Dialect {
     var isVariant: Bool { false }
+    var versionArguments: [String]? { nil }
     func prepare(_ link: Link, workload: Workload) throws {}
     func appendBatchEnd(to bytes: inout [UInt8]) {}
 }

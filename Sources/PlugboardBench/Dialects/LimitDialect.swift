@@ -6,6 +6,7 @@ struct LimitDialect: Dialect {
     /// The `plugboard` program.
     let program: String
     let name = "limit"
+    let server = "limit"
     let summary = "copies bytes, understands nothing"
 
     /// The lines it copies are the broker's own, so that both move the same bytes.

@@ -8,6 +8,7 @@ struct PlugboardDialect: Dialect {
     /// The `plugboard` program.
     let program: String
     let name = "plugboard"
+    let server = "plugboard"
     let summary = "keeps the value, tells the observers"
 
     func supports(_ workload: Workload) -> Bool { true }
@@ -22,9 +23,8 @@ struct PlugboardDialect: Dialect {
     }
 
     func subscribe(_ link: Link, workload: Workload) throws {
-        let patterns = Self.patterns(of: workload)
-        for start in stride(from: 0, to: patterns.count, by: Self.subscriptionsPerExchange) {
-            let some = patterns[start..<min(start + Self.subscriptionsPerExchange, patterns.count)]
+        let patterns = PatternSpelling.plugboard.subscriptions(of: workload)
+        for some in patterns.pieces(of: Self.subscriptionsPerExchange) {
             try link.send(some.map { Self.request($0, workload.telling) }.joined())
             let replies = try link.receive(lines: some.count)
             guard !String(decoding: replies, as: UTF8.self).contains("\"error\"") else {
@@ -55,25 +55,6 @@ struct PlugboardDialect: Dialect {
     func firstReply(_ link: Link) throws {
         try link.send("{\"op\":\"sync\"}\n")
         try link.receive(lines: 2)
-    }
-
-    private static func patterns(of workload: Workload) -> [String] {
-        switch workload.interest {
-        case .keys:
-            (0..<workload.keys).map { Names.key($0, of: workload).joined(separator: ".") }
-        case .patterns(let count, let matching):
-            Names.patterns(count, matching: matching).map(spelled)
-        }
-    }
-
-    private static func spelled(_ pattern: [PatternToken]) -> String {
-        pattern.map { token in
-            switch token {
-            case .literal(let text): text
-            case .anyOne: "*"
-            case .anyRest: "**"
-            }
-        }.joined(separator: ".")
     }
 
     private static func request(_ pattern: String, _ telling: Workload.Telling) -> String {

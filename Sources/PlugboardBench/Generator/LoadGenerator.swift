@@ -86,7 +86,10 @@ final class LoadGenerator {
     }
 
     private func clearCounts() {
-        for index in publishers.indices { publishers[index].clearCounts() }
+        for index in publishers.indices {
+            publishers[index].link.discardArrived()
+            publishers[index].clearCounts()
+        }
         for index in observers.indices {
             observers[index].link.discardArrived()
             observers[index].clearCounts()

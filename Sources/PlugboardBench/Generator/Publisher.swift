@@ -29,7 +29,8 @@ struct Publisher {
         return answeredUnits / batchMark.units
     }
 
-    var isIdle: Bool { offset == nil && answered == sent }
+    /// Everything it sent was answered; a server may say something of its own besides.
+    var isIdle: Bool { offset == nil && answered >= sent }
     var isMidBatch: Bool { offset != nil }
 
     /// The text that ends the last value it wrote.

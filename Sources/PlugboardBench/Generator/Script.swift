@@ -8,8 +8,13 @@ struct Message {
     let value: [UInt8]
     /// From 0 within its batch.
     let number: Int
-    /// The system shall answer this one.
-    let wantsReply: Bool
+    /// The last of a batch, when the publisher wants to hear of the batch.
+    let endsBatch: Bool
+    /// Every message of the workload is answered.
+    let isAcknowledged: Bool
+
+    /// The system shall answer this one, where it has answers for writes.
+    var wantsReply: Bool { endsBatch || isAcknowledged }
 }
 
 /// JSON values of an exact length that end with a number of their own.
@@ -53,8 +58,8 @@ final class Script {
                         key: Names.key(key % workload.keys, of: workload),
                         value: MessageValue.bytes(sequence, count: workload.valueBytes),
                         number: number,
-                        wantsReply: workload.isAcknowledged
-                            || (workload.measure == .rate && number == workload.batch - 1)
+                        endsBatch: workload.measure == .rate && number == workload.batch - 1,
+                        isAcknowledged: workload.isAcknowledged
                     ),
                     to: &bytes
                 )

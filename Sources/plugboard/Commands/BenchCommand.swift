@@ -5,6 +5,10 @@ import PlugboardBench
 import PlugboardPosix
 
 extension Option {
+    static let peers = Option(
+        flag: "peers",
+        "measure redis, nats and mosquitto as well, where they are installed"
+    )
     static let runCount = Option(
         "runs",
         "N",
@@ -30,7 +34,7 @@ extension Command {
         name: "bench",
         group: .about,
         summary: "measure a broker that it starts itself",
-        options: [.json, .only, .batch, .runCount, .runSeconds],
+        options: [.json, .peers, .only, .batch, .runCount, .runSeconds],
         run: bench
     )
 
@@ -63,6 +67,7 @@ extension Command {
 
     private static func benchOptions(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
+        options.peers = invocation.has(.peers)
         options.runs = invocation.integer(.runCount).map { Int($0) } ?? options.runs
         options.secondsPerRun = invocation.seconds(.runSeconds) ?? options.secondsPerRun
         if let names = invocation.text(.only) {

@@ -1,0 +1,119 @@
+// NATS over loopback TCP, since it has no Unix socket. Keeping values is JetStream's
+// key-value bucket in memory; observers subscribe to the bucket's subjects, which is
+// cheaper for the server than a consumer for each.
+
+import PlugboardPosix
+
+/// `nats-server`, with a key-value bucket or with plain publishing.
+struct NATSDialect: Dialect {
+    private static let inbox = "_INBOX.bench"
+    private static let subscriptionsPerExchange = 500
+    let work: PeerWork
+    let server = "nats"
+    let versionArguments: [String]? = ["--version"]
+
+    var name: String { work == .keepAndTell ? "nats KV" : "nats publish" }
+    var summary: String {
+        work == .keepAndTell
+            ? "keeps the value, tells the observers (TCP)" : "tells the observers, keeps nothing (TCP)"
+    }
+    var isVariant: Bool { work == .keepAndTell }
+
+    /// Without JetStream no write is ever answered.
+    func supports(_ workload: Workload) -> Bool {
+        workload.telling == .values && (work == .keepAndTell || !workload.isAcknowledged)
+    }
+
+    func plan(folder: String) throws -> ServerPlan? {
+        guard let program = Programs.find("nats-server") else { return nil }
+        let port = try LoopbackSocket.freePort()
+        let configuration = folder + "/nats.conf"
+        let jetStream = """
+            jetstream { store_dir: "\(folder)/jetstream", max_memory_store: 4GB, max_file_store: 1GB }
+
+            """
+        let text = """
+            host: "127.0.0.1"
+            port: \(port)
+            log_file: "/dev/null"
+            max_connections: 15000
+            max_payload: 1MB
+            max_pending: 512MB
+            write_deadline: "60s"
+            ping_interval: "1h"
+
+            """
+        return ServerPlan(
+            program: program,
+            arguments: ["--config", configuration],
+            endpoint: .tcp(port),
+            files: [(configuration, work == .keepAndTell ? text + jetStream : text)]
+        )
+    }
+
+    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+        try firstReply(link)
+        if isPublisher, work == .keepAndTell { try link.send("SUB \(Self.inbox) 1\r\n") }
+    }
+
+    func prepare(_ link: Link, workload: Workload) throws {
+        guard work == .keepAndTell else { return }
+        let bucket = """
+            {"name":"KV_bench","subjects":["$KV.bench.>"],"storage":"memory","retention":"limits",\
+            "max_msgs_per_subject":1,"discard":"new","num_replicas":1,"max_msgs":-1,"max_bytes":-1,\
+            "max_age":0,"max_consumers":-1,"allow_rollup_hdrs":true,"deny_delete":true,"allow_direct":true}
+            """
+        let subject = "$JS.API.STREAM.CREATE.KV_bench"
+        try link.send("SUB \(Self.inbox).made 1\r\n")
+        try link.send("PUB \(subject) \(Self.inbox).made \(bucket.utf8.count)\r\n\(bucket)\r\n")
+        let reply = String(decoding: try link.receive(lines: 2), as: UTF8.self)
+        guard !reply.contains("\"error\"") else { throw BenchError.unexpected(reply) }
+    }
+
+    func subscribe(_ link: Link, workload: Workload) throws {
+        let subjects = PatternSpelling.nats.subscriptions(of: workload).enumerated().map {
+            "SUB \(prefix)\($0.element) \($0.offset + 1)\r\n"
+        }
+        for some in subjects.pieces(of: Self.subscriptionsPerExchange) {
+            try link.send(some.joined() + "PING\r\n")
+            try link.receive(lines: 1)
+        }
+    }
+
+    func subscribe(_ link: Link, key: [String]) throws {
+        try link.send("SUB \(prefix)\(PatternSpelling.nats.text(key)) 1\r\nPING\r\n")
+        try link.receive(lines: 1)
+    }
+
+    func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
+        let reply = message.wantsReply && work == .keepAndTell ? Self.inbox + " " : ""
+        bytes +=
+            "PUB \(prefix)\(PatternSpelling.nats.text(message.key)) \(reply)\(message.value.count)\r\n".utf8
+        bytes += message.value
+        bytes += "\r\n".utf8
+    }
+
+    /// A bucket answers the last write of a batch itself.
+    func appendBatchEnd(to bytes: inout [UInt8]) {
+        if work == .tell { bytes += "PING\r\n".utf8 }
+    }
+
+    /// `MSG subject sid bytes`, and the value.
+    func deliveryMark(_ workload: Workload) -> Mark { .lines(2) }
+
+    func batchMark(_ workload: Workload) -> Mark {
+        guard work == .keepAndTell else { return .lines(1) }
+        return .lines(workload.isAcknowledged ? workload.batch * 2 : 2)
+    }
+
+    func firstReply(_ link: Link) throws {
+        try link.receive(lines: 1)
+        try link.send("CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n")
+        let reply = try link.receive(lines: 1)
+        guard reply.starts(with: "PONG".utf8) else {
+            throw BenchError.unexpected(String(decoding: reply, as: UTF8.self))
+        }
+    }
+
+    private var prefix: String { work == .keepAndTell ? "$KV.bench." : "" }
+}
