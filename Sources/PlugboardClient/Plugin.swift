@@ -14,9 +14,13 @@ import PlugboardPosix
 /// }
 /// ```
 public enum Plugin {
-    /// Connects under `name`, waiting a little for a broker that is just starting, and runs
-    /// `body`. When that returns before a signal came, it goes on until one does: observers
-    /// and callbacks need no more. Then everything that was written is brought to the broker.
+    /// Connects under `name` and runs `body`. When that returns before a signal came, it
+    /// goes on until one does: observers and callbacks need no more. Then everything that
+    /// was written is brought to the broker.
+    ///
+    /// A broker that isn't there yet is waited for, five seconds unless `options` says
+    /// otherwise; a line on standard error says so when it takes longer than a moment.
+    /// SIGTERM and SIGINT end the wait as well, and then `body` is never called.
     ///
     /// It ends the process with a message on standard error where it can't go on: status 69
     /// without a broker, 1 for any other error. Otherwise it returns.
@@ -26,9 +30,10 @@ public enum Plugin {
         options: Bus.Options = Bus.Options(waitForBroker: .seconds(5)),
         _ body: (Bus) async throws -> Void
     ) async {
+        StandardStream.occupy()
+        guard let bus = await open(name, path ?? SocketPath.standard(), options) else { return }
+        bus.stopAtSignals()
         do {
-            let bus = try await Bus.connect(name: name, path: path, options: options)
-            bus.stopAtSignals()
             do {
                 try await body(bus)
                 try await bus.runUntilStopped()
@@ -38,13 +43,14 @@ public enum Plugin {
                 if !wasStopped { throw error }
             }
         } catch {
-            StandardStream.complain("\(name): \(error)")
-            exit(status(of: error))
+            fail(name, error, status: 1)
         }
     }
 
-    private static func status(of error: any Error) -> Int32 {
-        if case .noBroker? = error as? BusError { return 69 }
-        return 1
+    /// Ends the process, below a status that may stand on the terminal.
+    static func fail(_ name: String, _ error: any Error, status: Int32) -> Never {
+        Console.endStatus()
+        Console.warn("\(name): \(error)")
+        exit(status)
     }
 }

@@ -9,7 +9,8 @@ final class StopSignals: Sendable {
     static let shared = StopSignals()
 
     private struct State {
-        var handlers: [@Sendable () -> Void] = []
+        var handlers: [(id: Int, call: @Sendable () -> Void)] = []
+        var nextID = 1
         var isWaiting = false
         var hasCome = false
     }
@@ -18,15 +19,27 @@ final class StopSignals: Sendable {
 
     private init() {}
 
-    /// Calls `handler` once a signal has come, at once where it has already.
-    func add(_ handler: @escaping @Sendable () -> Void) {
-        let (hasCome, isFirst) = state.withLock { state in
-            if !state.hasCome { state.handlers.append(handler) }
+    /// Whether a signal has come.
+    var hasCome: Bool { state.withLock { $0.hasCome } }
+
+    /// Calls `handler` once a signal has come, at once where it has already. Returns the
+    /// number to remove it by.
+    @discardableResult
+    func add(_ handler: @escaping @Sendable () -> Void) -> Int {
+        let (id, hasCome, isFirst) = state.withLock { state in
+            let id = state.nextID
+            state.nextID += 1
+            if !state.hasCome { state.handlers.append((id, handler)) }
             defer { state.isWaiting = true }
-            return (state.hasCome, !state.isWaiting)
+            return (id, state.hasCome, !state.isWaiting)
         }
-        if hasCome { return handler() }
-        if isFirst { startWaiting() }
+        if hasCome { handler() } else if isFirst { startWaiting() }
+        return id
+    }
+
+    /// Forgets a handler; one that a signal has just come for may still be called.
+    func remove(_ id: Int) {
+        state.withLock { state in state.handlers.removeAll { $0.id == id } }
     }
 
     private func startWaiting() {
@@ -45,7 +58,7 @@ final class StopSignals: Sendable {
             defer { state.handlers = [] }
             return state.handlers
         }
-        for handler in handlers { handler() }
+        for handler in handlers { handler.call() }
         let second = signals.wait()
         signal(second, SIG_DFL)
         kill(getpid(), second)

@@ -18,19 +18,25 @@ final class PluginProcess: Sendable {
     private let input: FileHandle?
     private let heard = Heard()
 
-    /// - Parameter output: where standard output goes; by default into `output`.
+    /// - Parameters:
+    ///   - output: where standard output goes; by default into `output`.
+    ///   - isOutputShut: starts it with no standard output at all, as `>&-` does in a shell,
+    ///     nor with an input it has no use for.
     init(
         _ plugin: String,
         _ arguments: [String],
         folder: String,
         environment: [String: String] = [:],
         hasInput: Bool = false,
-        output: FileHandle? = nil
+        output: FileHandle? = nil,
+        isOutputShut: Bool = false
     ) throws {
         let inputPipe = hasInput ? Pipe() : nil
         input = inputPipe?.fileHandleForWriting
-        process.executableURL = Self.products.appendingPathComponent(plugin)
-        process.arguments = arguments
+        let program = Self.products.appendingPathComponent(plugin)
+        process.executableURL = isOutputShut ? URL(fileURLWithPath: "/bin/sh") : program
+        let shutting = ["-c", #"exec "$0" "$@" >&-"# + (hasInput ? "" : " <&-"), program.path]
+        process.arguments = (isOutputShut ? shutting : []) + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { given, _ in given }
         process.standardInput = inputPipe ?? FileHandle.nullDevice

@@ -44,10 +44,17 @@ final class Shop: Sendable {
         _ plugin: String,
         _ arguments: [String] = [],
         hasInput: Bool = false,
-        output: FileHandle? = nil
+        output: FileHandle? = nil,
+        isOutputShut: Bool = false
     ) throws -> PluginProcess {
-        let words = ["--socket", path] + arguments
-        let process = try PluginProcess(plugin, words, folder: folder, hasInput: hasInput, output: output)
+        let process = try PluginProcess(
+            plugin,
+            ["--socket", path] + arguments,
+            folder: folder,
+            hasInput: hasInput,
+            output: output,
+            isOutputShut: isOutputShut
+        )
         plugins.withLock { $0.append(process) }
         return process
     }

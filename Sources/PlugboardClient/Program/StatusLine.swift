@@ -1,0 +1,43 @@
+// The status of a plugin and the lines above it. Owned by `Console`, under its lock; what
+// always holds: a terminal's last line is the status or empty, never half of each.
+
+import PlugboardPosix
+
+/// The terminal's last line, while it holds a status.
+struct StatusLine: Sendable {
+    let output: StandardStream
+    private var status: String?
+
+    init(output: StandardStream) {
+        self.output = output
+    }
+
+    /// Above the status, where there is one.
+    func print(_ text: String, to stream: StandardStream) {
+        if status != nil { write(Self.erasure, to: output) }
+        write(Printable.text(text) + "\n", to: stream)
+        if let status { write(status, to: output) }
+    }
+
+    mutating func showStatus(_ text: String) {
+        guard output.isTerminal else { return print(text, to: output) }
+        let room = max(1, (output.columns ?? 80) - 1)
+        let shown = String(Printable.text(text).prefix(room))
+        write(Self.erasure + shown, to: output)
+        status = shown
+    }
+
+    mutating func endStatus() {
+        guard status != nil else { return }
+        write("\n", to: output)
+        status = nil
+    }
+
+    /// Back to the first column, and clear to the end of the line (ECMA-48, EL).
+    private static let erasure = "\r\u{1B}[K"
+
+    /// Where nobody reads any more there is nobody to tell; the plugin works on.
+    private func write(_ text: String, to stream: StandardStream) {
+        _ = stream.write(Array(text.utf8))
+    }
+}

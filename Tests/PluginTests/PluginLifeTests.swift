@@ -1,0 +1,154 @@
+import Foundation
+import PlugboardPosix
+import Testing
+
+// What every plugin does as a process, whatever its work: from its command line to its end.
+@Suite("The life of each plugin", .serialized, .timeLimit(.minutes(5)))
+struct PluginLifeTests {
+    /// The line that tells of a wait for a broker.
+    private func notice(_ plugin: ShopPlugin, _ shop: Shop) -> String {
+        "\(plugin): waiting for a broker at \(shop.path)\n"
+    }
+
+    /// A shop whose broker is not there yet.
+    private func openWithoutBroker() async throws -> Shop {
+        let shop = try await Shop()
+        shop.stopBroker()
+        return shop
+    }
+
+    @Test("--help prints how it is used and exits with 0", arguments: ShopPlugin.allCases)
+    func help(_ plugin: ShopPlugin) async throws {
+        for word in ["--help", "-h"] {
+            let process = try PluginProcess(plugin.rawValue, [word], folder: "/")
+            #expect(try await process.end() == 0)
+            #expect(process.output.hasPrefix("\(plugin): "))
+            #expect(process.output.contains("\n\nUsage: \(plugin) [OPTIONS]\n\nOptions\n  --"))
+            for option in ["--socket PATH", "--name NAME", "--help"] {
+                #expect(process.output.contains("\n  \(option) "), "\(option)")
+            }
+            #expect(process.errors == "")
+        }
+    }
+
+    @Test("an option that it doesn't have ends it with 64 and a hint", arguments: ShopPlugin.allCases)
+    func unknownOption(_ plugin: ShopPlugin) async throws {
+        for (word, hint) in [
+            ("--sokcet", #"did you mean "--socket"?"#), ("--nonsense", "--help lists the options"),
+        ] {
+            let process = try PluginProcess(plugin.rawValue, [word, "/x"], folder: "/")
+            #expect(try await process.end() == 64)
+            #expect(process.errors == "\(plugin): there is no option \"\(word)\"; \(hint)\n")
+            #expect(process.output == "")
+        }
+    }
+
+    /// All at once, since each waits five seconds.
+    @Test("where no broker comes it says what it waits for, then why it ends, with 69")
+    func noBroker() async throws {
+        let shop = try await openWithoutBroker()
+        let processes = try ShopPlugin.allCases.map { ($0, try $0.start(in: shop)) }
+        for (plugin, process) in processes {
+            #expect(try await process.end() == 69, "\(plugin)")
+            let reason = "connect \(shop.path): No such file or directory"
+            let end = "\(plugin): no broker at \(shop.path): \(reason)\n"
+            #expect(process.errors == notice(plugin, shop) + end)
+            #expect(process.output == "")
+        }
+    }
+
+    @Test(
+        "SIGTERM and SIGINT end it with 0 within a second while it works",
+        arguments: ShopPlugin.allCases,
+        [SIGTERM, SIGINT]
+    )
+    func stopping(_ plugin: ShopPlugin, _ signal: Int32) async throws {
+        let shop = try await Shop()
+        let process = try plugin.start(in: shop)
+        try await plugin.work(process, in: shop, round: 1)
+        let (status, took) = try await process.stop(signal)
+        #expect(status == 0)
+        #expect(took < .seconds(1))
+        #expect(process.errors == "")
+    }
+
+    @Test("SIGTERM and SIGINT end it with 0 within a second while it waits for a broker")
+    func stoppingWithoutBroker() async throws {
+        let shop = try await openWithoutBroker()
+        let processes = try ShopPlugin.allCases.flatMap { plugin in
+            try [SIGTERM, SIGINT].map { (plugin, $0, try plugin.start(in: shop)) }
+        }
+        for (plugin, _, process) in processes {
+            try await eventually("\(plugin) waits") { process.errors == notice(plugin, shop) }
+        }
+        for (plugin, signal, process) in processes {
+            let (status, took) = try await process.stop(signal)
+            #expect(status == 0, "\(plugin) at \(Signals.name(signal))")
+            #expect(took < .seconds(1), "\(plugin) at \(Signals.name(signal))")
+            #expect(process.errors == notice(plugin, shop), "and has nothing more to say")
+        }
+    }
+
+    @Test("it ends as promptly while somebody at the socket doesn't answer")
+    func stoppingWithSilentBroker() async throws {
+        let shop = try await openWithoutBroker()
+        let silent = try UnixSocket.listen(path: shop.path)
+        let process = try ShopPlugin.cart.start(in: shop)
+        try await eventually("it waits") { process.errors == notice(.cart, shop) }
+        let (status, took) = try await process.stop()
+        #expect(status == 0)
+        #expect(took < .seconds(1))
+        _ = consume silent
+    }
+
+    @Test("a broker that comes late is found, and a word about the wait was enough")
+    func lateBroker() async throws {
+        let shop = try await openWithoutBroker()
+        let processes = try ShopPlugin.allCases.map { ($0, try $0.start(in: shop)) }
+        for (plugin, process) in processes {
+            try await eventually("\(plugin) waits") { process.errors == notice(plugin, shop) }
+        }
+        try await shop.restartBroker()
+        for (plugin, process) in processes {
+            try await plugin.work(process, in: shop, round: 1)
+            #expect(try await process.stop().status == 0)
+            #expect(process.errors == notice(plugin, shop))
+        }
+    }
+
+    @Test("a reader of its output that goes away does no harm", arguments: ShopPlugin.allCases)
+    func readerGone(_ plugin: ShopPlugin) async throws {
+        let shop = try await Shop()
+        let pipe = Pipe()
+        let process = try plugin.start(in: shop, output: pipe.fileHandleForWriting)
+        try await plugin.work(process, in: shop, round: 1)
+        try pipe.fileHandleForReading.close()
+        try await expectWork(plugin, process, shop)
+    }
+
+    @Test("without any standard output it works as well", arguments: ShopPlugin.allCases)
+    func outputShut(_ plugin: ShopPlugin) async throws {
+        let shop = try await Shop()
+        let process = try plugin.start(in: shop, isShut: true)
+        try await plugin.work(process, in: shop, round: 1)
+        try await expectWork(plugin, process, shop)
+        if plugin == .logger {
+            let log = try String(contentsOfFile: shop.path + ".log", encoding: .utf8)
+            let strays = log.split(separator: "\n").filter { !$0.hasPrefix(#"{"time":""#) }
+            #expect(strays.isEmpty, "lines for people in the file")
+        }
+    }
+
+    /// Two more rounds of work, with something printed, and an end without a complaint.
+    private func expectWork(_ plugin: ShopPlugin, _ process: PluginProcess, _ shop: Shop) async throws {
+        for round in [2, 3] { try await plugin.work(process, in: shop, round: round) }
+        if plugin == .reviewTracker {
+            // It prints at its end.
+            try process.closeInput()
+            #expect(try await process.end() == 0)
+        } else {
+            #expect(try await process.stop().status == 0)
+        }
+        #expect(process.errors == "")
+    }
+}
