@@ -13,7 +13,8 @@ final class Terminal: Sendable {
     private static let unlock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 
-    init() throws {
+    /// - Parameter columns: its width; without, it doesn't say how wide it is.
+    init(columns: UInt16? = nil) throws {
         screen = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard screen >= 0 else { throw SystemError.last("open", "/dev/ptmx") }
         var (unlocked, number): (Int32, Int32) = (0, 0)
@@ -23,6 +24,9 @@ final class Terminal: Sendable {
         let fd = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
         guard fd >= 0 else { throw SystemError.last("open", "/dev/pts/\(number)") }
         program = FileHandle(fileDescriptor: fd, closeOnDealloc: true)
+        guard let columns else { return }
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard ioctl(fd, UInt(TIOCSWINSZ), &size) == 0 else { throw SystemError.last("ioctl", "TIOCSWINSZ") }
     }
 
     deinit { close(screen) }

@@ -1,0 +1,127 @@
+import Foundation
+import PlugboardClient
+import Testing
+
+// Every plugin.json against what its plugin does: a tap in front of each listens to what it
+// asks of the broker while the demo is played.
+@Suite("The manifests and what the plugins do", .serialized, .timeLimit(.minutes(5)))
+struct ManifestTests {
+    private let manifests: [ShopPlugin: JSON]
+
+    init() throws {
+        manifests = try Dictionary(
+            uniqueKeysWithValues: ShopPlugin.allCases.map { plugin in
+                let text = try String(contentsOfFile: plugin.folder + "/plugin.json", encoding: .utf8)
+                return (plugin, try JSON(text))
+            }
+        )
+    }
+
+    private func strings(_ plugin: ShopPlugin, _ field: String) -> [String] {
+        manifests[plugin]?[field]?.elements?.compactMap(\.string) ?? []
+    }
+
+    @Test("every folder of a plugin is one of the five, and is named as its manifest says")
+    func names() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: ShopPlugin.allFolder)
+            .filter { FileManager.default.fileExists(atPath: "\(ShopPlugin.allFolder)/\($0)/plugin.json") }
+        #expect(folders.sorted() == ShopPlugin.allCases.map(\.rawValue).sorted())
+        for (plugin, manifest) in manifests {
+            #expect(manifest["name"]?.string == plugin.rawValue)
+            #expect(manifest["run"]?.string == plugin.rawValue)
+        }
+    }
+
+    @Test("the demo is all that is listed, and nothing that isn't")
+    func demo() async throws {
+        let shop = try await Shop()
+        let demo = try Demo(shop)
+        try await demo.start(demoArguments: { strings($0, "demo_arguments") })
+        try await demo.play()
+        for plugin in ShopPlugin.allCases {
+            let tap = try #require(demo.taps[plugin])
+            let subscribed = try tap.subscribed()
+            #expect(subscribed.sorted() == strings(plugin, "subscribes").sorted(), "\(plugin) subscribes")
+            let listed = strings(plugin, "publishes")
+            let written = Set(try tap.written())
+            let unlisted = written.filter { key in !listed.contains { matches($0, key) } }
+            #expect(unlisted.isEmpty, "\(plugin) writes what its manifest doesn't list")
+            let unused = listed.filter { pattern in !written.contains { matches(pattern, $0) } }
+            #expect(unused.isEmpty, "\(plugin) lists what it never writes")
+        }
+    }
+
+    /// Section 4 of the specification: `*` is one token, `**` at the end is any number.
+    private func matches(_ pattern: String, _ key: String) -> Bool {
+        var tokens = key.split(separator: ".")[...]
+        for part in pattern.split(separator: ".") {
+            if part == "**" { return true }
+            guard let token = tokens.popFirst(), part == "*" || part == token else { return false }
+        }
+        return tokens.isEmpty
+    }
+
+    @Test("this suite's patterns match as the broker's do")
+    func matching() {
+        for (pattern, key) in [("a", "a"), ("a.*", "a.b"), ("a.**", "a.b.c"), ("**", "a")] {
+            #expect(matches(pattern, key), "\(pattern) \(key)")
+        }
+        for (pattern, key) in [("a", "b"), ("a", "a.b"), ("a.b", "a"), ("a.*", "a"), ("a.*", "a.b.c")] {
+            #expect(!matches(pattern, key), "\(pattern) \(key)")
+        }
+    }
+}
+
+/// The demo without its pauses: what `up --demo` starts, and what it plays.
+private final class Demo {
+    private let shop: Shop
+    let taps: [ShopPlugin: Wiretap]
+    private var processes: [PluginProcess] = []
+
+    init(_ shop: Shop) throws {
+        self.shop = shop
+        taps = try Dictionary(
+            uniqueKeysWithValues: ShopPlugin.allCases.map { plugin in
+                (plugin, try Wiretap(path: "\(shop.folder)/\(plugin)", broker: shop.path))
+            }
+        )
+    }
+
+    /// The tracker comes last, when the others have subscribed: in the demo its pace sees to that.
+    func start(demoArguments: (ShopPlugin) -> [String]) async throws {
+        // A banner that belongs to nothing is cleared away when its plugin has begun.
+        try await shop.publish("banner", #"{"sku":"none","text":"old"}"#)
+        for plugin in ShopPlugin.allCases where plugin != .reviewTracker {
+            try start(plugin, demoArguments(plugin))
+        }
+        try await shop.waitFor("banner", nil)
+        try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
+        let logger = taps[.logger]
+        try await eventually("the logger listens") { try logger?.subscribed().isEmpty == false }
+        let arguments = demoArguments(.reviewTracker)
+        let rate = try #require(arguments.firstIndex(of: "--rate"), "the demo's reviews come one by one")
+        try start(.reviewTracker, arguments[..<rate] + ["--rate", "1000"] + arguments.dropFirst(rate + 2))
+    }
+
+    private func start(_ plugin: ShopPlugin, _ arguments: [String]) throws {
+        let words = ["--socket", "\(shop.folder)/\(plugin)"] + arguments
+        processes.append(try PluginProcess(plugin.rawValue, words, folder: plugin.folder))
+    }
+
+    /// Plays every step, and waits for what the last ones lead to.
+    func play() async throws {
+        let text = try String(contentsOfFile: ShopPlugin.allFolder + "/demo.txt", encoding: .utf8)
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            switch words[0] {
+            case "pause": break
+            case "await": try await eventually("\(line)") { try await self.shop.text(words[1]) != nil }
+            case "publish": try await shop.publish(words[1], words[2])
+            case "emit": try await shop.emit(words[1], words[2])
+            default: throw NeverHappened(description: "a step \"\(line)\"")
+            }
+        }
+        try await shop.waitFor("cart.summary", #"{"items":3,"total":599.85}"#)
+        try await shop.waitFor("banner", nil)
+    }
+}
