@@ -143,6 +143,52 @@ struct CartPluginTests {
         )
     }
 
+    @Test("what someone else put into the cart can be taken out, though the cart has not read it yet")
+    func othersLine() async throws {
+        let (shop, _) = try await open()
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+        let gift = #"{"sku":"gift","title":"Gift","price":0.00,"quantity":1}"#
+        let case1 = #"{"sku":"case","title":"Case","price":29.95,"quantity":1}"#
+        try await shop.publish("cart.items", "[\(gift),\(case1)]")
+        let texts = try await rejections(shop, count: 1) {
+            try await shop.emit("cart.remove", #"{"sku":"gift"}"#)
+            try await shop.emit("cart.remove", #"{"sku":"phone"}"#)
+        }
+        #expect(texts == [#"{"sku":"phone","reason":"unknown_product"}"#])
+        #expect(try await shop.text("cart.items") == "[\(case1)]")
+        try await shop.bus.delete("cart.items")
+        try await shop.emit("cart.remove", #"{"sku":"case"}"#)
+        try await shop.emit("cart.add", #"{"sku":"case"}"#)
+        try await shop.waitFor("cart.items", "[\(case1)]")
+    }
+
+    @Test("the cart is read once at most, however many commands come")
+    func reading() async throws {
+        let shop = try await Shop()
+        let line = #"{"sku":"old","title":"Old","price":1.10,"quantity":4}"#
+        try await shop.publish("cart.items", "[\(line)]")
+        try await shop.publish("catalog.phone", Self.phone)
+        let tap = try Wiretap(path: shop.folder + "/tap", broker: shop.path)
+        let plugin = try PluginProcess("cart", ["--socket", tap.path], folder: shop.folder)
+        try await begun(shop)
+        let texts = try await rejections(shop, count: 2) {
+            for _ in 1...20 { try await shop.emit("cart.add", #"{"sku":"phone"}"#) }
+            try await shop.emit("cart.remove", #"{"sku":"ghost"}"#)
+            try await shop.emit("cart.remove", #"{"sku":"old"}"#)
+            try await shop.emit("cart.remove", #"{"sku":"old"}"#)
+        }
+        #expect(texts.count == 2)
+        #expect(
+            try await shop.text("cart.items")
+                == #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":20}]"#
+        )
+        #expect(try await plugin.stop().status == 0)
+        let reads = try tap.requests().filter { $0["op"]?.string == "get" }.compactMap { $0["key"]?.string }
+        #expect(reads.filter { $0 == "cart.items" }.count == 1)
+        #expect(try tap.written().filter { $0 == "cart.items" }.count == 22, "its beginning and 21 changes")
+    }
+
     @Test("a cart.items that is no cart is left alone until it is cleared")
     func noCart() async throws {
         let (shop, _) = try await open(cart: #"{"what":"is this"}"#)
@@ -153,6 +199,14 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == #"{"what":"is this"}"#)
         try await shop.emit("cart.clear", "null")
         try await shop.waitFor("cart.items", "[]")
+        // Now that it knows a cart, it still looks before it answers.
+        try await shop.publish("cart.items", "5")
+        let later = try await rejections(shop, count: 2) {
+            try await shop.emit("cart.remove", #"{"sku":"phone"}"#)
+            try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        }
+        #expect(later == texts + texts)
+        #expect(try await shop.text("cart.items") == "5")
     }
 
     @Test("a thousand commands at once are carried out one by one, none lost")
@@ -173,5 +227,20 @@ struct CartPluginTests {
         try await shop.publish("catalog.phone", Self.phone)
         try await shop.emit("cart.add", #"{"sku":"phone"}"#)
         try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+    }
+
+    @Test("a new broker's cart is not mistaken for the old one of the same revision")
+    func newBrokersCart() async throws {
+        let (shop, _) = try await open()
+        let revision = try #require(try await shop.bus.entry("cart.items")?.revision)
+        try await shop.restartBroker()
+        let gift = #"{"sku":"gift","title":"Gift","price":0.00,"quantity":1}"#
+        try await shop.publish("catalog.phone", Self.phone)
+        for _ in 2..<revision { try await shop.publish("filler", "0") }
+        try await shop.publish("cart.items", "[\(gift)]")
+        let both = #"[\#(gift),{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#
+        try await begun(shop)
+        try await shop.emit("cart.add", #"{"sku":"phone"}"#)
+        try await shop.waitFor("cart.items", both)
     }
 }

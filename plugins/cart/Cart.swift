@@ -34,9 +34,9 @@ struct Product: Equatable {
 /// A product in the cart.
 struct CartLine: Equatable {
     let sku: String
-    var title: String
-    var price: JSON
-    var quantity: Int
+    let quantity: Int
+    /// The line as it stands in `cart.items`: written once, however often the cart is.
+    let json: JSON
 
     /// Reads a line of `cart.items`; nil where it isn't one.
     init?(_ value: JSON) {
@@ -44,21 +44,17 @@ struct CartLine: Equatable {
             let price = value["price"], ExactDecimal(price) != nil,
             let quantity = value["quantity"]?.integer, CartLimits.quantities.contains(quantity)
         else { return nil }
-        self.sku = sku
-        self.title = title
-        self.price = price
-        self.quantity = quantity
+        self.init(sku: sku, title: title, price: price, quantity: quantity)
     }
 
     init(_ product: Product, quantity: Int) {
-        sku = product.sku
-        title = product.title
-        price = product.price
-        self.quantity = quantity
+        self.init(sku: product.sku, title: product.title, price: product.price, quantity: quantity)
     }
 
-    var json: JSON {
-        .object([
+    private init(sku: String, title: String, price: JSON, quantity: Int) {
+        self.sku = sku
+        self.quantity = quantity
+        json = .object([
             "sku": .string(sku), "title": .string(title), "price": price, "quantity": .integer(quantity),
         ])
     }

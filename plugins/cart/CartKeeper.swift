@@ -1,5 +1,6 @@
-// Between the cart and the bus: reads what is there, changes it, and publishes it only
-// where nobody else changed it meanwhile. Commands are carried out one at a time.
+// Between the cart and the bus: changes what is there, and publishes it only where nobody
+// else changed it meanwhile. Commands are carried out one at a time. What is known of the
+// cart only saves reading it: nothing is answered from it that isn't so on the bus.
 
 import PlugboardClient
 
@@ -10,11 +11,18 @@ struct CartKeeper {
     private static let attempts = 10
 
     let bus: Bus
+    private var known: KnownCart?
+
+    init(bus: Bus) {
+        self.bus = bus
+    }
 
     /// Puts an empty cart on the bus where there is none.
-    func begin() async {
+    mutating func begin() async {
+        known = nil
         do {
-            try await bus.publish(Self.key, Cart().json, ifRevision: 0)
+            let revision = try await bus.publish(Self.key, Cart().json, ifRevision: 0)
+            keep(Cart(), revision)
         } catch let error as BusError where error.isConflict {
             // There is one: that is what the cart starts from.
         } catch {
@@ -23,7 +31,7 @@ struct CartKeeper {
     }
 
     /// Carries out one command; tells the bus where that can't be done.
-    func carryOut(_ event: Event) async {
+    mutating func carryOut(_ event: Event) async {
         do {
             let command = try CartCommand(key: event.key, value: event.value)
             try await carryOut(command)
@@ -41,9 +49,9 @@ struct CartKeeper {
         await reject(Rejection(sku: sku, .badRequest, "commands are emitted, not published"), event)
     }
 
-    private func carryOut(_ command: CartCommand) async throws {
+    private mutating func carryOut(_ command: CartCommand) async throws {
         switch command {
-        case .clear: try await bus.publish(Self.key, Cart().json)
+        case .clear: keep(Cart(), try await bus.publish(Self.key, Cart().json))
         case .remove(let sku): try await change(sku) { cart throws(Rejection) in try cart.remove(sku: sku) }
         case .add(let sku, let quantity):
             let product = try await product(sku)
@@ -62,30 +70,59 @@ struct CartKeeper {
         }
     }
 
-    /// Reads the cart, changes it, and publishes it if it is still the one that was read.
-    private func change(_ sku: String, _ body: (inout Cart) throws(Rejection) -> Void) async throws {
+    /// Changes the cart and publishes it if it is still the one that was changed.
+    private mutating func change(
+        _ sku: String,
+        _ body: (inout Cart) throws(Rejection) -> Void
+    ) async throws {
         for _ in 0..<Self.attempts {
-            let entry = try await bus.entry(Self.key)
-            guard var cart = entry.map({ Cart($0.value) }) ?? Cart() else {
-                let advice = "\(Self.key) holds no cart; emit cart.clear to start anew"
-                throw Rejection(sku: sku, .badRequest, advice)
+            var (cart, revision) = try await current(sku)
+            do throws(Rejection) {
+                try body(&cart)
+            } catch {
+                guard try await isCurrent(revision) else { continue }
+                throw error
             }
-            try body(&cart)
-            if try await publish(cart, after: entry?.revision ?? 0, sku) { return }
+            if try await publish(cart, after: revision, sku) { return }
         }
         throw Rejection(sku: sku, .badRequest, "others keep changing \(Self.key)")
     }
 
+    /// The cart to be changed, and its revision: the known one, or else what is on the bus.
+    private mutating func current(_ sku: String) async throws -> (Cart, Int) {
+        if let known, known.epoch == bus.greeting?.epoch { return (known.cart, known.revision) }
+        let entry = try await bus.entry(Self.key)
+        guard let cart = entry.map({ Cart($0.value) }) ?? Cart() else {
+            let advice = "\(Self.key) holds no cart; emit cart.clear to start anew"
+            throw Rejection(sku: sku, .badRequest, advice)
+        }
+        keep(cart, entry?.revision ?? 0)
+        return (cart, entry?.revision ?? 0)
+    }
+
+    /// Whether the bus still has this revision; if not, the cart is to be read again. Asks
+    /// for the revision alone: the cart may be long.
+    private mutating func isCurrent(_ revision: Int) async throws -> Bool {
+        let isCurrent = try await bus.keys(Self.key).first?.revision ?? 0 == revision
+        if !isCurrent { known = nil }
+        return isCurrent
+    }
+
     /// False where someone else was faster.
-    private func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
+    private mutating func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
         do {
-            try await bus.publish(Self.key, cart.json, ifRevision: revision)
+            keep(cart, try await bus.publish(Self.key, cart.json, ifRevision: revision))
             return true
         } catch let error as BusError where error.isConflict {
+            known = nil
             return false
         } catch let error as BusError where error.code != nil {
             throw Rejection(sku: sku, .badRequest, "\(error)")
         }
+    }
+
+    private mutating func keep(_ cart: Cart, _ revision: Int) {
+        known = KnownCart(cart: cart, revision: revision, epoch: bus.greeting?.epoch)
     }
 
     private func reject(_ rejection: Rejection, _ event: Event) async {
@@ -97,4 +134,12 @@ struct CartKeeper {
             Console.warn("cart.rejected: \(error)")
         }
     }
+}
+
+/// The cart as it was last read or written.
+private struct KnownCart {
+    let cart: Cart
+    let revision: Int
+    /// The life of the broker in which that was its revision.
+    let epoch: String?
 }

@@ -6,7 +6,8 @@
 //
 // Each command is answered by a new `cart.items`, or by `cart.rejected` where it can't be
 // carried out. The cart keeps nothing to itself: what the bus holds is what it goes on from,
-// so it can be stopped and started at any time.
+// so it can be stopped and started at any time. It is an array, which keeps the order; those
+// are only ever published whole, so a command sends all lines, but reads and writes its own.
 
 import PlugboardClient
 
@@ -23,7 +24,7 @@ let arguments = PluginArguments.read(
 )
 
 await Plugin.run(arguments) { bus in
-    let keeper = CartKeeper(bus: bus)
+    var keeper = CartKeeper(bus: bus)
     let commands = try await bus.subscribe(["cart.add", "cart.remove", "cart.clear"])
     for try await event in commands {
         switch event.kind {
