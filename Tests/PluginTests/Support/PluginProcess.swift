@@ -12,7 +12,7 @@ final class PluginProcess: Sendable {
     /// What it wrote to standard error so far.
     var errors: String { heard.errors.text }
     /// Its exit status once it has ended and all its output is here; negative: by a signal.
-    var status: Int32? { heard.status.withLock { $0 } }
+    var status: Int32? { heard.end.withLock { $0?.status } }
 
     private let process = Process()
     private let input: FileHandle?
@@ -67,12 +67,14 @@ final class PluginProcess: Sendable {
         return status
     }
 
-    /// Asks it to end; returns its status and how long that took.
+    /// Asks it to end; returns its status and how long that took, by the clock of a thread
+    /// that does nothing but wait: tests may be held up by each other.
     @discardableResult
     func stop(_ number: Int32 = SIGTERM) async throws -> (status: Int32?, took: Duration) {
         let start = ContinuousClock.now
         signal(number)
-        return (try await end(), start.duration(to: .now))
+        let status = try await end()
+        return (status, start.duration(to: heard.end.withLock { $0?.instant } ?? .now))
     }
 
     /// Where SwiftPM puts the plugins: beside the tests.
@@ -84,14 +86,15 @@ final class PluginProcess: Sendable {
 private final class Heard: Sendable {
     let output = Transcript()
     let errors = Transcript()
-    let status = Mutex<Int32?>(nil)
+    let end = Mutex<(status: Int32, instant: ContinuousClock.Instant)?>(nil)
 
     func waitForEnd(_ process: Process, _ ends: DispatchGroup) {
         Thread.detachNewThread { [self] in
             ends.wait()
             process.waitUntilExit()
+            let instant = ContinuousClock.now
             let number = process.terminationStatus
-            status.withLock { $0 = process.terminationReason == .exit ? number : -number }
+            end.withLock { $0 = (process.terminationReason == .exit ? number : -number, instant) }
         }
     }
 }
