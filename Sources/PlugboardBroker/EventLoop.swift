@@ -61,7 +61,15 @@ struct EventLoop: ~Copyable {
         }
         if let failure { throw failure }
         goOnWithReleased()
+        expireDue()
         try finishTurn()
+    }
+
+    /// Does what has fallen due. Without deadlines no clock is read.
+    private mutating func expireDue() {
+        guard let next = hub.deadlines.next else { return }
+        let now = MonotonicClock.nanoseconds()
+        if next <= now { hub.expire(now: now, logBytesMax: Self.logBytesPerTurn) }
     }
 
     private mutating func handle(_ ready: Readiness) throws {
@@ -108,9 +116,9 @@ struct EventLoop: ~Copyable {
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         if !released.isEmpty { return 0 }
-        guard let until = listenerRestsUntil else { return -1 }
-        let now = MonotonicClock.nanoseconds()
-        return until > now ? Int32((until - now) / 1_000_000 + 1) : 0
+        let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max)
+        if until == .max { return -1 }
+        return Deadlines.milliseconds(from: MonotonicClock.nanoseconds(), until: until)
     }
 
     /// Out of descriptors, a waiting connection would wake the loop for ever.

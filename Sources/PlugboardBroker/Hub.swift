@@ -23,6 +23,8 @@ struct Hub: ~Copyable {
     /// Sessions that were found to be too slow: the loop says goodbye.
     var slow = List<SessionReference>()
     var lastSerial: UInt64 = 0
+    /// What is to be done later.
+    var deadlines = Deadlines()
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
     var matches = List<SubscriptionReference>()

@@ -1,0 +1,159 @@
+// Moments at which the hub has something to do by itself: a binary heap, the earliest
+// first, those of one moment in the order they were added. Owned by the hub. What falls
+// due names what it is about by numbers that are looked up, as that may be long gone.
+
+/// What is to be done when its time has come.
+enum Deadline: BitwiseCopyable, Equatable {
+    /// A key's time is up, if it is still bound by the write of revision `stamp`. The
+    /// address is only ever compared until then.
+    case expiry(ObservableReference, stamp: UInt64)
+    /// A call has waited long enough for its answer.
+    case call(UInt64)
+    /// The subscription with this serial may be told of a key again.
+    case window(UInt64)
+}
+
+/// Names a deadline, for it to be cancelled. Never taken for a later one.
+struct DeadlineTicket: BitwiseCopyable, Equatable {
+    fileprivate let slot: Int32
+    fileprivate let order: UInt64
+}
+
+/// All that is to be done later. Times are nanoseconds of the monotonic clock.
+struct Deadlines: ~Copyable {
+    /// How many fall due in one turn: with more, clients are served in between.
+    static let firedPerTurnMax = 1_024
+    /// Memory for so many is kept when none is left.
+    private static let keptSlotsMax = 4_096
+
+    private struct Entry: BitwiseCopyable {
+        let at: UInt64
+        let order: UInt64
+        let slot: Int32
+
+        func precedes(_ other: Entry) -> Bool {
+            at != other.at ? at < other.at : order < other.order
+        }
+    }
+
+    private struct Slot: BitwiseCopyable {
+        var deadline: Deadline
+        /// Where its entry stands in the heap; negative while the slot is free.
+        var place: Int32
+    }
+
+    private var heap = List<Entry>()
+    private var slots = List<Slot>()
+    private var free = List<Int32>()
+    private var lastOrder: UInt64 = 0
+
+    init() {}
+
+    var count: Int { heap.count }
+
+    /// When the earliest falls due; nil where there is none.
+    @inline(__always) var next: UInt64? { heap.elements.first?.at }
+
+    /// Adds a deadline. One that is not cancelled falls due once.
+    @discardableResult
+    mutating func add(at time: UInt64, _ deadline: Deadline) -> DeadlineTicket {
+        lastOrder += 1
+        let place = heap.count
+        let slot = takeSlot(Slot(deadline: deadline, place: Int32(place)))
+        heap.append(Entry(at: time, order: lastOrder, slot: slot))
+        siftUp(from: place)
+        return DeadlineTicket(slot: slot, order: lastOrder)
+    }
+
+    /// Takes a deadline back; one that fell due or was cancelled before is none.
+    mutating func cancel(_ ticket: DeadlineTicket) {
+        let slot = Int(ticket.slot)
+        guard slot < slots.count else { return }
+        let place = Int(slots.elements[slot].place)
+        guard place >= 0, heap.elements[place].order == ticket.order else { return }
+        remove(at: place)
+    }
+
+    /// Takes out the earliest deadline if its time has come.
+    mutating func popDue(at now: UInt64) -> Deadline? {
+        guard let first = heap.elements.first, first.at <= now else { return nil }
+        let deadline = slots.elements[Int(first.slot)].deadline
+        remove(at: 0)
+        return deadline
+    }
+
+    /// The moment `milliseconds` after `start`; one that no clock reaches is the last there is.
+    static func time(milliseconds: UInt64, after start: UInt64) -> UInt64 {
+        let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+        let (time, isTooLate) = start.addingReportingOverflow(nanoseconds)
+        return isTooLong || isTooLate ? .max : time
+    }
+
+    /// How long to wait for a moment, in whole milliseconds: never too short, or the wait
+    /// would end before it and be begun again and again.
+    static func milliseconds(from now: UInt64, until time: UInt64) -> Int32 {
+        guard time > now else { return 0 }
+        let wait = (time - now - 1) / 1_000_000 + 1
+        return Int32(clamping: wait)
+    }
+
+    private mutating func takeSlot(_ slot: Slot) -> Int32 {
+        if let index = free.popLast() {
+            slots.mutableElements[Int(index)] = slot
+            return index
+        }
+        slots.append(slot)
+        return Int32(slots.count - 1)
+    }
+
+    private mutating func remove(at place: Int) {
+        let slot = heap.elements[place].slot
+        slots.mutableElements[Int(slot)].place = -1
+        free.append(slot)
+        guard let last = heap.popLast() else { return }
+        if heap.isEmpty { return releaseSpare() }
+        guard place < heap.count else { return }
+        put(last, at: place)
+        siftUp(from: place)
+        siftDown(from: place)
+    }
+
+    private mutating func releaseSpare() {
+        guard slots.count > Self.keptSlotsMax else { return }
+        heap.releaseMemory()
+        slots.releaseMemory()
+        free.releaseMemory()
+    }
+
+    private mutating func siftUp(from start: Int) {
+        var place = start
+        let entry = heap.elements[place]
+        while place > 0 {
+            let parent = (place - 1) / 2
+            guard entry.precedes(heap.elements[parent]) else { break }
+            put(heap.elements[parent], at: place)
+            place = parent
+        }
+        put(entry, at: place)
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var place = start
+        let entry = heap.elements[place]
+        while true {
+            var child = place * 2 + 1
+            guard child < heap.count else { break }
+            let right = child + 1
+            if right < heap.count, heap.elements[right].precedes(heap.elements[child]) { child = right }
+            guard heap.elements[child].precedes(entry) else { break }
+            put(heap.elements[child], at: place)
+            place = child
+        }
+        put(entry, at: place)
+    }
+
+    private mutating func put(_ entry: Entry, at place: Int) {
+        heap.mutableElements[place] = entry
+        slots.mutableElements[Int(entry.slot)].place = Int32(place)
+    }
+}

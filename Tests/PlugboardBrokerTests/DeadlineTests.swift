@@ -1,0 +1,176 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Deadlines", .oneAtATime)
+struct DeadlineTests {
+    /// Takes out all that is due, as the numbers of calls.
+    private func due(_ deadlines: inout Deadlines, at now: UInt64) -> [UInt64] {
+        var numbers: [UInt64] = []
+        while let deadline = deadlines.popDue(at: now) {
+            if case .call(let number) = deadline { numbers.append(number) }
+        }
+        return numbers
+    }
+
+    @Test("the earliest falls due first, and none before its time")
+    func order() {
+        var deadlines = Deadlines()
+        for time: UInt64 in [50, 10, 40, 20, 30] { deadlines.add(at: time, .call(time)) }
+        let first = deadlines.next
+        #expect(first == 10)
+        let (none, two, rest) = (
+            due(&deadlines, at: 9), due(&deadlines, at: 20), due(&deadlines, at: 1_000)
+        )
+        #expect(none == [])
+        #expect(two == [10, 20])
+        #expect(rest == [30, 40, 50])
+        let last = deadlines.next
+        #expect(last == nil)
+    }
+
+    @Test("those of one moment fall due in the order they were added")
+    func ties() {
+        var deadlines = Deadlines()
+        for number in 0..<1_000 as Range<UInt64> { deadlines.add(at: 7, .call(number)) }
+        let numbers = due(&deadlines, at: 7)
+        #expect(numbers == Array(0..<1_000))
+    }
+
+    @Test("many come and go as in a sorted list, cancelled ones never")
+    func many() {
+        var deadlines = Deadlines()
+        var model: [(time: UInt64, number: UInt64, ticket: DeadlineTicket)] = []
+        var now: UInt64 = 0
+        for number in 0..<20_000 as Range<UInt64> {
+            let time = now + UInt64.random(in: 0..<5_000)
+            model.append((time, number, deadlines.add(at: time, .call(number))))
+            if number % 3 == 0 {
+                let gone = model.remove(at: Int.random(in: 0..<model.count))
+                deadlines.cancel(gone.ticket)
+                deadlines.cancel(gone.ticket)
+            }
+            if number % 100 == 0 {
+                now += 200
+                let expected = model.filter { $0.time <= now }.sorted {
+                    ($0.time, $0.number) < ($1.time, $1.number)
+                }
+                let numbers = due(&deadlines, at: now)
+                #expect(numbers == expected.map(\.number))
+                model.removeAll { $0.time <= now }
+            }
+        }
+        let count = deadlines.count
+        #expect(count == model.count)
+        for left in model { deadlines.cancel(left.ticket) }
+        let (none, next) = (deadlines.count, deadlines.next)
+        #expect(none == 0)
+        #expect(next == nil)
+    }
+
+    @Test("a ticket of what fell due cancels nothing that came after it")
+    func oldTicket() {
+        var deadlines = Deadlines()
+        let tickets = (0..<5_000).map { deadlines.add(at: 1, .call($0)) }
+        let all = due(&deadlines, at: 1)
+        #expect(all.count == 5_000)
+        for number in 0..<10 as Range<UInt64> { deadlines.add(at: 2, .call(number)) }
+        for ticket in tickets { deadlines.cancel(ticket) }
+        let count = deadlines.count
+        #expect(count == 10)
+    }
+
+    @Test("renewing one for ever takes no more memory than one")
+    func renewing() {
+        var deadlines = Deadlines()
+        var ticket = deadlines.add(at: 0, .call(0))
+        for time in 1...100_000 as ClosedRange<UInt64> {
+            deadlines.cancel(ticket)
+            ticket = deadlines.add(at: time, .call(time))
+            #expect(deadlines.count == 1)
+        }
+        let numbers = due(&deadlines, at: .max)
+        #expect(numbers == [100_000])
+    }
+
+    @Test("a wait is rounded up to whole milliseconds, and never too long to be said")
+    func waits() {
+        let millisecond: UInt64 = 1_000_000
+        #expect(Deadlines.milliseconds(from: 5, until: 4) == 0)
+        #expect(Deadlines.milliseconds(from: 5, until: 5) == 0)
+        #expect(Deadlines.milliseconds(from: 5, until: 6) == 1)
+        #expect(Deadlines.milliseconds(from: 5, until: 5 + millisecond) == 1)
+        #expect(Deadlines.milliseconds(from: 5, until: 6 + millisecond) == 2)
+        #expect(Deadlines.milliseconds(from: 0, until: .max) == .max)
+        #expect(Deadlines.time(milliseconds: 3, after: 7) == 3_000_007)
+        #expect(Deadlines.time(milliseconds: 9_007_199_254_740_991, after: 7) == .max)
+        #expect(Deadlines.time(milliseconds: 1, after: .max - 1) == .max)
+    }
+
+    @Test("a loop with a deadline sleeps until then, once, and reads nothing in between")
+    func loopSleeps() throws {
+        let poller = WatchedPoller(stopsWhen: { $0.last == -1 })
+        let start = MonotonicClock.nanoseconds()
+        try run(poller) { $0.deadlines.add(at: start + 40_000_000, .call(1)) }
+        #expect(MonotonicClock.nanoseconds() - start >= 40_000_000)
+        // A wait may end a little early, by the kernel's granularity: then there is one more.
+        #expect((2...4).contains(poller.waits.count), "\(poller.waits)")
+        #expect((1...40).contains(poller.waits.first ?? 0), "\(poller.waits)")
+        #expect(!poller.waits.contains(0), "\(poller.waits)")
+    }
+
+    @Test("more than a turn's worth falls due over turns that don't wait")
+    func loopGoesOn() throws {
+        let poller = WatchedPoller(stopsWhen: { $0.last == -1 })
+        let count = Deadlines.firedPerTurnMax * 3 + 1
+        try run(poller) { hub in
+            for number in 0..<count { hub.deadlines.add(at: 1, .call(UInt64(number))) }
+        }
+        #expect(poller.waits == [0, 0, 0, 0, -1])
+    }
+
+    /// Runs a loop with nobody connected.
+    private func run(_ poller: WatchedPoller, _ prepare: (inout Hub) -> Void) throws {
+        let folder = try TestBroker.makeFolder()
+        defer { rmdir(folder) }
+        let listener = try UnixSocket.listen(path: folder + "/bus.sock")
+        defer { unlink(folder + "/bus.sock") }
+        poller.stop = try Wakeup()
+        let wakeup = try #require(poller.stop)
+        var loop = try EventLoop(poller: poller, listener: listener.raw, wakeup: wakeup)
+        prepare(&loop.hub)
+        try loop.run()
+    }
+}
+
+/// The system's poller, with how long each wait was to be.
+private final class WatchedPoller: Poller {
+    private let real = PollPoller()
+    private let isEnough: ([Int32]) -> Bool
+    private(set) var waits: [Int32] = []
+    var stop: Wakeup?
+
+    init(stopsWhen isEnough: @escaping ([Int32]) -> Bool) {
+        self.isEnough = isEnough
+    }
+
+    func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        try real.add(fd, token: token, interest: interest)
+    }
+
+    func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        try real.change(fd, token: token, interest: interest)
+    }
+
+    func remove(_ fd: Int32) {
+        real.remove(fd)
+    }
+
+    func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+        waits.append(milliseconds)
+        if isEnough(waits) { stop?.signal() }
+        try real.wait(milliseconds: milliseconds, body)
+    }
+}
