@@ -53,7 +53,7 @@ struct Connection: ~Copyable {
 
     /// Nothing is left that could ever be told or asked.
     var isFinished: Bool {
-        guard session.pointee.outbox.isEmpty else { return false }
+        guard session.pointee.outbox.isEmpty, !session.pointee.isHeld || outputEnded else { return false }
         if !session.pointee.isOpen || outputEnded { return !session.pointee.isOpen || inputEnded }
         return inputEnded && !isHeldBack && session.pointee.subscriptions.isEmpty
     }

@@ -72,7 +72,7 @@ extension EventLoop {
             start = feed + 1
             search = start
             if !session.pointee.isOpen { return bytes.count }
-            if session.pointee.outbox.count > Self.unreadRepliesMax {
+            if session.pointee.outbox.count > Self.unreadRepliesMax || session.pointee.isHeld {
                 connection.pointee.isHeldBack = true
                 break
             }

@@ -9,6 +9,9 @@ extension EventLoop {
     /// cheaper copied together.
     private static let gatheredRunsMax = 16
 
+    /// How often in a turn one connection is given more of what it is owed.
+    private static let settlingRoundsMax = 4
+
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
         for session in hub.slow.elements {
@@ -23,11 +26,38 @@ extension EventLoop {
             index += 1
             session.pointee.isTouched = false
             guard let connection = connections.find(slot: session.pointee.slot) else { continue }
-            flush(connection)
-            try settle(connection)
+            serve(connection)
+            try judge(connection)
         }
         hub.touched.removeAll()
-        hub.log.removeAll()
+        hub.endTurn()
+    }
+
+    /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
+    /// and no longer, since others wait.
+    private mutating func serve(_ connection: ConnectionReference) {
+        let session = connection.pointee.session
+        flush(connection)
+        var rounds = 0
+        while session.pointee.isBehind, session.pointee.isOpen,
+            session.pointee.outbox.count <= Limits.lowWaterBytes, rounds < Self.settlingRoundsMax
+        {
+            rounds += 1
+            hub.settle(session)
+            if session.pointee.outbox.isEmpty { break }
+            flush(connection)
+        }
+        if session.pointee.isBehind, session.pointee.isOpen, !connection.pointee.isWaitingToWrite {
+            unsettled.append(connection.pointee.token)
+        }
+    }
+
+    /// Goes on with clients that are owed more than one turn gave them.
+    mutating func goOnWithUnsettled() {
+        for token in unsettled.elements {
+            if let connection = connections.find(token: token) { hub.touch(connection.pointee.session) }
+        }
+        unsettled.removeAll()
     }
 
     /// Queues the last line of a connection and takes it out of the bus. What waited
@@ -59,7 +89,6 @@ extension EventLoop {
         }
         session.pointee.outbox.own = rest
         session.pointee.outbox.dropShared()
-        session.pointee.outbox.snapshotBytes = 0
     }
 
     /// Writes once. Whatever is left afterwards is the session's own: the log ends with the turn.
@@ -79,7 +108,6 @@ extension EventLoop {
             session.pointee.outbox.takeOver(hub.log)
         }
         if session.pointee.outbox.own.isEmpty {
-            session.pointee.outbox.snapshotBytes = 0
             hub.outboxMemory.takeBack(from: &session.pointee.outbox.own)
         }
     }
@@ -128,7 +156,6 @@ extension EventLoop {
     private func noteSent(_ count: Int, _ connection: ConnectionReference) {
         let session = connection.pointee.session
         let ownCount = session.pointee.outbox.own.count
-        session.pointee.outbox.snapshotBytes = max(0, session.pointee.outbox.snapshotBytes - count)
         if count < ownCount {
             connection.pointee.isMidLine = session.pointee.outbox.own.bytes[count - 1] != 0x0A
             return session.pointee.outbox.own.removeFirst(count)
@@ -158,8 +185,8 @@ extension EventLoop {
     }
 
     /// Decides what becomes of a connection after its turn.
-    private mutating func settle(_ connection: ConnectionReference) throws {
-        if connection.pointee.isHeldBack,
+    private mutating func judge(_ connection: ConnectionReference) throws {
+        if connection.pointee.isHeldBack, !connection.pointee.session.pointee.isHeld,
             connection.pointee.session.pointee.outbox.count <= Self.unreadRepliesMax / 2
         {
             connection.pointee.isHeldBack = false

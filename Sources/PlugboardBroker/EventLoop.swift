@@ -27,6 +27,8 @@ struct EventLoop: ~Copyable {
     var pieces = List<UnsafeRawBufferPointer>()
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>()
+    /// Connections that are owed something and take more.
+    var unsettled = List<UInt64>()
     private var isStopping = false
     /// No descriptor was free: when the listener, which rests, is tried again.
     private var listenerRestsUntil: UInt64?
@@ -62,6 +64,7 @@ struct EventLoop: ~Copyable {
         if let failure { throw failure }
         goOnWithReleased()
         expireDue()
+        goOnWithUnsettled()
         try finishTurn()
     }
 
@@ -115,7 +118,7 @@ struct EventLoop: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        if !released.isEmpty { return 0 }
+        if !released.isEmpty || !unsettled.isEmpty { return 0 }
         let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: MonotonicClock.nanoseconds(), until: until)

@@ -16,7 +16,7 @@ extension Hub {
     mutating func tell(_ event: Event, _ tail: EventTail, to observable: ObservableReference) {
         refreshObservers(of: observable)
         if observable.pointee.observers.isEmpty { return }
-        deliver(event, tail, to: observable.pointee.observers.elements)
+        deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
     }
 
     /// Tells whoever matches a key that has no observable: only patterns can.
@@ -25,21 +25,25 @@ extension Hub {
         patterns.match(key, into: &matches)
         if matches.isEmpty { return }
         Self.arrange(&matches)
-        deliver(event, tail, to: matches.elements)
+        deliver(event, tail, of: nil, to: matches.elements)
     }
 
     private mutating func deliver(
         _ event: Event,
         _ tail: borrowing EventTail,
+        of observable: ObservableReference?,
         to observers: UnsafeBufferPointer<SubscriptionReference>
     ) {
         log.beginEvent()
         for subscription in observers {
             let session = subscription.pointee.session
-            guard session.pointee.isOpen else { continue }
+            guard subscription.pointee.isDirect, session.pointee.keepsUp else {
+                tellOrOwe(event, tail, of: observable, to: subscription)
+                continue
+            }
             touch(session)
             log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
-            if session.pointee.outbox.unreadBytes > Limits.outboxBytesMax { setAside(session) }
+            if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
             if log.count > TurnLog.bytesMax { copyOutLog() }
         }
     }
@@ -49,12 +53,6 @@ extension Hub {
         for session in touched.elements { session.pointee.outbox.takeOver(log) }
         log.removeAll()
         log.beginEvent()
-    }
-
-    /// A reader too far behind is closed at the end of the turn; nobody else waits for it.
-    private mutating func setAside(_ session: SessionReference) {
-        session.pointee.farewell = .slow
-        slow.append(session)
     }
 
     private mutating func rebuildObservers(of observable: ObservableReference) {

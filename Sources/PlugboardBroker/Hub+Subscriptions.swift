@@ -19,7 +19,7 @@ extension Hub {
         session.pointee.outbox.own.append(#","revision":"#)
         session.pointee.outbox.own.append(decimal: revision)
         session.pointee.outbox.own.append("}\n")
-        if request.initial { appendSnapshot(of: wanted, line, subscription) }
+        if request.initial { oweSnapshot(of: wanted, line, subscription) }
     }
 
     mutating func unsubscribe(
@@ -46,6 +46,7 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
+        writeOff(subscription)
         for place in subscription.pointee.keys.elements {
             let (observable, index) = (place.observable, Int(place.index))
             observable.pointee.observersGeneration = 0
@@ -137,7 +138,8 @@ extension Hub {
                 session: session,
                 text: texts.retain(sub.bytes),
                 serial: lastSerial,
-                kind: EventKind(old: request.old, values: request.values)
+                kind: EventKind(old: request.old, values: request.values),
+                delivery: .latest
             )
         )
         session.pointee.subscriptions.insert(subscription)
@@ -159,26 +161,45 @@ extension Hub {
         subscription.pointee.keys.append(ExactPlace(observable: observable, index: index))
     }
 
-    /// Adds the current values in the order they were written, then `synced`.
-    private mutating func appendSnapshot(
+    /// Owes the current values in the order they were written, then `synced`, and tells at
+    /// once as much of it as there is room for.
+    private mutating func oweSnapshot(
         of wanted: [ByteRange],
         _ line: UnsafeRawBufferPointer,
         _ subscription: SubscriptionReference
     ) {
-        let session = subscription.pointee.session
-        let before = session.pointee.outbox.own.count
+        subscription.pointee.makeBacklog()
+        guard let backlog = subscription.pointee.backlog else { return }
+        subscription.pointee.session.pointee.makeCatchup()
         for observable in currentValues(of: wanted, line) {
-            var tail = Self.tail(of: observable, isInitial: true)
-            if !subscription.pointee.kind.hasValue { tail.value = nil }
-            session.pointee.outbox.own.append(subscription.pointee.text.pointee.updateStart)
-            EventEncoder.appendTail(tail, to: &session.pointee.outbox.own)
+            var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
+            owed.isInitial = true
+            appendOwed(owed, to: subscription)
         }
-        EventEncoder.appendSynced(
-            sub: subscription.pointee.text.pointee.sub,
-            revision: revision,
-            to: &session.pointee.outbox.own
-        )
-        session.pointee.outbox.snapshotBytes += session.pointee.outbox.own.count - before
+        backlog.pointee.owesSynced = true
+        let isFirst = !subscription.pointee.session.pointee.isBehind
+        readyIfFree(subscription)
+        if isFirst { settle(subscription.pointee.session) }
+    }
+
+    /// Forgets what a subscription is owed.
+    private mutating func writeOff(_ subscription: SubscriptionReference) {
+        guard let backlog = subscription.pointee.backlog else { return }
+        let session = subscription.pointee.session
+        while let owed = backlog.pointee.keys.front {
+            let observable = owed.pointee.observable
+            forgetOwed(owed, of: subscription)
+            removeIfUnneeded(observable)
+        }
+        if let catchup = session.pointee.catchup {
+            catchup.pointee.queuedBytes -= backlog.pointee.lines.byteCount
+            if backlog.pointee.isReady,
+                let place = catchup.pointee.ready.elements.firstIndex(of: subscription)
+            {
+                catchup.pointee.ready.removeSwapping(at: place)
+            }
+        }
+        subscription.pointee.releaseBacklog()
     }
 
     private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)

@@ -103,7 +103,7 @@ extension Hub {
             cause: cause
         )
         tell(.delete, tail, to: observable)
-        observable.pointee.removeValue()
+        observable.pointee.removeValue(cause: cause, writer: session.pointee.author)
         removeIfUnneeded(observable)
     }
 

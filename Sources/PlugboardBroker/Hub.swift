@@ -25,6 +25,12 @@ struct Hub: ~Copyable {
     var lastSerial: UInt64 = 0
     /// What is to be done later.
     var deadlines = Deadlines()
+    /// The value before the event under way, where somebody is owed it; which event that was.
+    var heldOld: HeldBytesReference?
+    var heldEvent: UInt64 = 0
+    /// Whose line is executed, and where in its own bytes a reply began that has to wait.
+    private var executing: SessionReference?
+    private var replyStart: Int?
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
     var matches = List<SubscriptionReference>()
@@ -54,6 +60,8 @@ struct Hub: ~Copyable {
     mutating func execute(_ line: UnsafeMutableRawBufferPointer, from session: SessionReference) {
         let bytes = UnsafeRawBufferPointer(line)
         if RequestDecoder.isIgnored(bytes) { return }
+        executing = session
+        defer { if session.pointee.isBehind { deferReply(of: session) } }
         do throws(Refusal) {
             try decoder.decode(line)
             let request = decoder.request
@@ -71,6 +79,7 @@ struct Hub: ~Copyable {
 
     /// Forgets a client: its subscriptions end, what it wrote stays.
     mutating func leave(_ session: SessionReference) {
+        session.pointee.catchup?.pointee.ready.removeAll()
         while let subscription = session.pointee.subscriptions.list.elements.last {
             end(subscription)
         }
@@ -88,10 +97,39 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func openReply(to session: SessionReference) {
         touch(session)
+        openOwn(of: session)
+        if session.pointee.isBehind, replyStart == nil, session == executing {
+            replyStart = session.pointee.outbox.own.count
+        }
+    }
+
+    /// Makes a session's own bytes the end of what it is sent.
+    @inline(__always)
+    mutating func openOwn(of session: SessionReference) {
         if session.pointee.outbox.own.allocatedBytes == 0 {
             outboxMemory.lend(to: &session.pointee.outbox.own)
         }
         if session.pointee.outbox.sharedBytes > 0 { session.pointee.outbox.takeOver(log) }
+    }
+
+    /// Takes a reply back out: a client that is behind gets it after what it is owed by now.
+    private mutating func deferReply(of session: SessionReference) {
+        guard let start = replyStart else { return }
+        replyStart = nil
+        session.pointee.makeCatchup()
+        guard let catchup = session.pointee.catchup else { return }
+        let reply = UnsafeRawBufferPointer(rebasing: session.pointee.outbox.own.bytes[start...])
+        catchup.pointee.deferred.append(reply)
+        catchup.pointee.deferredUntil = revision
+        session.pointee.outbox.own.truncate(to: start)
+        session.pointee.isHeld = true
+    }
+
+    /// The turn is over: what was shared by its events is not needed any more.
+    mutating func endTurn() {
+        log.removeAll()
+        if let heldOld { HeldBytes.release(heldOld) }
+        heldOld = nil
     }
 
     @inline(__always)

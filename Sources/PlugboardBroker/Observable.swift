@@ -30,6 +30,8 @@ struct Observable: ~Copyable {
     /// All that match, patterns included; true as of `observersGeneration`.
     var observers = List<SubscriptionReference>()
     var observersGeneration: UInt64 = 0
+    /// Subscriptions that are owed this key: they may have to be told that it is gone.
+    var owedBy: Int32 = 0
 
     /// The next keys in order, a level each; kept by `KeyOrder`.
     var tower: UnsafeMutablePointer<ObservableReference?>?
@@ -61,7 +63,7 @@ struct Observable: ~Copyable {
     }
 
     @inline(__always) var hasValue: Bool { revision != 0 }
-    @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty }
+    @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty || owedBy > 0 }
 
     /// The kept JSON; nil while there is none.
     @inline(__always) var value: UnsafeRawBufferPointer? {
@@ -92,14 +94,15 @@ struct Observable: ~Copyable {
         if self.writer != writer { replaceWriter(writer) }
     }
 
-    mutating func removeValue() {
+    /// Who deleted it and why is kept while that is still owed to somebody.
+    mutating func removeValue(cause: UInt64, writer: AuthorReference) {
         storage?.deallocate()
         storage = nil
         valueCount = 0
         valueCapacity = 0
         revision = 0
-        cause = 0
-        replaceWriter(nil)
+        self.cause = cause
+        replaceWriter(owedBy > 0 ? writer : nil)
     }
 
     private mutating func resize(to count: Int) {

@@ -12,15 +12,11 @@ struct Outbox: ~Copyable {
     var lastExtent: Int32 = -1
     var runs: Int32 = 0
     var sharedBytes = 0
-    /// How much of it is snapshot, which doesn't count as unread live events.
-    var snapshotBytes = 0
 
     init() {}
 
     @inline(__always) var count: Int { own.count + sharedBytes }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 }
-    /// Live events that wait for the peer, in bytes.
-    @inline(__always) var unreadBytes: Int { count - snapshotBytes }
 
     /// Forgets its share of the turn's log.
     mutating func dropShared() {

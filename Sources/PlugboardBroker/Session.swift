@@ -19,8 +19,15 @@ struct Session: ~Copyable {
     var subscriptions = SubscriptionSet()
     /// In the list of sessions that have something to be sent.
     var isTouched = false
+    /// Has too much unread, or is owed something that only waits for room: events for it
+    /// are owed too, so that they stay in order.
+    var isBehind = false
+    /// A reply waits for what is owed; the next request waits for the reply.
+    var isHeld = false
     /// Being closed: nothing more is queued for it. Why, once that is so.
     var farewell: Farewell?
+    /// What there is to catch up with, while there is any.
+    private(set) var catchup: CatchupReference?
 
     init(client: UInt64, slot: Int) {
         self.client = client
@@ -29,6 +36,7 @@ struct Session: ~Copyable {
 
     deinit {
         named.map(Author.release)
+        catchup.map(Self.free)
     }
 
     /// Who writes, as events say it. Made with the first write: most clients only observe.
@@ -37,6 +45,28 @@ struct Session: ~Copyable {
     }
 
     @inline(__always) var isOpen: Bool { farewell == nil }
+    /// Open, and not behind: it can be told at once.
+    @inline(__always) var keepsUp: Bool { !isBehind && farewell == nil }
+
+    /// Makes sure that there is a place for what is owed.
+    mutating func makeCatchup() {
+        guard catchup == nil else { return }
+        let made = CatchupReference.allocate(capacity: 1)
+        made.initialize(to: Catchup())
+        catchup = made
+    }
+
+    /// Gives that place up when nothing is owed.
+    mutating func dropEmptyCatchup() {
+        guard let catchup, catchup.pointee.isEmpty else { return }
+        Self.free(catchup)
+        self.catchup = nil
+    }
+
+    private static func free(_ catchup: CatchupReference) {
+        catchup.deinitialize(count: 1)
+        catchup.deallocate()
+    }
 
     mutating func rename(_ name: UnsafeRawBufferPointer) {
         named.map(Author.release)
@@ -67,7 +97,7 @@ enum Farewell: UInt8 {
     /// The reason for a person.
     var message: String {
         switch self {
-        case .slow: "more than \(Limits.outboxBytesMax) bytes of events waited unread"
+        case .slow: "more than \(Limits.owedKeysMax) keys were owed"
         case .overlong:
             "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
         case .clients: "all \(Limits.clientsMax) connections are taken"

@@ -27,6 +27,12 @@ struct Subscription: ~Copyable {
     /// Grows with each subscription of the bus: observers are told in this order.
     let serial: UInt64
     let kind: EventKind
+    /// What becomes of events that have to wait.
+    let delivery: Delivery
+    /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
+    private(set) var isDirect = true
+    /// What it is owed, while it is owed anything or has to wait.
+    private(set) var backlog: BacklogReference?
 
     /// Its place in its session's list.
     var place: Int32 = 0
@@ -35,11 +41,47 @@ struct Subscription: ~Copyable {
     /// The ends of its patterns in the tree.
     var patterns = List<PatternPlace>()
 
-    init(session: SessionReference, text: SubscriptionTextReference, serial: UInt64, kind: EventKind) {
+    init(
+        session: SessionReference,
+        text: SubscriptionTextReference,
+        serial: UInt64,
+        kind: EventKind,
+        delivery: Delivery
+    ) {
         self.session = session
         self.text = text
         self.serial = serial
         self.kind = kind
+        self.delivery = delivery
+    }
+
+    /// Makes sure that there is a place for what is owed.
+    mutating func makeBacklog() {
+        guard backlog == nil else { return }
+        let made = BacklogReference.allocate(capacity: 1)
+        made.initialize(to: Backlog())
+        backlog = made
+        isDirect = false
+    }
+
+    /// Gives that place up when nothing is owed and nothing has to wait.
+    mutating func dropEmptyBacklog() {
+        guard let backlog, backlog.pointee.isEmpty, !backlog.pointee.isPaused else { return }
+        releaseBacklog()
+    }
+
+    /// Frees the backlog. The hub has taken its keys out before.
+    mutating func releaseBacklog() {
+        backlog?.deinitialize(count: 1)
+        backlog?.deallocate()
+        backlog = nil
+        isDirect = true
+    }
+
+    /// An event may be told at once.
+    var isFree: Bool {
+        guard let backlog else { return true }
+        return backlog.pointee.isEmpty && !backlog.pointee.isBlocked
     }
 
     /// Its entry in the observers of a key was moved.

@@ -30,6 +30,12 @@ struct TurnLog: ~Copyable {
     /// Bytes written in this turn.
     @inline(__always) var count: Int { bytes.count }
 
+    /// The number of the event under way.
+    @inline(__always) var eventNumber: UInt64 { event }
+
+    /// A line that stands in the log; valid until more is written.
+    func bytes(of line: ByteRange) -> UnsafeRawBufferPointer { line.bytes(of: bytes.bytes) }
+
     /// Begins the next event.
     @inline(__always)
     mutating func beginEvent() {

@@ -45,6 +45,10 @@ public enum EventEncoder {
             buffer.append(decimal: tail.cause)
         }
         if tail.isInitial { buffer.append(#","initial":true"#) }
+        if tail.skipped > 0 {
+            buffer.append(#","skipped":"#)
+            buffer.append(decimal: UInt64(tail.skipped))
+        }
         buffer.append("}\n")
     }
 
@@ -58,6 +62,25 @@ public enum EventEncoder {
         buffer.append(sub)
         buffer.append(#","revision":"#)
         buffer.append(decimal: revision)
+        buffer.append("}\n")
+    }
+
+    /// Events that were dropped, in their place.
+    public static func appendLagged(
+        sub: UnsafeRawBufferPointer,
+        dropped: UInt64,
+        first: UInt64,
+        last: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"event":"lagged","sub":"#)
+        buffer.append(sub)
+        buffer.append(#","dropped":"#)
+        buffer.append(decimal: dropped)
+        buffer.append(#","first":"#)
+        buffer.append(decimal: first)
+        buffer.append(#","last":"#)
+        buffer.append(decimal: last)
         buffer.append("}\n")
     }
 
@@ -110,6 +133,8 @@ public struct EventTail {
     /// 0: none was named.
     public var cause: UInt64
     public var isInitial: Bool
+    /// Updates folded into this one.
+    public var skipped: UInt32 = 0
 
     @inlinable
     public init(

@@ -31,8 +31,17 @@ public enum Limits {
     public static let pageKeysDefault = 1_000
     /// Connections at a time.
     public static let clientsMax = 16_384
-    /// Bytes of live events that may wait for a peer that doesn't read.
-    public static let outboxBytesMax = 16_777_216
+    /// Bytes that may wait in the broker for a peer that doesn't read.
+    public static let outboxBytesMax = 4_194_304
+    /// Unread bytes past which a peer is owed what comes, instead of being queued it.
+    public static let highWaterBytes = 1_048_576
+    /// Unread bytes below which it is told what it is owed.
+    public static let lowWaterBytes = 262_144
+    /// Bytes of lines, per client, that wait beside the outbox: emits, and what `delivery`
+    /// "all" asks for.
+    public static let queueBytesMax = 1_048_576
+    /// Keys owed to one client, over all its subscriptions.
+    public static let owedKeysMax = 4_194_304
     /// Lines over the limit in a row before the connection is closed.
     public static let overlongLinesMax = 64
     /// The largest magnitude of an integer in an envelope: 2^53 − 1 (RFC 7493, section 2.2).
@@ -54,6 +63,8 @@ public enum Limits {
         ("page", pageKeysMax),
         ("clients", clientsMax),
         ("outbox", outboxBytesMax),
+        ("queue", queueBytesMax),
+        ("owed", owedKeysMax),
         ("overlong", overlongLinesMax),
     ]
 }

@@ -1,0 +1,42 @@
+// What a subscription is owed and why it has to wait. A reader that is slow, one that is
+// paused and one that is throttled are the same: they are owed the newest value of each
+// key, and get it when nothing stands in the way. Most subscriptions never have one.
+
+import PlugboardWire
+
+typealias BacklogReference = UnsafeMutablePointer<Backlog>
+
+/// The waiting side of one subscription. Owned by it.
+struct Backlog: ~Copyable {
+    var keys = OwedKeys()
+    var lines = LineQueue()
+    /// Keys of the snapshot that are still owed.
+    var initialCount = 0
+    /// `synced` is to follow when no key of the snapshot is owed any more.
+    var owesSynced = false
+    /// The revision of the last line that was sent, for `synced`.
+    var lastRevision: UInt64 = 0
+    /// Held until `resume`.
+    var isPaused = false
+    /// Lines that may pass although it is paused.
+    var steps = 0
+    /// When its window ends, in monotonic nanoseconds: nothing of what is owed is told before.
+    var windowEnd: UInt64 = 0
+    /// In its session's list of those that can go on.
+    var isReady = false
+
+    init() {}
+
+    var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced }
+
+    /// Something other than room in the outbox stands in the way.
+    var isBlocked: Bool { isPaused && steps == 0 }
+
+    /// The revision of what comes next.
+    var frontRevision: UInt64? {
+        switch (keys.front?.pointee.revision, lines.frontRevision) {
+        case (let key?, let line?): min(key, line)
+        case (let key, let line): key ?? line ?? (owesSynced ? lastRevision : nil)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// Observers that can't be told at once: what they are owed is noted, and told by
+// `settle` as soon as nothing stands in the way.
+
+import PlugboardWire
+
+extension Hub {
+    /// Tells an observer that is anything but plain and up to date, or owes it the event.
+    mutating func tellOrOwe(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        of observable: ObservableReference?,
+        to subscription: SubscriptionReference
+    ) {
+        let session = subscription.pointee.session
+        guard session.pointee.isOpen else { return }
+        guard !session.pointee.isBehind, subscription.pointee.isFree else {
+            return owe(event, tail, of: observable, to: subscription)
+        }
+        touch(session)
+        log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
+        if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
+    }
+
+    /// A session with too much unread is behind: from now on it is owed.
+    func noteUnread(_ session: SessionReference) {
+        let hasLeftOver = session.pointee.outbox.own.count > Limits.highWaterBytes
+        if hasLeftOver || session.pointee.outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax {
+            session.pointee.isBehind = true
+        }
+    }
+
+    /// Notes an event for later: a key by name, anything else as a line.
+    mutating func owe(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        of observable: ObservableReference?,
+        to subscription: SubscriptionReference
+    ) {
+        subscription.pointee.makeBacklog()
+        let session = subscription.pointee.session
+        session.pointee.makeCatchup()
+        if let observable, event != .emit, subscription.pointee.delivery == .latest {
+            oweKey(event, tail, observable, subscription)
+        } else {
+            queueLine(event, tail, subscription)
+        }
+        readyIfFree(subscription)
+    }
+
+    private mutating func oweKey(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ observable: ObservableReference,
+        _ subscription: SubscriptionReference
+    ) {
+        guard let backlog = subscription.pointee.backlog else { return }
+        guard let owed = backlog.pointee.keys.find(observable) else {
+            let held = subscription.pointee.kind.hasOld ? holdOld(tail) : nil
+            return appendOwed(
+                OwedKey(observable: observable, revision: tail.revision, held: held),
+                to: subscription
+            )
+        }
+        // A key of the snapshot that goes before it was told was never there for this observer.
+        if owed.pointee.isInitial, event == .delete { return forgetOwed(owed, of: subscription) }
+        if !owed.pointee.isInitial, owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+        backlog.pointee.keys.renew(owed, revision: tail.revision)
+    }
+
+    /// Owes one key more. A session that is owed too many is given up.
+    mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionReference) {
+        guard let backlog = subscription.pointee.backlog,
+            let catchup = subscription.pointee.session.pointee.catchup
+        else { return }
+        backlog.pointee.keys.append(owed)
+        if owed.isInitial { backlog.pointee.initialCount += 1 }
+        catchup.pointee.owedCount += 1
+        if catchup.pointee.owedCount > Limits.owedKeysMax { setAside(subscription.pointee.session) }
+    }
+
+    /// Takes a key out of what is owed. Its observable may be needed no longer.
+    func forgetOwed(_ owed: UnsafeMutablePointer<OwedKey>, of subscription: SubscriptionReference) {
+        guard let backlog = subscription.pointee.backlog else { return }
+        if owed.pointee.isInitial { backlog.pointee.initialCount -= 1 }
+        backlog.pointee.keys.remove(owed)
+        subscription.pointee.session.pointee.catchup?.pointee.owedCount -= 1
+    }
+
+    /// The value before this event, kept once for all who are to be told of it later.
+    private mutating func holdOld(_ tail: borrowing EventTail) -> HeldBytesReference? {
+        guard let old = tail.old else { return nil }
+        if let held = heldOld, heldEvent == log.eventNumber {
+            HeldBytes.retain(held)
+            return held
+        }
+        let held = HeldBytes.make(old)
+        HeldBytes.retain(held)
+        if let heldOld { HeldBytes.release(heldOld) }
+        (heldOld, heldEvent) = (held, log.eventNumber)
+        return held
+    }
+
+    private mutating func queueLine(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ subscription: SubscriptionReference
+    ) {
+        guard let backlog = subscription.pointee.backlog,
+            let catchup = subscription.pointee.session.pointee.catchup
+        else { return }
+        let line = log.bytes(of: log.line(event, tail, for: subscription))
+        let cost = LineQueue.cost(of: line)
+        let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
+        guard fits, !backlog.pointee.lines.hasGap else {
+            return backlog.pointee.lines.drop(revision: tail.revision)
+        }
+        catchup.pointee.queuedBytes += cost
+        backlog.pointee.lines.append(line, revision: tail.revision, waitingFor: nil)
+    }
+
+    /// A subscription that is owed something and waits for nothing but room joins those
+    /// that `settle` goes through.
+    mutating func readyIfFree(_ subscription: SubscriptionReference) {
+        guard let backlog = subscription.pointee.backlog, !backlog.pointee.isReady,
+            !backlog.pointee.isEmpty, !backlog.pointee.isBlocked
+        else { return }
+        let session = subscription.pointee.session
+        session.pointee.makeCatchup()
+        backlog.pointee.isReady = true
+        session.pointee.catchup?.pointee.ready.append(subscription)
+        session.pointee.isBehind = true
+        touch(session)
+    }
+
+    /// A client that is owed more than can be kept is closed at the end of the turn.
+    private mutating func setAside(_ session: SessionReference) {
+        guard session.pointee.isOpen else { return }
+        session.pointee.farewell = .slow
+        slow.append(session)
+    }
+}

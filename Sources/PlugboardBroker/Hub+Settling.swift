@@ -1,0 +1,138 @@
+// Telling what is owed: from the front, as long as there is room in the outbox. Lines
+// are made here from the state as it is now, so that what was folded is told once.
+
+import PlugboardWire
+
+extension Hub {
+    /// Adds what a session is owed to its outbox until that is filled or nothing is left.
+    /// The end of a turn calls it, for sessions whose outbox has drained.
+    mutating func settle(_ session: SessionReference) {
+        guard let catchup = session.pointee.catchup else {
+            session.pointee.isBehind = false
+            return
+        }
+        while !catchup.pointee.ready.isEmpty, session.pointee.outbox.count < Limits.lowWaterBytes * 2 {
+            if catchup.pointee.turn >= catchup.pointee.ready.count { catchup.pointee.turn = 0 }
+            let place = catchup.pointee.turn
+            let subscription = catchup.pointee.ready.elements[place]
+            openOwn(of: session)
+            settle(subscription)
+            if isDone(subscription) {
+                catchup.pointee.ready.removeSwapping(at: place)
+                finish(subscription)
+            } else {
+                catchup.pointee.turn += 1
+            }
+        }
+        if session.pointee.isHeld { releaseDeferred(session, catchup) }
+        if catchup.pointee.ready.isEmpty, !session.pointee.isHeld { session.pointee.isBehind = false }
+        session.pointee.dropEmptyCatchup()
+    }
+
+    /// One subscription's share of a turn.
+    private mutating func settle(_ subscription: SubscriptionReference) {
+        guard let backlog = subscription.pointee.backlog else { return }
+        let session = subscription.pointee.session
+        let end = session.pointee.outbox.count + Limits.lowWaterBytes / 4
+        while !backlog.pointee.isBlocked, session.pointee.outbox.count < end {
+            if backlog.pointee.owesSynced, backlog.pointee.initialCount == 0 {
+                appendSynced(subscription, backlog)
+            } else if !appendNext(subscription, backlog) {
+                return
+            }
+        }
+    }
+
+    /// Adds the next line by revision: of two with the same, the kept one comes first.
+    private mutating func appendNext(
+        _ subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) -> Bool {
+        let owed = backlog.pointee.keys.front
+        let lineRevision = backlog.pointee.lines.frontRevision
+        if let owed, owed.pointee.revision <= lineRevision ?? .max {
+            appendOwedLine(owed, subscription, backlog)
+        } else if lineRevision != nil {
+            appendQueuedLine(subscription, backlog)
+        } else {
+            return false
+        }
+        if backlog.pointee.isPaused { backlog.pointee.steps -= 1 }
+        return true
+    }
+
+    private mutating func appendOwedLine(
+        _ owed: UnsafeMutablePointer<OwedKey>,
+        _ subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) {
+        let observable = owed.pointee.observable
+        let session = subscription.pointee.session
+        var tail = Self.tail(of: observable, isInitial: owed.pointee.isInitial)
+        tail.old = owed.pointee.held?.pointee.bytes
+        tail.skipped = owed.pointee.skipped
+        tail.revision = owed.pointee.revision
+        let event: Event = observable.pointee.hasValue ? .update : .delete
+        event.appendStart(subscription.pointee.text, to: &session.pointee.outbox.own)
+        EventEncoder.appendTail(tail.form(subscription.pointee.kind), to: &session.pointee.outbox.own)
+        backlog.pointee.lastRevision = owed.pointee.revision
+        forgetOwed(owed, of: subscription)
+        removeIfUnneeded(observable)
+    }
+
+    private mutating func appendQueuedLine(
+        _ subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) {
+        let session = subscription.pointee.session
+        guard let line = backlog.pointee.lines.front else {
+            if let gap = backlog.pointee.lines.gap {
+                EventEncoder.appendLagged(
+                    sub: subscription.pointee.text.pointee.sub,
+                    dropped: gap.dropped,
+                    first: gap.first,
+                    last: gap.last,
+                    to: &session.pointee.outbox.own
+                )
+                backlog.pointee.lastRevision = max(backlog.pointee.lastRevision, gap.last)
+            }
+            return backlog.pointee.lines.closeGap()
+        }
+        session.pointee.outbox.own.append(line)
+        backlog.pointee.lastRevision = backlog.pointee.lines.frontRevision ?? revision
+        session.pointee.catchup?.pointee.queuedBytes -= backlog.pointee.lines.removeFront()
+    }
+
+    /// The snapshot is complete. What is still owed is newer than it.
+    private mutating func appendSynced(_ subscription: SubscriptionReference, _ backlog: BacklogReference) {
+        let isAll = backlog.pointee.keys.isEmpty && backlog.pointee.lines.isEmpty
+        EventEncoder.appendSynced(
+            sub: subscription.pointee.text.pointee.sub,
+            revision: isAll ? revision : backlog.pointee.lastRevision,
+            to: &subscription.pointee.session.pointee.outbox.own
+        )
+        backlog.pointee.owesSynced = false
+    }
+
+    private func isDone(_ subscription: SubscriptionReference) -> Bool {
+        guard let backlog = subscription.pointee.backlog else { return true }
+        return backlog.pointee.isEmpty || backlog.pointee.isBlocked
+    }
+
+    private func finish(_ subscription: SubscriptionReference) {
+        subscription.pointee.backlog?.pointee.isReady = false
+        subscription.pointee.dropEmptyBacklog()
+    }
+
+    /// A reply that waited follows as soon as everything up to its revision was told.
+    private mutating func releaseDeferred(_ session: SessionReference, _ catchup: CatchupReference) {
+        let until = catchup.pointee.deferredUntil
+        for subscription in catchup.pointee.ready.elements {
+            if let front = subscription.pointee.backlog?.pointee.frontRevision, front <= until { return }
+        }
+        openOwn(of: session)
+        session.pointee.outbox.own.append(catchup.pointee.deferred.bytes)
+        catchup.pointee.deferred.releaseMemory()
+        session.pointee.isHeld = false
+    }
+}

@@ -1,0 +1,86 @@
+// Lines that must wait and cannot be made later from the state: emits, and everything
+// that a subscription with `delivery` "all" is told. Bounded by its session; what comes
+// past the bound is a gap, which is told in its place.
+
+import PlugboardWire
+
+/// Events that were dropped one after the other.
+struct Gap: BitwiseCopyable {
+    /// Events dropped.
+    var dropped: UInt64
+    /// The revisions of the first and the last of them.
+    let first: UInt64
+    var last: UInt64
+}
+
+/// Whole lines in the order of their revisions.
+struct LineQueue: ~Copyable {
+    private struct Header: BitwiseCopyable {
+        let revision: UInt64
+        let observable: ObservableReference?
+        let count: Int
+    }
+
+    private var bytes = ByteBuffer()
+    /// What is missing after the last line.
+    private(set) var gap: Gap?
+
+    init() {}
+
+    /// Bytes of memory that the lines take up.
+    var byteCount: Int { bytes.count }
+    var isEmpty: Bool { bytes.isEmpty && gap == nil }
+    /// Nothing more is kept until what was dropped has been told.
+    var hasGap: Bool { gap != nil }
+
+    /// What a line takes up in the queue.
+    static func cost(of line: UnsafeRawBufferPointer) -> Int {
+        line.count + MemoryLayout<Header>.size
+    }
+
+    /// Adds a line. An observable whose gate it waits for is named with it.
+    mutating func append(
+        _ line: UnsafeRawBufferPointer,
+        revision: UInt64,
+        waitingFor observable: ObservableReference?
+    ) {
+        var header = Header(revision: revision, observable: observable, count: line.count)
+        withUnsafeBytes(of: &header) { bytes.append($0) }
+        bytes.append(line)
+    }
+
+    /// Notes an event that was not kept.
+    mutating func drop(revision: UInt64) {
+        if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
+        gap?.dropped += 1
+        gap?.last = revision
+    }
+
+    /// The revision of what comes next, a line or the gap.
+    var frontRevision: UInt64? { bytes.isEmpty ? gap?.first : header.revision }
+
+    /// The observable whose gate the next line waits for.
+    var frontObservable: ObservableReference? { bytes.isEmpty ? nil : header.observable }
+
+    /// The next line; nil where only the gap is left.
+    var front: UnsafeRawBufferPointer? {
+        if bytes.isEmpty { return nil }
+        let start = MemoryLayout<Header>.size
+        return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + header.count])
+    }
+
+    /// Takes the next line out. Returns what it took up.
+    mutating func removeFront() -> Int {
+        let count = MemoryLayout<Header>.size + header.count
+        bytes.removeFirst(count)
+        if bytes.isEmpty { bytes.releaseMemory() }
+        return count
+    }
+
+    /// Takes the gap out, once it was told.
+    mutating func closeGap() {
+        gap = nil
+    }
+
+    private var header: Header { bytes.bytes.loadUnaligned(as: Header.self) }
+}

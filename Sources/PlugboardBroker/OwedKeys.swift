@@ -1,0 +1,165 @@
+// The keys that a subscription has yet to be told about, in the order of their newest
+// revisions: a key that is written again moves to the end. What is owed of a key is a
+// few words, not its value; the line is made from the state when there is room for it.
+
+import PlugboardWire
+
+/// One key that is owed.
+struct OwedKey: BitwiseCopyable {
+    let observable: ObservableReference
+    /// The newest revision, a delete's too.
+    var revision: UInt64
+    /// The value that the observer saw last, where its lines need it.
+    var held: HeldBytesReference?
+    /// Who had not acknowledged when time was up: the encoded names.
+    var unacknowledged: HeldBytesReference?
+    /// Updates folded into the newest.
+    var skipped: UInt32 = 0
+    /// Part of the snapshot: the observer has not seen the key yet.
+    var isInitial = false
+    /// Waits for observers of an earlier phase.
+    var isGated = false
+    fileprivate var previous: Int32 = -1
+    fileprivate var next: Int32 = -1
+
+    init(observable: ObservableReference, revision: UInt64, held: HeldBytesReference? = nil) {
+        self.observable = observable
+        self.revision = revision
+        self.held = held
+    }
+}
+
+/// Owed keys by age, each found at once. Keeps their observables from being removed.
+struct OwedKeys: ~Copyable {
+    private var entries = List<OwedKey>()
+    private var free = List<Int32>()
+    /// Open addressing; −1 where a slot is empty.
+    private var index = List<Int32>()
+    private var first: Int32 = -1
+    private var last: Int32 = -1
+    private(set) var count = 0
+
+    init() {}
+
+    @inline(__always) var isEmpty: Bool { count == 0 }
+
+    /// The key that comes next.
+    var front: UnsafeMutablePointer<OwedKey>? { entry(first) }
+
+    /// What is owed of a key, if anything is.
+    func find(_ observable: ObservableReference) -> UnsafeMutablePointer<OwedKey>? {
+        slot(of: observable).flatMap { entry(index.elements[$0]) }
+    }
+
+    /// Adds a key that is not owed yet, at the end; takes the caller's reference to `held`.
+    mutating func append(_ owed: OwedKey) {
+        if (count + 1) * 4 > index.count * 3 { growIndex() }
+        let place = free.popLast() ?? appendEntry(owed)
+        entries.mutableElements[Int(place)] = owed
+        link(place)
+        fill(owed.observable, place)
+        owed.observable.pointee.owedBy += 1
+        count += 1
+    }
+
+    /// Moves a key to the end, with its newest revision.
+    mutating func renew(_ owed: UnsafeMutablePointer<OwedKey>, revision: UInt64) {
+        owed.pointee.revision = revision
+        let place = place(of: owed)
+        if place == last { return }
+        unlink(place)
+        link(place)
+    }
+
+    /// Takes a key out, letting go of what was held for it.
+    mutating func remove(_ owed: UnsafeMutablePointer<OwedKey>) {
+        let place = place(of: owed)
+        if let held = owed.pointee.held { HeldBytes.release(held) }
+        if let names = owed.pointee.unacknowledged { HeldBytes.release(names) }
+        owed.pointee.observable.pointee.owedBy -= 1
+        unlink(place)
+        clear(owed.pointee.observable)
+        free.append(place)
+        count -= 1
+    }
+
+    private func entry(_ place: Int32) -> UnsafeMutablePointer<OwedKey>? {
+        guard place >= 0, let base = entries.mutableElements.baseAddress else { return nil }
+        return base + Int(place)
+    }
+
+    private func place(of owed: UnsafeMutablePointer<OwedKey>) -> Int32 {
+        Int32(truncatingIfNeeded: owed - entries.mutableElements.baseAddress.unsafelyUnwrapped)
+    }
+
+    private mutating func appendEntry(_ owed: OwedKey) -> Int32 {
+        entries.append(owed)
+        return Int32(truncatingIfNeeded: entries.count - 1)
+    }
+
+    private mutating func link(_ place: Int32) {
+        let all = entries.mutableElements
+        all[Int(place)].previous = last
+        all[Int(place)].next = -1
+        if last >= 0 { all[Int(last)].next = place } else { first = place }
+        last = place
+    }
+
+    private mutating func unlink(_ place: Int32) {
+        let all = entries.mutableElements
+        let (previous, next) = (all[Int(place)].previous, all[Int(place)].next)
+        if previous >= 0 { all[Int(previous)].next = next } else { first = next }
+        if next >= 0 { all[Int(next)].previous = previous } else { last = previous }
+    }
+}
+
+// The index: where each observable's entry is.
+extension OwedKeys {
+    private func home(_ observable: ObservableReference) -> Int {
+        let word = UInt64(UInt(bitPattern: observable)) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: word >> 32) & (index.count - 1)
+    }
+
+    private func slot(of observable: ObservableReference) -> Int? {
+        if index.isEmpty { return nil }
+        var slot = home(observable)
+        while let candidate = entry(index.elements[slot]) {
+            if candidate.pointee.observable == observable { return slot }
+            slot = (slot + 1) & (index.count - 1)
+        }
+        return nil
+    }
+
+    private mutating func fill(_ observable: ObservableReference, _ place: Int32) {
+        var slot = home(observable)
+        while index.elements[slot] >= 0 { slot = (slot + 1) & (index.count - 1) }
+        index.mutableElements[slot] = place
+    }
+
+    /// Empties a slot and moves later members of its run forward, so that no search stops early.
+    private mutating func clear(_ observable: ObservableReference) {
+        guard var gap = slot(of: observable) else { return }
+        let mask = index.count - 1
+        var next = (gap + 1) & mask
+        while let candidate = entry(index.elements[next]) {
+            let home = home(candidate.pointee.observable)
+            if (next - home) & mask >= (next - gap) & mask {
+                index.mutableElements[gap] = index.elements[next]
+                gap = next
+            }
+            next = (next + 1) & mask
+        }
+        index.mutableElements[gap] = -1
+    }
+
+    private mutating func growIndex() {
+        let wanted = max(8, index.count * 2)
+        index.removeAll()
+        for _ in 0..<wanted { index.append(-1) }
+        var place = first
+        while let owed = entry(place) {
+            fill(owed.pointee.observable, place)
+            place = owed.pointee.next
+        }
+    }
+}

@@ -1,0 +1,223 @@
+@testable import PlugboardBroker
+import PlugboardWire
+import Testing
+
+@Suite("Observers that fall behind")
+struct ConflationTests {
+    private let hub = TestHub()
+    private let observer: Int
+    private let writer: Int
+
+    init() {
+        observer = hub.client()
+        writer = hub.client()
+    }
+
+    private func subscribe(_ options: String = "", key: String = "**") {
+        hub.send(#"{"op":"subscribe","key":"\#(key)"\#(options)}"#, from: observer)
+        _ = hub.read(observer)
+    }
+
+    private static func update(_ key: String, _ revision: Int, _ rest: String) -> String {
+        ##"{"event":"update","sub":1,"key":"\##(key)","revision":\##(revision),\##(rest)"##
+    }
+
+    @Test("one that keeps up is told each update, one that doesn't the newest of each key")
+    func folding() {
+        subscribe()
+        hub.send("publish a 1\npublish a 2", from: writer)
+        #expect(hub.read(observer).count == 2)
+        hub.stopReading(observer)
+        hub.send("publish a 3\npublish b 1\npublish a 4\npublish a 5\npublish c 1", from: writer)
+        #expect(
+            hub.read(observer) == [
+                Self.update("b", 4, ##""value":1,"by":"#2"}"##),
+                Self.update("a", 6, ##""value":5,"by":"#2","skipped":2}"##),
+                Self.update("c", 7, ##""value":1,"by":"#2"}"##),
+            ]
+        )
+        hub.send("publish a 6", from: writer)
+        #expect(hub.read(observer) == [Self.update("a", 8, ##""value":6,"by":"#2"}"##)])
+    }
+
+    @Test("with old it is told the value that it saw last")
+    func oldAsSeen() {
+        subscribe(#","old":true"#)
+        hub.send("publish a 1", from: writer)
+        _ = hub.read(observer)
+        hub.stopReading(observer)
+        hub.send("publish a 2\npublish a 3\npublish b 1\npublish b 2", from: writer)
+        #expect(
+            hub.read(observer) == [
+                Self.update("a", 3, ##""value":3,"old":1,"by":"#2","skipped":1}"##),
+                Self.update("b", 5, ##""value":2,"by":"#2","skipped":1}"##),
+            ]
+        )
+    }
+
+    @Test("a delete is not lost, nor who deleted and why; the key is let go once it was told")
+    func deletes() {
+        hub.send("publish a 1\npublish b 1", from: writer)
+        subscribe(#","old":true"#)
+        let keys = hub.keyCount
+        hub.stopReading(observer)
+        hub.send("publish a 2\n" + #"{"op":"delete","key":"a","cause":2}"#, from: writer)
+        hub.send("delete b\npublish b 3", from: writer)
+        #expect(
+            hub.read(observer) == [
+                ##"{"event":"delete","sub":1,"key":"a","revision":4,"old":1,"by":"#2","cause":2,"skipped":1}"##,
+                Self.update("b", 6, ##""value":3,"old":1,"by":"#2","skipped":1}"##),
+            ]
+        )
+        #expect(hub.keyCount <= keys)
+    }
+
+    @Test("emits are kept in their place, up to the bound; what is dropped is told in its place")
+    func emits() {
+        subscribe()
+        hub.stopReading(observer)
+        let filler = "\"" + String(repeating: "e", count: 100_000) + "\""
+        hub.send("publish a 1\nemit e 1\npublish b 1", from: writer)
+        for _ in 0..<20 { hub.send("publish a 2\nemit e \(filler)", from: writer) }
+        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
+        let lines = hub.read(observer).map { $0.count > 200 ? "large" : $0 }
+        #expect(
+            lines == [
+                ##"{"event":"emit","sub":1,"key":"e","revision":1,"value":1,"by":"#2"}"##,
+                Self.update("b", 2, ##""value":1,"by":"#2"}"##),
+            ] + Array(repeating: "large", count: 10) + [
+                #"{"event":"lagged","sub":1,"dropped":10,"first":13,"last":22}"#,
+                Self.update("a", 22, ##""value":2,"by":"#2","skipped":20}"##),
+            ]
+        )
+        hub.send("emit e 2", from: writer)
+        #expect(hub.read(observer).count == 1)
+    }
+
+    @Test("a line that just fits into the queue is kept, one byte more is dropped", arguments: [0, 1])
+    func queueBound(excess: Int) {
+        subscribe()
+        hub.stopReading(observer)
+        hub.send("emit e \"\"", from: writer)
+        let overhead = hub.waitingBytes(observer)
+        let room = Limits.queueBytesMax - 3 * overhead + excess
+        for part in [room / 2, room - room / 2] {
+            hub.send("emit e \"\(String(repeating: "x", count: part))\"", from: writer)
+        }
+        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
+        let isDropped = hub.read(observer).last?.hasPrefix(#"{"event":"lagged""#)
+        #expect(isDropped == (excess == 1))
+    }
+
+    @Test("a snapshot of any size streams within the bound, meets the live events, and is complete")
+    func largeSnapshot() {
+        let count = 5_000
+        let value = String(repeating: "v", count: 1_000)
+        for index in 0..<count { hub.send("publish k.\(index) \"\(value)\"", from: writer) }
+        hub.send("subscribe k.*", from: observer)
+        #expect(hub.waitingBytes(observer) <= Limits.outboxBytesMax)
+        // While it is under way: one that was told, one that was not, a new one, one that goes.
+        hub.send(
+            "publish k.0 1\npublish k.\(count - 1) 2\npublish k.new 3\ndelete k.\(count - 2)",
+            from: writer
+        )
+        let lines = hub.read(observer)
+        let synced = lines.firstIndex { $0.hasPrefix(#"{"event":"synced""#) }
+        let initial = lines.filter { $0.contains(#""initial":true"#) }
+        #expect(initial.count == count - 1)
+        #expect(Set(initial.map { $0.prefix(60) }).count == count - 1)
+        #expect(!lines.contains { $0.contains(#""event":"delete""#) })
+        let revisions = lines.dropFirst().compactMap { number("revision", in: $0) }
+        #expect(revisions == revisions.sorted())
+        #expect(lines.filter { $0.contains(#""key":"k.0","#) }.count == 2)
+        #expect(synced != nil)
+    }
+
+    @Test("the reply to a write of one's own comes after its events, however far behind one is")
+    func replyAfterEvents() {
+        subscribe()
+        hub.stopReading(observer)
+        hub.send("publish a 1\npublish b 1", from: writer)
+        hub.send(#"{"op":"publish","id":1,"key":"c","value":1}"#, from: observer)
+        #expect(hub.isHeld(observer))
+        let lines = hub.read(observer)
+        #expect(lines.count == 4)
+        #expect(lines.last == #"{"ok":"publish","id":1,"revision":3}"#)
+        #expect(!hub.isHeld(observer))
+    }
+
+    @Test("who is owed one key more than the limit is given up, who is owed the limit is not")
+    func owedLimit() {
+        subscribe()
+        hub.stopReading(observer)
+        hub.send("publish a 1", from: writer)
+        hub.setOwedCount(Limits.owedKeysMax - 1, of: observer)
+        hub.send("publish b 1", from: writer)
+        #expect(hub.isOpen(observer))
+        hub.send("publish c 1", from: writer)
+        #expect(!hub.isOpen(observer))
+    }
+
+    @Test("an unsubscribed key is owed no longer, and nothing of it is left")
+    func unsubscribed() {
+        subscribe()
+        hub.stopReading(observer)
+        let before = hub.keyCount
+        hub.send("publish a 1\nemit e 1\ndelete a", from: writer)
+        hub.send("unsubscribe 1", from: observer)
+        #expect(hub.read(observer) == [#"{"ok":"unsubscribe","sub":1}"#])
+        #expect(hub.keyCount == before)
+        #expect(!hub.hasCatchup(observer))
+    }
+}
+
+@Suite("Owed keys")
+struct OwedKeysTests {
+    @Test("stay in the order of their newest revisions, whatever comes and goes")
+    func order() {
+        var generator = SplitMix(seed: 7)
+        var table = ObservableTable()
+        var keys = OwedKeys()
+        var model: [(Int, UInt64)] = []
+        let observables = (0..<300).map { index in
+            var name = "k\(index)"
+            return name.withUTF8 { text in
+                table.insert(UnsafeRawBufferPointer(text), hash: table.hash(UnsafeRawBufferPointer(text)))
+            }
+        }
+        for revision in 1...20_000 as ClosedRange<UInt64> {
+            let index = Int(generator.next() % 300)
+            if generator.next() % 3 == 0, let front = keys.front {
+                #expect(front.pointee.observable == observables[model[0].0])
+                #expect(front.pointee.revision == model[0].1)
+                keys.remove(front)
+                model.removeFirst()
+            } else if let owed = keys.find(observables[index]) {
+                keys.renew(owed, revision: revision)
+                model.removeAll { $0.0 == index }
+                model.append((index, revision))
+            } else {
+                #expect(!model.contains { $0.0 == index })
+                keys.append(OwedKey(observable: observables[index], revision: revision))
+                model.append((index, revision))
+            }
+            #expect(keys.count == model.count)
+        }
+        while let front = keys.front { keys.remove(front) }
+        #expect(observables.allSatisfy { $0.pointee.owedBy == 0 })
+    }
+}
+
+/// Numbers that repeat with their seed.
+struct SplitMix {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}

@@ -1,0 +1,98 @@
+// A hub without sockets: lines go in, lines come out, and a client reads just when the
+// test says so. What the loop does at the end of a turn is done here by hand.
+
+@testable import PlugboardBroker
+import PlugboardWire
+
+/// A hub with clients that the test plays.
+final class TestHub {
+    private struct Box: ~Copyable {
+        var hub = Hub()
+    }
+    private var box = Box()
+    private var sessions: [SessionReference] = []
+
+    deinit {
+        for session in sessions {
+            box.hub.leave(session)
+            session.deinitialize(count: 1)
+            session.deallocate()
+        }
+    }
+
+    /// A new client; its greeting is dropped.
+    func client() -> Int {
+        let session = SessionReference.allocate(capacity: 1)
+        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count))
+        sessions.append(session)
+        box.hub.greet(session)
+        _ = read(sessions.count - 1)
+        return sessions.count - 1
+    }
+
+    func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
+
+    func isOpen(_ client: Int) -> Bool { sessions[client].pointee.isOpen }
+
+    /// Whether there is still something to catch up with.
+    func hasCatchup(_ client: Int) -> Bool { sessions[client].pointee.catchup != nil }
+
+    /// Pretends that so many keys are owed.
+    func setOwedCount(_ count: Int, of client: Int) {
+        sessions[client].pointee.catchup?.pointee.owedCount = count
+    }
+
+    /// Executes lines from a client.
+    func send(_ lines: String, from client: Int) {
+        for line in lines.split(separator: "\n") {
+            var bytes = Array(line.utf8)
+            bytes.withUnsafeMutableBytes { box.hub.execute($0, from: sessions[client]) }
+        }
+        endTurn()
+    }
+
+    /// What a loop does at the end of a turn, short of writing.
+    func endTurn() {
+        for session in box.hub.touched.elements {
+            session.pointee.isTouched = false
+            box.hub.openOwn(of: session)
+            session.pointee.isTouched = false
+        }
+        box.hub.touched.removeAll()
+        box.hub.endTurn()
+    }
+
+    /// Reads what waits for a client, once, without asking for more.
+    func readOnce(_ client: Int) -> [String] {
+        let session = sessions[client]
+        let text = String(decoding: session.pointee.outbox.own.bytes, as: UTF8.self)
+        session.pointee.outbox.own.removeAll()
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Reads on for as long as more comes.
+    func read(_ client: Int) -> [String] {
+        endTurn()
+        var lines: [String] = []
+        while true {
+            let more = readOnce(client)
+            lines += more
+            if more.isEmpty, !sessions[client].pointee.isBehind { return lines }
+            box.hub.settle(sessions[client])
+            endTurn()
+        }
+    }
+
+    /// Makes a client one that has stopped reading: what comes is owed.
+    func stopReading(_ client: Int) {
+        sessions[client].pointee.isBehind = true
+    }
+
+    /// Memory of the outbox and of what waits beside it, without keys owed.
+    func waitingBytes(_ client: Int) -> Int {
+        let session = sessions[client]
+        return session.pointee.outbox.count + (session.pointee.catchup?.pointee.queuedBytes ?? 0)
+    }
+
+    var keyCount: Int { box.hub.observables.count }
+}
