@@ -23,6 +23,14 @@ public enum JSONText {
         return target
     }
 
+    /// The characters of a string that the scanner accepted (without its quotes), as UTF-8.
+    static func characters(_ spelling: UnsafeRawBufferPointer) -> [UInt8] {
+        var characters = Array(spelling)
+        let count = characters.withUnsafeMutableBytes { decodeInPlace($0) }
+        characters.removeSubrange(count...)
+        return characters
+    }
+
     /// Adds a string with its quotes; `bytes` are UTF-8.
     public static func append(_ bytes: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
@@ -57,9 +65,8 @@ public enum JSONText {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    private static func decodeEscape(_ scanner: inout JSONScanner, to target: UnsafeMutablePointer<UInt8>)
-        -> Int
-    {
+    /// Decodes the escape whose backslash was just passed. Returns how many bytes it became.
+    static func decodeEscape(_ scanner: inout JSONScanner, to target: UnsafeMutablePointer<UInt8>) -> Int {
         let byte = scanner.current
         scanner.position += 1
         switch byte {

@@ -1,0 +1,104 @@
+// JSON numbers compared as what they say: decimals of any size, exactly, whatever their
+// spelling. Nothing is computed but places of digits, so 1e999999999 costs no more than 1.
+
+/// The order of numbers, given as the texts that the scanner accepted.
+enum DecimalOrder {
+    /// Below 0, 0 or above 0, as the left number is less than, equal to or more than the right.
+    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let (left, right) = (DecimalText(left), DecimalText(right))
+        guard left.sign == right.sign, left.sign != 0 else { return left.sign - right.sign }
+        return left.sign * left.magnitudeOrder(right)
+    }
+}
+
+/// A number's text taken apart: a sign, and 0.DIGITS × 10^(exponent + shift), where the
+/// first digit is not 0. The bytes outlive it.
+private struct DecimalText {
+    /// −1, 0 or 1. There is one zero, whatever its sign and exponent.
+    private(set) var sign = 0
+    private let bytes: UnsafeRawBufferPointer
+    /// The digits from the first to the last that is not 0; there may be a point among them.
+    private var digits = ByteRange.none
+    private var shift = 0
+    /// The digits behind the `e`, without leading zeros.
+    private var exponent = ByteRange.none
+    private var exponentSign = 1
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
+        let point = digitsEnd(from: start)
+        var end = point
+        if end < bytes.count, bytes[end] == UInt8(ascii: ".") { end = digitsEnd(from: end + 1) }
+        var first = start
+        while first < end, Self.isZeroOrPoint(bytes[first]) { first += 1 }
+        guard first < end else { return }
+        sign = start == 0 ? 1 : -1
+        // A first digit behind the point stands after zeros, which count the other way.
+        shift = first < point ? point - first : point + 1 - first
+        readExponent(from: end + 1)
+        while Self.isZeroOrPoint(bytes[end - 1]) { end -= 1 }
+        digits = ByteRange(first, end)
+    }
+
+    /// The order of the absolute values; neither is 0.
+    func magnitudeOrder(_ other: DecimalText) -> Int {
+        let places = exponentDifference(other) + shift - other.shift
+        guard places == 0 else { return places.signum() }
+        var (place, otherPlace) = (digits.start, other.digits.start)
+        while true {
+            let (digit, otherDigit) = (nextDigit(&place), other.nextDigit(&otherPlace))
+            // Who has digits left has one that is not 0 among them.
+            guard let digit else { return otherDigit == nil ? 0 : -1 }
+            guard let otherDigit else { return 1 }
+            if digit != otherDigit { return digit < otherDigit ? -1 : 1 }
+        }
+    }
+
+    private mutating func readExponent(from start: Int) {
+        var place = start
+        guard place < bytes.count else { return }
+        if bytes[place] == UInt8(ascii: "-") { exponentSign = -1 }
+        while place < bytes.count, bytes[place] <= UInt8(ascii: "0") { place += 1 }
+        exponent = ByteRange(min(place, bytes.count), bytes.count)
+    }
+
+    /// How far the exponents are apart. Exact up to 2^40, beyond that some number that is at
+    /// least as far from 0: the digits of a line can't make up for it.
+    private func exponentDifference(_ other: DecimalText) -> Int {
+        let count = max(exponent.count, other.exponent.count)
+        var difference = 0
+        for place in 0..<count {
+            let digit = exponentDigit(place, of: count) - other.exponentDigit(place, of: count)
+            difference = difference * 10 + digit
+            // What follows can change it by less than a tenth.
+            if abs(difference) > 1 << 40 { break }
+        }
+        return difference
+    }
+
+    /// A digit of the exponent with its sign, as if it were written with `count` digits.
+    private func exponentDigit(_ place: Int, of count: Int) -> Int {
+        let zeros = count - exponent.count
+        guard place >= zeros else { return 0 }
+        return exponentSign * (Int(bytes[exponent.start + place - zeros]) - 0x30)
+    }
+
+    /// Nil behind the last.
+    private func nextDigit(_ place: inout Int) -> UInt8? {
+        if place < digits.end, bytes[place] == UInt8(ascii: ".") { place += 1 }
+        guard place < digits.end else { return nil }
+        place += 1
+        return bytes[place - 1] &- 0x30
+    }
+
+    private func digitsEnd(from start: Int) -> Int {
+        var place = start
+        while place < bytes.count, bytes[place] &- 0x30 <= 9 { place += 1 }
+        return place
+    }
+
+    private static func isZeroOrPoint(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "0") || byte == UInt8(ascii: ".")
+    }
+}

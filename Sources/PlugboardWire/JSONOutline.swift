@@ -1,0 +1,216 @@
+// What is in a value and where: a list of places in document order, made in one pass.
+// With it any two values are compared without reading anything twice, and nothing is
+// copied. Owned by who compares; it points into bytes that someone else keeps.
+
+/// The outline of one value. Its nodes are numbered from 0, the value itself; a member of an
+/// object is two nodes, its name and its value.
+struct JSONOutline: ~Copyable {
+    enum Kind {
+        case object, array, string, number, literal
+    }
+
+    private struct Node: BitwiseCopyable {
+        var start: UInt32
+        var end: UInt32
+        /// The node behind this one and all that is in it; while it is open, the one it is in.
+        var next: UInt32
+        /// Of an object or an array, how many it holds; of a name, what `setPartner` noted.
+        var count: UInt32 = 0
+    }
+
+    /// What `partner` says of a name that stands again further on.
+    static let shadowed = Int(UInt32.max)
+
+    private var nodes = Scratch<Node>()
+    private var names = Scratch<UInt32>()
+    private var text = UnsafeRawBufferPointer(start: nil, count: 0)
+
+    /// Outlines nothing yet.
+    init() {}
+
+    /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
+    init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+        do throws(JSONFailure) {
+            try fill(text)
+        } catch {
+            throw Refusal(JSONFailure(error.kind, at: offset + error.offset, error.reason))
+        }
+    }
+
+    /// Outlines another value. False where the bytes are none.
+    mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
+        do throws(JSONFailure) {
+            try fill(text)
+            return true
+        } catch {
+            // Kept values were accepted before; nothing is equal to what isn't JSON.
+            return false
+        }
+    }
+
+    /// Forgets the value.
+    mutating func removeAll() {
+        nodes.removeAll()
+        names.removeAll()
+        text = UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    // MARK: Nodes
+
+    func kind(_ node: Int) -> Kind {
+        Self.kind(of: bytes(node))
+    }
+
+    /// The kind of a value that the scanner accepted, without white space in front.
+    static func kind(of value: UnsafeRawBufferPointer) -> Kind {
+        switch value.first {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"): .literal
+        default: .number
+        }
+    }
+
+    func bytes(_ node: Int) -> UnsafeRawBufferPointer {
+        let node = nodes.elements[node]
+        return UnsafeRawBufferPointer(rebasing: text[Int(node.start)..<Int(node.end)])
+    }
+
+    /// A string's spelling without its quotes.
+    func characters(_ node: Int) -> UnsafeRawBufferPointer {
+        bytes(node).characters
+    }
+
+    /// The offset in the value.
+    func start(_ node: Int) -> Int { Int(nodes.elements[node].start) }
+
+    /// Behind a node and all that is in it. Behind a name stands its value.
+    func next(_ node: Int) -> Int { Int(nodes.elements[node].next) }
+
+    /// How many members or elements there are. The first stands at the next number.
+    func childCount(_ node: Int) -> Int { Int(nodes.elements[node].count) }
+
+    /// What was noted of a name.
+    func partner(_ name: Int) -> Int { Int(nodes.elements[name].count) }
+
+    func setPartner(_ name: Int, _ partner: Int) {
+        nodes.elements[name].count = UInt32(truncatingIfNeeded: partner)
+    }
+
+    // MARK: Names
+
+    /// The names of an object by their characters; equal ones as they stand. Valid until the
+    /// next call.
+    mutating func sortedNames(_ object: Int) -> UnsafeMutableBufferPointer<UInt32> {
+        names.removeAll()
+        var name = object + 1
+        for _ in 0..<childCount(object) {
+            names.append(UInt32(truncatingIfNeeded: name))
+            name = next(name + 1)
+        }
+        names.sort { left, right in
+            let order = JSONCharacters.order(characters(Int(left)), characters(Int(right)))
+            return order == 0 ? left < right : order < 0
+        }
+        return names.elements
+    }
+
+    // MARK: Reading
+
+    /// Where reading is, and in which container.
+    private struct Reading {
+        var scanner: JSONScanner
+        /// The innermost node that isn't closed yet.
+        var open = JSONOutline.none
+        var depth = 0
+    }
+
+    private static let none = UInt32.max
+
+    private mutating func fill(_ text: UnsafeRawBufferPointer) throws(JSONFailure) {
+        removeAll()
+        self.text = text
+        var reading = Reading(scanner: JSONScanner(text))
+        reading.scanner.skipWhitespace()
+        repeat {
+            let node = nodes.count
+            let start = UInt32(truncatingIfNeeded: reading.scanner.position)
+            nodes.append(Node(start: start, end: start, next: reading.open))
+            if try enter(node, &reading) { continue }
+            finish(node, reading)
+            try closeFinished(&reading)
+        } while reading.open != Self.none
+    }
+
+    /// Moves over a scalar or an empty container; or, true, into a container that has content,
+    /// up to its first value.
+    private mutating func enter(_ node: Int, _ reading: inout Reading) throws(JSONFailure) -> Bool {
+        let closing = Self.closing(reading.scanner.current)
+        guard closing != 0 else {
+            try reading.scanner.skipValue()
+            return false
+        }
+        guard reading.depth < Limits.depthMax else {
+            throw JSONFailure(.depth, at: reading.scanner.position, "less nesting")
+        }
+        reading.scanner.position += 1
+        reading.scanner.skipWhitespace()
+        if reading.scanner.current == closing {
+            reading.scanner.position += 1
+            return false
+        }
+        reading.depth += 1
+        reading.open = UInt32(truncatingIfNeeded: node)
+        if closing == UInt8(ascii: "}") { try readName(&reading) }
+        return true
+    }
+
+    /// After a finished value: moves over the comma to the next one, or over closing brackets.
+    private mutating func closeFinished(_ reading: inout Reading) throws(JSONFailure) {
+        while reading.open != Self.none {
+            let open = Int(reading.open)
+            let closing = Self.closing(text[start(open)])
+            nodes.elements[open].count += 1
+            reading.scanner.skipWhitespace()
+            if reading.scanner.current == UInt8(ascii: ",") {
+                reading.scanner.position += 1
+                reading.scanner.skipWhitespace()
+                if closing == UInt8(ascii: "}") { try readName(&reading) }
+                return
+            }
+            guard reading.scanner.current == closing else { throw reading.scanner.syntax("a comma") }
+            reading.scanner.position += 1
+            reading.open = nodes.elements[open].next
+            reading.depth -= 1
+            finish(open, reading)
+        }
+    }
+
+    /// Moves over a member's name and its colon.
+    private mutating func readName(_ reading: inout Reading) throws(JSONFailure) {
+        let start = reading.scanner.position
+        guard reading.scanner.current == UInt8(ascii: "\"") else {
+            throw reading.scanner.syntax("a name in quotes")
+        }
+        reading.scanner.position += 1
+        try reading.scanner.skipString()
+        nodes.append(Node(start: UInt32(truncatingIfNeeded: start), end: 0, next: 0))
+        finish(nodes.count - 1, reading)
+        try reading.scanner.skipColon()
+    }
+
+    private func finish(_ node: Int, _ reading: Reading) {
+        nodes.elements[node].end = UInt32(truncatingIfNeeded: reading.scanner.position)
+        nodes.elements[node].next = UInt32(truncatingIfNeeded: nodes.count)
+    }
+
+    /// The bracket that closes what a byte opens; 0 where it opens nothing.
+    private static func closing(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "{"): UInt8(ascii: "}")
+        case UInt8(ascii: "["): UInt8(ascii: "]")
+        default: 0
+        }
+    }
+}

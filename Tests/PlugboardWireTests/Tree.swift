@@ -1,0 +1,115 @@
+// JSON as a tree, for the tests: made at random, written in many spellings, read by a
+// reader of its own, and compared by rules written down a second time.
+
+/// A source of random numbers that a test can repeat.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: Int) {
+        state = UInt64(truncatingIfNeeded: seed)
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+    mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
+}
+
+/// A piece of JSON. Strings are their UTF-8: Swift's own find more strings equal than JSON.
+indirect enum Tree: Hashable {
+    struct Member: Hashable {
+        var name: [UInt8]
+        var value: Tree
+    }
+
+    case null
+    case bool(Bool)
+    case number(String)
+    case string([UInt8])
+    case array([Tree])
+    case object([Member])
+
+    static func string(_ text: String) -> Tree { .string(Array(text.utf8)) }
+
+    /// The same tree wherever two values are equal as the bus tells their difference.
+    var asSpelled: Tree {
+        switch self {
+        case .array(let elements): .array(elements.map(\.asSpelled))
+        case .object(let members): .object(Self.sorted(members.map { ($0.name, $0.value.asSpelled) }))
+        default: self
+        }
+    }
+
+    /// The same tree wherever two values are equal as `where` compares them.
+    var asMeant: Tree {
+        switch self {
+        case .number(let text): .number(Self.canonical(text))
+        case .array(let elements): .array(elements.map(\.asMeant))
+        case .object(let members):
+            .object(
+                Self.sorted(
+                    members.indices.filter { index in
+                        !members[(index + 1)...].contains { $0.name == members[index].name }
+                    }.map { (members[$0].name, members[$0].value.asMeant) }
+                )
+            )
+        default: self
+        }
+    }
+
+    /// Whether a name occurs twice in an object, however deep.
+    var hasRepeats: Bool {
+        switch self {
+        case .array(let elements): elements.contains(where: \.hasRepeats)
+        case .object(let members):
+            Set(members.map(\.name)).count < members.count || members.contains(where: \.value.hasRepeats)
+        default: false
+        }
+    }
+
+    /// The part that a pointer's tokens name.
+    func part(_ tokens: ArraySlice<String>) -> Tree? {
+        guard let token = tokens.first else { return self }
+        switch self {
+        case .object(let members):
+            return members.last { $0.name == Array(token.utf8) }?.value.part(tokens.dropFirst())
+        case .array(let elements):
+            guard let index = Int(token), String(index) == token, elements.indices.contains(index) else {
+                return nil
+            }
+            return elements[index].part(tokens.dropFirst())
+        default: return nil
+        }
+    }
+
+    private static func sorted(_ members: [([UInt8], Tree)]) -> [Member] {
+        let places = members.indices.sorted { left, right in
+            members[left].0 == members[right].0
+                ? left < right : members[left].0.lexicographicallyPrecedes(members[right].0)
+        }
+        return places.map { Member(name: members[$0].0, value: members[$0].1) }
+    }
+
+    /// Digits without zeros at either end, and an exponent.
+    private static func canonical(_ text: String) -> String {
+        let parts = text.lowercased().split(separator: "e")
+        var digits = String(parts[0].drop { $0 == "-" })
+        var exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        if let point = digits.firstIndex(of: ".") {
+            exponent -= digits[point...].count - 1
+            digits.remove(at: point)
+        }
+        digits = String(digits.drop { $0 == "0" })
+        while digits.hasSuffix("0") {
+            digits.removeLast()
+            exponent += 1
+        }
+        return digits.isEmpty ? "0" : "\(text.hasPrefix("-") ? "-" : "")\(digits)e\(exponent)"
+    }
+}
