@@ -25,6 +25,16 @@ public enum Limits {
     public static let batchWritesMax = 1_024
     /// Fields of one envelope, known and unknown ones together.
     public static let fieldsMax = 32
+    /// JSON Pointers of one `fields`, and of one `where`; a set of them fits a machine word.
+    public static let pointersMax = 64
+    /// Bytes of a JSON Pointer, escapes of JSON decoded.
+    public static let pointerBytesMax = 256
+    /// Bytes of a `where`, as written.
+    public static let whereBytesMax = 16_384
+    /// Operators with their operands in one `where`.
+    public static let conditionsMax = 64
+    /// Values that an `in` of a `where` chooses from.
+    public static let choicesMax = 256
     /// Keys in one reply to `keys`.
     public static let pageKeysMax = 10_000
     /// Keys in a reply to `keys` that names no `limit`.

@@ -1,0 +1,67 @@
+// One JSON Pointer taken apart: RFC 6901, sections 3 and 4.
+
+/// Checks a pointer and reads its tokens. The spelling outlives it.
+struct JSONPointerReader {
+    /// The pointer's characters, escapes of JSON decoded.
+    let characters: [UInt8]
+    private let spelling: UnsafeRawBufferPointer
+    private let offset: Int
+
+    /// `spelling` is the pointer's JSON string without quotes, `offset` its place in its line.
+    init(_ spelling: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+        self.spelling = spelling
+        self.offset = offset
+        characters = JSONText.characters(spelling)
+        guard characters.count <= Limits.pointerBytesMax else {
+            let message = "a JSON Pointer has at most \(Limits.pointerBytesMax) bytes"
+            throw Refusal(.limit, message, at: offset)
+        }
+        guard let first = characters.first, first != UInt8(ascii: "/") else { return }
+        let hint = "\"/\(characters.withUnsafeBytes { excerpt($0) })\" names a member, \"\" the whole value"
+        throw Refusal(.wrongType, "a JSON Pointer begins with \"/\"", hint: hint, at: offset)
+    }
+
+    /// The characters of each token, `~0` and `~1` decoded; none for the whole value.
+    func tokens() throws(Refusal) -> [[UInt8]] {
+        var tokens: [[UInt8]] = []
+        var place = 0
+        while place < characters.count {
+            // Each token stands behind a slash.
+            place += 1
+            var token: [UInt8] = []
+            while place < characters.count, characters[place] != UInt8(ascii: "/") {
+                token.append(try readCharacter(&place))
+            }
+            tokens.append(token)
+        }
+        return tokens
+    }
+
+    /// The element of an array that a token names: digits without leading zeros. −1 for any
+    /// other, such as `-`, which stands for an element that isn't there yet.
+    static func element(_ token: [UInt8]) -> Int {
+        // No line has room for 10^9 elements, and nine digits can't overflow.
+        guard (1...9).contains(token.count), token[0] != 0x30 || token.count == 1 else { return -1 }
+        guard token.allSatisfy({ $0 &- 0x30 <= 9 }) else { return -1 }
+        return token.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    private func readCharacter(_ place: inout Int) throws(Refusal) -> UInt8 {
+        let byte = characters[place]
+        place += 1
+        guard byte == UInt8(ascii: "~") else { return byte }
+        let digit = place < characters.count ? characters[place] : 0
+        place += 1
+        if digit == UInt8(ascii: "0") { return UInt8(ascii: "~") }
+        if digit == UInt8(ascii: "1") { return UInt8(ascii: "/") }
+        let message = "in a JSON Pointer a \"~\" is written ~0, and a \"/\" within a name ~1"
+        throw Refusal(.wrongType, message, at: offset + spellingPlace(place - 2))
+    }
+
+    /// Where the character at a place of the decoded text begins in the spelling.
+    private func spellingPlace(_ place: Int) -> Int {
+        var reader = JSONCharacters(spelling)
+        for _ in 0..<place { _ = reader.next() }
+        return reader.position
+    }
+}

@@ -1,0 +1,105 @@
+// JSON Pointers (RFC 6901): which parts of a value somebody means. A set of them is read
+// and checked once, and then found in one pass over a value, where the parts stand.
+// Where a name occurs twice in an object the last one is meant, as in merge patches.
+
+/// Up to `Limits.pointersMax` different JSON Pointers. Owns its bytes; a value to copy.
+public struct JSONPointerSet: Sendable {
+    /// A token of pointers that begin alike, and what goes on behind it.
+    struct Node {
+        /// The token's characters, among `tokens`.
+        let token: ByteRange
+        /// The element of an array that the token names, or −1.
+        let element: Int
+        /// Nodes behind this one, or −1.
+        var firstChild = -1
+        var nextSibling = -1
+        /// The pointer that ends here, or −1.
+        var pointer = -1
+        /// The pointers that end here or behind, a bit for each.
+        var covered: UInt64 = 0
+    }
+
+    /// How many pointers there are; they are numbered from 0 in the order of their coming.
+    public private(set) var count = 0
+    private(set) var nodes = [Node(token: .none, element: -1)]
+    /// The characters of all tokens.
+    private(set) var tokens: [UInt8] = []
+    /// The pointers as JSON strings.
+    private var names: [UInt8] = []
+    private var nameRanges: [ByteRange] = []
+
+    /// Holds no pointer.
+    public init() {}
+
+    /// Reads an array of pointers that the scanner accepted; one that stands twice counts once.
+    /// `offset` is the array's place in its line, for refusals: `wrong_type` where it is no such
+    /// array, names nothing or has a text that is no pointer, `limit` where it is too much.
+    public init(array: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+        let outline = try JSONOutline(array, at: offset)
+        guard outline.kind(0) == .array, outline.childCount(0) > 0 else {
+            let message = "\"fields\" takes an array of JSON Pointers"
+            throw Refusal(.wrongType, message, hint: "for instance [\"/price\"]", at: offset)
+        }
+        guard outline.childCount(0) <= Limits.pointersMax else { throw Self.tooMany(at: offset) }
+        var element = 1
+        for _ in 0..<outline.childCount(0) {
+            let start = offset + outline.start(element)
+            guard outline.kind(element) == .string else {
+                throw Refusal(.wrongType, "a JSON Pointer is a string", at: start)
+            }
+            _ = try add(outline.characters(element), at: start + 1)
+            element = outline.next(element)
+        }
+    }
+
+    /// Adds a pointer given as the JSON spelling of its string, without quotes, and returns its
+    /// number; one that is there already keeps the one it has. `offset` is its place in its line.
+    public mutating func add(_ spelling: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) -> Int {
+        let reader = try JSONPointerReader(spelling, at: offset)
+        var node = 0
+        var path = [node]
+        for token in try reader.tokens() {
+            node = child(of: node, token)
+            path.append(node)
+        }
+        if nodes[node].pointer >= 0 { return nodes[node].pointer }
+        guard count < Limits.pointersMax else { throw Self.tooMany(at: offset) }
+        nodes[node].pointer = count
+        for node in path { nodes[node].covered |= 1 << UInt64(count) }
+        appendName(reader.characters)
+        count += 1
+        return count - 1
+    }
+
+    /// Lends a pointer as a JSON string.
+    func withName<Result>(_ pointer: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        names.withUnsafeBytes { body(nameRanges[pointer].bytes(of: $0)) }
+    }
+
+    private mutating func child(of parent: Int, _ token: [UInt8]) -> Int {
+        var child = nodes[parent].firstChild
+        while child >= 0 {
+            let range = nodes[child].token
+            if tokens[range.start..<range.end].elementsEqual(token) { return child }
+            child = nodes[child].nextSibling
+        }
+        let range = ByteRange(tokens.count, tokens.count + token.count)
+        tokens += token
+        var node = Node(token: range, element: JSONPointerReader.element(token))
+        node.nextSibling = nodes[parent].firstChild
+        nodes[parent].firstChild = nodes.count
+        nodes.append(node)
+        return nodes.count - 1
+    }
+
+    private mutating func appendName(_ characters: [UInt8]) {
+        var buffer = ByteBuffer()
+        characters.withUnsafeBytes { JSONText.append($0, to: &buffer) }
+        nameRanges.append(ByteRange(names.count, names.count + buffer.count))
+        names += buffer.bytes
+    }
+
+    private static func tooMany(at offset: Int) -> Refusal {
+        Refusal(.limit, "at most \(Limits.pointersMax) JSON Pointers at a time", at: offset)
+    }
+}

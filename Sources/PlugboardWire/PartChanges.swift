@@ -1,0 +1,77 @@
+// What an observer with `fields` is told: which of the named parts changed from one value
+// to the next, and which are gone. Parts are equal by meaning: 49.9 to 49.90 is no change.
+
+extension JSONPointerSet {
+    /// Whether a named part of `new` isn't what it was in `old` (nil: there was no value), or is
+    /// gone. Both are JSON that the scanner accepted.
+    public func haveChanged(
+        from old: UnsafeRawBufferPointer?,
+        to new: UnsafeRawBufferPointer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        withParts(of: new) { parts in
+            let (changed, gone) = changes(from: old, to: parts, &comparer)
+            return changed | gone != 0
+        }
+    }
+
+    /// Adds the members of an event that tell what changed: `,"fields":{…}` with each part that is
+    /// new or not what it was, and where there are such `,"gone":[…]` with the pointers that named
+    /// a part of `old` and name none of `new`. False, and nothing added, where nothing changed.
+    public func appendChanges(
+        from old: UnsafeRawBufferPointer?,
+        to new: UnsafeRawBufferPointer,
+        into buffer: inout ByteBuffer,
+        using comparer: inout JSONComparer
+    ) -> Bool {
+        withParts(of: new) { parts in
+            let (changed, gone) = changes(from: old, to: parts, &comparer)
+            guard changed | gone != 0 else { return false }
+            appendFields(changed, parts, &buffer)
+            if gone != 0 { appendGone(gone, &buffer) }
+            return true
+        }
+    }
+
+    /// A bit for each pointer whose part changed, and for each whose part is gone.
+    private func changes(
+        from old: UnsafeRawBufferPointer?,
+        to parts: JSONParts,
+        _ comparer: inout JSONComparer
+    ) -> (changed: UInt64, gone: UInt64) {
+        guard let old else { return (parts.found, 0) }
+        return withParts(of: old) { oldParts in
+            var changed = parts.found
+            for pointer in 0..<count {
+                guard let part = parts[pointer], let oldPart = oldParts[pointer] else { continue }
+                if comparer.areEqual(oldPart, part) { changed &= ~(1 << UInt64(pointer)) }
+            }
+            return (changed, oldParts.found & ~parts.found)
+        }
+    }
+
+    private func appendFields(_ changed: UInt64, _ parts: JSONParts, _ buffer: inout ByteBuffer) {
+        buffer.append(#","fields":"#)
+        var separator: StaticString = "{"
+        for pointer in 0..<count where changed >> UInt64(pointer) & 1 == 1 {
+            guard let part = parts[pointer] else { continue }
+            buffer.append(separator)
+            withName(pointer) { buffer.append($0) }
+            buffer.append(":")
+            buffer.append(part)
+            separator = ","
+        }
+        buffer.append(changed == 0 ? "{}" : "}")
+    }
+
+    private func appendGone(_ gone: UInt64, _ buffer: inout ByteBuffer) {
+        buffer.append(#","gone":"#)
+        var separator: StaticString = "["
+        for pointer in 0..<count where gone >> UInt64(pointer) & 1 == 1 {
+            buffer.append(separator)
+            withName(pointer) { buffer.append($0) }
+            separator = ","
+        }
+        buffer.append("]")
+    }
+}
