@@ -1,0 +1,56 @@
+// What a condition asks of a part: the operators of `where`, by name.
+
+/// An operator of `where`.
+public enum ConditionOperator: UInt8, CaseIterable, Sendable {
+    case equal, unequal, less, lessOrEqual, more, moreOrEqual, isIn, exists, prefix
+
+    /// How it is spelled.
+    public var name: StaticString {
+        switch self {
+        case .equal: "=="
+        case .unequal: "!="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .more: ">"
+        case .moreOrEqual: ">="
+        case .isIn: "in"
+        case .exists: "exists"
+        case .prefix: "prefix"
+        }
+    }
+
+    /// What it compares with, for a person.
+    var operand: String {
+        switch self {
+        case .equal, .unequal: "any value"
+        case .less, .lessOrEqual, .more, .moreOrEqual: "a number or a string"
+        case .isIn: "an array of 1 to \(Limits.choicesMax) values"
+        case .exists: "true or false"
+        case .prefix: "a string"
+        }
+    }
+
+    init?(_ name: UnsafeRawBufferPointer) {
+        let found = Self.allCases.first { $0.name.equals(name) }
+        guard let found else { return nil }
+        self = found
+    }
+
+    /// What to write instead of a name that is none: what other languages call it, or the
+    /// nearest name.
+    static func hint(for name: String) -> String {
+        let names = allCases.map { $0.name.text }
+        if let meant = synonyms[name.lowercased()] { return "did you mean \"\(meant.name)\"?" }
+        return Suggestion.hint(for: name, among: names) ?? "there are \(names.joined(separator: " "))"
+    }
+
+    private static let synonyms: [String: ConditionOperator] = [
+        "=": .equal, "===": .equal, "eq": .equal, "$eq": .equal, "equals": .equal, "is": .equal,
+        "!==": .unequal, "<>": .unequal, "~=": .unequal, "ne": .unequal, "$ne": .unequal, "not": .unequal,
+        "lt": .less, "$lt": .less, "=<": .lessOrEqual, "≤": .lessOrEqual, "le": .lessOrEqual,
+        "lte": .lessOrEqual, "$lte": .lessOrEqual, "gt": .more, "$gt": .more, "=>": .moreOrEqual,
+        "≥": .moreOrEqual, "ge": .moreOrEqual, "gte": .moreOrEqual, "$gte": .moreOrEqual, "≠": .unequal,
+        "$in": .isIn, "any": .isIn, "oneof": .isIn, "$exists": .exists, "has": .exists, "present": .exists,
+        "starts": .prefix, "startswith": .prefix, "beginswith": .prefix, "hasprefix": .prefix, "^": .prefix,
+    ]
+}

@@ -1,0 +1,101 @@
+// The conditions of a `where`: what must hold of a value for an observer to be told of it.
+// Read and checked once, when it subscribes; then held against every value without
+// allocating anything. Owns the bytes of its operands.
+
+/// Conditions on the parts of a value, all of which must hold. A value to copy.
+///
+/// A part is named by a JSON Pointer, and is there or not. Of one that is there:
+/// - `==` holds where it equals the operand: numbers as exact decimals, strings by their
+///   characters, arrays in order, objects whatever the order of their members; `in` where it
+///   equals one of several. Values of different types are never equal.
+/// - `<` `<=` `>` `>=` hold between two numbers (as exact decimals) or two strings (by code
+///   point) that stand so. Between other types none of them holds.
+/// - `prefix` holds for a string that begins with the operand's characters.
+///
+/// Of one that is not there none of these holds. `!=` holds exactly where `==` doesn't, so
+/// also where the part isn't there; `exists` holds where its operand says whether it is.
+public struct Conditions: Sendable {
+    struct Condition {
+        let `operator`: ConditionOperator
+        /// The number of the part's pointer.
+        let part: Int
+        /// Places among `operands`.
+        let operands: Range<Int>
+    }
+
+    var pointers = JSONPointerSet()
+    var list: [Condition] = []
+    /// Where in `text` the values stand that parts are compared with.
+    var operands: [ByteRange] = []
+    /// The `where` as it was written.
+    let text: [UInt8]
+
+    /// How many conditions there are.
+    public var count: Int { list.count }
+
+    /// Whether all conditions hold of `value`, JSON that the scanner accepted.
+    public func hold(for value: UnsafeRawBufferPointer, using comparer: inout JSONComparer) -> Bool {
+        pointers.withParts(of: value) { parts in
+            text.withUnsafeBytes { text in
+                for condition in list {
+                    guard holds(condition, for: parts[condition.part], text, &comparer) else { return false }
+                }
+                return true
+            }
+        }
+    }
+
+    private func holds(
+        _ condition: Condition,
+        for part: UnsafeRawBufferPointer?,
+        _ text: UnsafeRawBufferPointer,
+        _ comparer: inout JSONComparer
+    ) -> Bool {
+        let operand = operands[condition.operands.lowerBound].bytes(of: text)
+        guard let part else {
+            switch condition.operator {
+            case .exists: return operand.first == UInt8(ascii: "f")
+            case .unequal: return true
+            default: return false
+            }
+        }
+        switch condition.operator {
+        case .exists: return operand.first == UInt8(ascii: "t")
+        case .equal: return comparer.areEqual(part, operand)
+        case .unequal: return !comparer.areEqual(part, operand)
+        case .isIn:
+            let choices = operands[condition.operands]
+            return choices.contains { comparer.areEqual(part, $0.bytes(of: text)) }
+        case .prefix: return Self.begins(part, with: operand)
+        case .less, .lessOrEqual, .more, .moreOrEqual:
+            return Self.order(part, operand).map { condition.operator.accepts($0) } ?? false
+        }
+    }
+
+    /// How a part stands to an operand; nil where they can't be ordered.
+    private static func order(_ part: UnsafeRawBufferPointer, _ operand: UnsafeRawBufferPointer) -> Int? {
+        switch (JSONOutline.kind(of: part), JSONOutline.kind(of: operand)) {
+        case (.number, .number): DecimalOrder.order(part, operand)
+        case (.string, .string): JSONCharacters.order(part.characters, operand.characters)
+        default: nil
+        }
+    }
+
+    private static func begins(_ part: UnsafeRawBufferPointer, with operand: UnsafeRawBufferPointer) -> Bool {
+        guard JSONOutline.kind(of: part) == .string else { return false }
+        return JSONCharacters.begins(part.characters, with: operand.characters)
+    }
+}
+
+extension ConditionOperator {
+    /// Whether a part that stands so to the operand is what is asked for.
+    fileprivate func accepts(_ order: Int) -> Bool {
+        switch self {
+        case .less: order < 0
+        case .lessOrEqual: order <= 0
+        case .more: order > 0
+        case .moreOrEqual: order >= 0
+        default: false
+        }
+    }
+}
