@@ -1,0 +1,69 @@
+import PlugboardWire
+import Testing
+
+@Suite("Parts of what is no JSON")
+struct PartFuzzTests {
+    private let seeds = [
+        #"{"a":{"b":[1,-2.5e3,"é\u00e9\ud83d\ude00",true,null]},"c":"","a":1}"#,
+        #"["/a","/b~0c/~1","","/\u0061"]"#,
+        #"{"/a":{"<":1e99,"in":["x",{"y":[]}]},"":{"exists":true,"prefix":"\n"}}"#, "-12.50E-3", #""\\\"""#,
+    ]
+
+    /// Lets every function see bytes that may be anything.
+    private func tryAll(_ left: [UInt8], _ right: [UInt8], _ comparer: inout JSONComparer) {
+        withBytes(left) { left in
+            withBytes(right) { right in
+                let pointers = (try? JSONPointerSet(array: left, at: 0)) ?? JSONPointerSet()
+                _ = pointers.withParts(of: right) { $0.found }
+                var buffer = ByteBuffer()
+                _ = pointers.appendChanges(from: left, to: right, into: &buffer, using: &comparer)
+                _ = (try? Conditions(where: left, at: 0))?.hold(for: right, using: &comparer)
+                _ = comparer.areEqual(left, right)
+                _ = comparer.areEqual(left, right, .spelling)
+                buffer.removeAll()
+                let isPatch = MergeDifference.append(from: left, to: right, into: &buffer, using: &comparer)
+                #expect(!isPatch || buffer.count < right.count)
+            }
+        }
+    }
+
+    @Test("neither cuts nor changed bytes do any harm")
+    func mutations() {
+        var comparer = JSONComparer()
+        var random = SeededGenerator(1)
+        for left in seeds.map({ Array($0.utf8) }) {
+            for right in seeds.map({ Array($0.utf8) }) {
+                for end in left.indices { tryAll(Array(left[..<end]), right, &comparer) }
+                for place in left.indices {
+                    var changed = left
+                    changed[place] = UInt8(truncatingIfNeeded: random.next())
+                    tryAll(changed, right, &comparer)
+                    tryAll(right, changed, &comparer)
+                }
+            }
+        }
+    }
+
+    @Test("nor do bytes at random")
+    func noise() {
+        var comparer = JSONComparer()
+        var random = SeededGenerator(2)
+        let alphabet = Array(#"{}[]",:\/~01-.eE+ "truefalsn<=>!ainx"#.utf8) + [0, 0x80, 0xC3, 0xFF]
+        for _ in 0..<3_000 {
+            let texts = (0..<2).map { _ in
+                (0..<random.below(24)).map { _ in alphabet[random.below(alphabet.count)] }
+            }
+            tryAll(texts[0], texts[1], &comparer)
+        }
+    }
+
+    @Test("what nests deeper than any value is equal to nothing else")
+    func depth() {
+        var comparer = JSONComparer()
+        let deep = Array(String(repeating: "[", count: 100_000).utf8)
+        tryAll(deep, deep, &comparer)
+        tryAll(deep, Array(String(repeating: #"{"":"#, count: 50_000).utf8), &comparer)
+        let closed = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        tryAll(Array(closed.utf8), Array(" \(closed)".utf8), &comparer)
+    }
+}

@@ -1,0 +1,117 @@
+// The tables of parts, conditions and differences, against the functions of the wire library.
+
+import PlugboardWire
+import Testing
+
+@Suite("vectors of parts, conditions and differences")
+struct PartVectorTests {
+    @Test("a pointer names the part of the table")
+    func pointers() throws {
+        for row in try VectorTable("pointers.tsv", columns: 3...3).rows {
+            let part = try Parts.part(row.bytes(1), of: row.bytes(0))
+            #expect(try part == (row.columns[2] == "-" ? nil : row.bytes(2)), "\(row)")
+        }
+    }
+
+    @Test("of named parts this is told")
+    func fields() throws {
+        for row in try VectorTable("fields.tsv", columns: 4...4).rows {
+            let old = row.columns[1] == "-" ? nil : try row.bytes(1)
+            let told = try Parts.changes(row.bytes(0), from: old, to: row.bytes(2))
+            #expect(try told == (row.columns[3] == "-" ? nil : row.bytes(3)), "\(row)")
+        }
+    }
+
+    @Test("conditions hold, or don't")
+    func conditions() throws {
+        for row in try VectorTable("conditions.tsv", columns: 3...3).rows {
+            #expect(["yes", "no"].contains(row.columns[2]), "\(row)")
+            #expect(try Parts.hold(row.bytes(0), for: row.bytes(1)) == (row.columns[2] == "yes"), "\(row)")
+        }
+    }
+
+    @Test("a difference is the patch of the table, and gives the new value")
+    func differences() throws {
+        for row in try VectorTable("differences.tsv", columns: 3...3).rows {
+            let (old, new) = (try row.bytes(0), try row.bytes(1))
+            let patch = Parts.patch(from: old, to: new)
+            #expect(try patch == (row.columns[2] == "-" ? nil : row.bytes(2)), "\(row)")
+            guard let patch else { continue }
+            #expect(Parts.areEqual(Wire.merged(patch, into: old), new), "\(row)")
+        }
+    }
+
+    @Test("what makes no sense is refused with its code", arguments: ["n_fields.tsv", "n_conditions.tsv"])
+    func refusals(_ table: String) throws {
+        for row in try VectorTable(table, columns: 2...2).rows {
+            let text = try row.bytes(1)
+            try Wire.validate(text)
+            do throws(Refusal) {
+                if table == "n_fields.tsv" { _ = try Parts.set(text) } else { _ = try Parts.conditions(text) }
+                Issue.record("\(row) was taken")
+            } catch {
+                #expect(error.code.rawValue == row.columns[0], "\(row)")
+            }
+        }
+    }
+}
+
+/// The same functions in terms of arrays.
+private enum Parts {
+    static func set(_ array: [UInt8]) throws(Refusal) -> JSONPointerSet {
+        try lend(array) { bytes throws(Refusal) in try JSONPointerSet(array: bytes, at: 0) }
+    }
+
+    static func conditions(_ text: [UInt8]) throws(Refusal) -> Conditions {
+        try lend(text) { bytes throws(Refusal) in try Conditions(where: bytes, at: 0) }
+    }
+
+    static func part(_ pointer: [UInt8], of value: [UInt8]) throws -> [UInt8]? {
+        let pointers = try set([UInt8(ascii: "[")] + pointer + [UInt8(ascii: "]")])
+        return lend(value) { value in pointers.withParts(of: value) { $0[0].map(Array.init) } }
+    }
+
+    static func changes(_ array: [UInt8], from old: [UInt8]?, to new: [UInt8]) throws -> [UInt8]? {
+        let pointers = try set(array)
+        var comparer = JSONComparer()
+        var buffer = ByteBuffer()
+        let isTold = lend(new) { new in
+            guard let old else {
+                return pointers.appendChanges(from: nil, to: new, into: &buffer, using: &comparer)
+            }
+            return lend(old) { pointers.appendChanges(from: $0, to: new, into: &buffer, using: &comparer) }
+        }
+        // In an event the members follow others.
+        return isTold ? [UInt8(ascii: "{")] + buffer.bytes.dropFirst() + [UInt8(ascii: "}")] : nil
+    }
+
+    static func hold(_ text: [UInt8], for value: [UInt8]) throws -> Bool {
+        let conditions = try conditions(text)
+        var comparer = JSONComparer()
+        return lend(value) { conditions.hold(for: $0, using: &comparer) }
+    }
+
+    static func patch(from old: [UInt8], to new: [UInt8]) -> [UInt8]? {
+        var comparer = JSONComparer()
+        var buffer = ByteBuffer()
+        let isPatch = lend(old) { old in
+            lend(new) { MergeDifference.append(from: old, to: $0, into: &buffer, using: &comparer) }
+        }
+        return isPatch ? Array(buffer.bytes) : nil
+    }
+
+    static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        var comparer = JSONComparer()
+        return lend(left) { left in lend(right) { comparer.areEqual(left, $0, .spelling) } }
+    }
+
+    private static func lend<Result, Failure: Error>(
+        _ bytes: [UInt8],
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: bytes)
+        return try body(UnsafeRawBufferPointer(copy))
+    }
+}
