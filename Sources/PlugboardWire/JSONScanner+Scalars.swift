@@ -2,20 +2,21 @@
 
 extension JSONScanner {
     /// Moves over a number of any size; its text is the value, nobody rounds it here.
+    @inline(__always)
     mutating func skipNumber() throws(JSONFailure) {
-        if current == UInt8(ascii: "-") { position += 1 }
+        if current == UInt8(ascii: "-") { position &+= 1 }
         if current == UInt8(ascii: "0") {
-            position += 1
+            position &+= 1
         } else {
             try skipDigits()
         }
         if current == UInt8(ascii: ".") {
-            position += 1
+            position &+= 1
             try skipDigits()
         }
         if current | 0x20 == UInt8(ascii: "e") {
-            position += 1
-            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
+            position &+= 1
+            if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position &+= 1 }
             try skipDigits()
         }
     }
@@ -23,10 +24,12 @@ extension JSONScanner {
     /// Moves over `true`, `false` or `null`.
     @inline(__always)
     mutating func skipLiteral(_ literal: StaticString) throws(JSONFailure) {
-        for index in 0..<literal.utf8CodeUnitCount {
-            guard current == literal.utf8Start[index] else { throw syntax("true, false or null") }
-            position += 1
-        }
+        let count = literal.utf8CodeUnitCount
+        let wrong = word(at: position) ^ NameWord(literal).word
+        // Zero in all bytes of the literal, or the first that differs.
+        let place = min(wrong.trailingZeroBitCount &>> 3, count)
+        position &+= place
+        guard place == count else { throw syntax("true, false or null") }
     }
 
     @inline(__always)

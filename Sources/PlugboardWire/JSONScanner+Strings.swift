@@ -6,64 +6,99 @@ extension JSONScanner {
     /// Moves over the rest of a string whose opening quote was just passed.
     /// Returns whether it contains an escape.
     @discardableResult
+    @inline(__always)
     mutating func skipString() throws(JSONFailure) -> Bool {
-        var escaped = false
-        while true {
-            skipPlainText()
-            let byte = current
-            if byte == UInt8(ascii: "\"") {
-                position += 1
-                return escaped
-            }
-            if byte >= 0x80 {
-                try skipMultibyte()
-            } else if byte == UInt8(ascii: "\\") {
-                escaped = true
-                try skipEscape()
-            } else {
-                throw syntax(isAtEnd ? "a closing quote" : "no control character in a string")
-            }
-        }
+        // One load sees the whole of most names and of many values.
+        if readShortString() != nil { return false }
+        let rest = try restOfString()
+        position = rest.end
+        return rest.isEscaped
     }
 
     /// Reads a string of up to seven plain bytes whose opening quote was just passed, as
     /// one little-endian word. Nil, and nothing moved, where it is longer or has an escape.
     @inline(__always)
     mutating func readShortString() -> UInt64? {
-        guard position + 8 <= end else { return nil }
         let word = word(at: position)
         let hits = Self.special(word)
         guard hits != 0 else { return nil }
         let bits = UInt64(truncatingIfNeeded: hits.trailingZeroBitCount & ~7)
-        guard word >> bits & 0xFF == 0x22 else { return nil }
-        position += Int(bits >> 3) + 1
-        return word & ((1 << bits) &- 1)
+        guard word &>> bits & 0xFF == 0x22 else { return nil }
+        position &+= Int(bits &>> 3) &+ 1
+        return word & ((1 &<< bits) &- 1)
     }
 
     /// Stops at the first byte that is a quote, a backslash, a control or not ASCII.
     @inline(__always)
     mutating func skipPlainText() {
-        // In registers; written back once. Offsets stay far below overflow.
-        var place = position
-        while place &+ 16 <= end, !hasSpecial(at: place) { place &+= 16 }
-        while place &+ 8 <= end {
-            let hits = Self.special(word(at: place))
-            if hits != 0 {
-                position = place &+ (hits.trailingZeroBitCount >> 3)
+        while position &+ 16 <= end {
+            let hits = special(at: position)
+            if hits.low | hits.high != 0 {
+                let bit = hits.low != 0 ? hits.low.trailingZeroBitCount : 64 &+ hits.high.trailingZeroBitCount
+                position &+= bit &>> 3
                 return
             }
-            place &+= 8
+            position &+= 16
         }
-        while place < end, Self.isPlain(base[place]) { place &+= 1 }
-        position = place
+        // Behind the end are zeros, which are controls: this stops there at the latest.
+        while true {
+            let hits = Self.special(word(at: position))
+            if hits != 0 {
+                position &+= hits.trailingZeroBitCount &>> 3
+                return
+            }
+            position &+= 8
+        }
     }
 
-    /// Whether any of sixteen bytes is special. Taken as signed, a byte beyond ASCII is
-    /// below every other, so one comparison finds it together with the controls. Spelled
-    /// with vectors of a stated type on both sides, and the mask read as two words: else the
-    /// compiler chooses the generic operators, which are loops over the lanes.
+    /// The next eight bytes, the first of them lowest; zeros from the end on.
     @inline(__always)
-    private func hasSpecial(at place: Int) -> Bool {
+    func word(at place: Int) -> UInt64 {
+        place &+ 8 <= end ? wholeWord(at: place) : lastWord(at: place)
+    }
+
+    @inline(__always)
+    private func wholeWord(at place: Int) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
+    }
+
+    /// Fewer than eight bytes before the end, which is not before `place`.
+    @inline(never)
+    private func lastWord(at place: Int) -> UInt64 {
+        if end >= 8 { return wholeWord(at: end &- 8) >> UInt64((place &+ 8 &- end) &* 8) }
+        var word: UInt64 = 0
+        for index in place..<end { word |= UInt64(base[index]) &<< UInt64((index &- place) &* 8) }
+        return word
+    }
+
+    /// Where a string ends whose quote is not among its first bytes.
+    @inline(never)
+    private func restOfString() throws(JSONFailure) -> StringEnd {
+        var scanner = self
+        var isEscaped = false
+        while true {
+            scanner.skipPlainText()
+            let byte = scanner.current
+            if byte == UInt8(ascii: "\"") {
+                return StringEnd(end: scanner.position &+ 1, isEscaped: isEscaped)
+            } else if byte >= 0x80 {
+                scanner.position = try scanner.endOfMultibyte()
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+                scanner.position = try scanner.endOfEscape()
+            } else {
+                throw scanner.syntax(scanner.isAtEnd ? "a closing quote" : "no control character in a string")
+            }
+        }
+    }
+
+    /// Sixteen bytes, eight in each word: all bits of a byte set where it is special. Taken
+    /// as signed, a byte beyond ASCII is below every other, so one comparison finds it
+    /// together with the controls. Spelled with vectors of a stated type on both sides, and
+    /// the mask read as two words: else the compiler chooses the generic operators, which are
+    /// loops over the lanes.
+    @inline(__always)
+    private func special(at place: Int) -> (low: UInt64, high: UInt64) {
         let quote = SIMD16<UInt8>(repeating: 0x22)
         let backslash = SIMD16<UInt8>(repeating: 0x5C)
         let space = SIMD16<Int8>(repeating: 0x20)
@@ -71,12 +106,7 @@ extension JSONScanner {
         let signed = unsafeBitCast(chunk, to: SIMD16<Int8>.self)
         let mask: SIMDMask<SIMD16<Int8>> = (chunk .== quote) .| (chunk .== backslash) .| (signed .< space)
         let words = unsafeBitCast(mask, to: SIMD2<UInt64>.self)
-        return words[0] | words[1] != 0
-    }
-
-    @inline(__always)
-    private func word(at place: Int) -> UInt64 {
-        UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
+        return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
     }
 
     /// A word in which the lowest set bit is the top bit of the first special byte. A byte's
@@ -92,23 +122,20 @@ extension JSONScanner {
         return (quote | backslash | control | word) & (ones &* 0x80)
     }
 
-    @inline(__always)
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        byte >= 0x20 && byte < 0x80 && byte != 0x22 && byte != 0x5C
-    }
-
-    private mutating func skipEscape() throws(JSONFailure) {
-        let start = position
-        position += 1
-        switch current {
+    /// The place after an escape that starts here.
+    private func endOfEscape() throws(JSONFailure) -> Int {
+        var scanner = self
+        scanner.position += 1
+        switch scanner.current {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
             UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-            position += 1
+            return position + 2
         case UInt8(ascii: "u"):
-            position += 1
-            try skipUnicodeEscape(from: start)
+            scanner.position += 1
+            try scanner.skipUnicodeEscape(from: position)
+            return scanner.position
         default:
-            throw syntax("an escape that JSON has")
+            throw scanner.syntax("an escape that JSON has")
         }
     }
 
@@ -135,10 +162,15 @@ extension JSONScanner {
         return unit
     }
 
-    private mutating func skipMultibyte() throws(JSONFailure) {
-        let length = UTF8Sequence.length(base + position, available: end - position)
-        guard length > 0 else { throw JSONFailure(.encoding, at: position, "UTF-8") }
-        position += length
+    /// The place after a character beyond ASCII that starts here, and those that follow it.
+    private func endOfMultibyte() throws(JSONFailure) -> Int {
+        var place = position
+        repeat {
+            let length = UTF8Sequence.length(base + place, available: end - place)
+            guard length > 0 else { throw JSONFailure(.encoding, at: place, "UTF-8") }
+            place += length
+        } while place < end && base[place] >= 0x80
+        return place
     }
 
     static func hexDigit(_ byte: UInt8) -> UInt8? {
@@ -149,4 +181,11 @@ extension JSONScanner {
         default: nil
         }
     }
+}
+
+/// Where a string ends, and whether it has an escape.
+private struct StringEnd {
+    /// The place after the closing quote.
+    let end: Int
+    let isEscaped: Bool
 }

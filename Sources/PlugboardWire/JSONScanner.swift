@@ -1,6 +1,8 @@
 // A strict RFC 8259 scanner that moves over bytes without building anything: it
 // knows where a value ends and that it is well-formed, and nothing else. Depth is
-// kept in the bits of one integer, so no input can exhaust a stack.
+// kept in the bits of one integer, so no input can exhaust a stack. Whoever reads
+// much works on a copy whose address nobody takes, so that it stays in registers:
+// what is off the usual path gets a copy of its own and returns the new place.
 
 /// A position in bytes that are being read as JSON. The bytes outlive the scanner.
 public struct JSONScanner {
@@ -38,39 +40,40 @@ public struct JSONScanner {
     public mutating func skipWhitespace() {
         // Compact JSON has none, so one comparison is the rule.
         if position < end, base[position] > 0x20 { return }
-        while position < end, Self.isWhitespace(base[position]) { position += 1 }
+        position = endOfWhitespace()
     }
 
-    /// Moves over one value that starts here.
+    @inline(never)
+    @usableFromInline
+    func endOfWhitespace() -> Int {
+        var place = position
+        while place < end, Self.isWhitespace(base[place]) { place &+= 1 }
+        return place
+    }
+
+    /// Moves over one value that starts here. Where it throws, nothing has moved.
     public mutating func skipValue() throws(JSONFailure) {
-        var depth = 0
-        var objects: UInt64 = 0
-        while true {
-            let opened = try openOrSkipScalar(depth: &depth, objects: &objects)
-            if !opened, try closeFinished(depth: &depth, objects: &objects) { return }
-            skipWhitespace()
+        var scanner = self
+        var nesting = Nesting()
+        var goesOn = true
+        while goesOn {
+            if nesting.isObject { try scanner.skipName() }
+            goesOn = try scanner.openOrSkipScalar(&nesting)
+            if !goesOn { goesOn = try scanner.closeFinished(&nesting) }
         }
+        position = scanner.position
     }
 
-    /// Moves over the opening of a container that has content, and its first name
-    /// where it is an object; or over a scalar or an empty container. True: opened.
+    /// Moves over the opening of a container that has content, or over a scalar or an empty
+    /// container. True: opened.
     @inline(__always)
-    private mutating func openOrSkipScalar(depth: inout Int, objects: inout UInt64) throws(JSONFailure)
-        -> Bool
-    {
+    private mutating func openOrSkipScalar(_ nesting: inout Nesting) throws(JSONFailure) -> Bool {
         switch current {
         case UInt8(ascii: "\""):
-            position += 1
-            if readShortString() == nil { try skipString() }
-        case UInt8(ascii: "{"):
-            guard try enter(&depth, closing: UInt8(ascii: "}")) else { return false }
-            objects = objects << 1 | 1
-            try skipName()
-            return true
-        case UInt8(ascii: "["):
-            guard try enter(&depth, closing: UInt8(ascii: "]")) else { return false }
-            objects <<= 1
-            return true
+            position &+= 1
+            try skipString()
+        case UInt8(ascii: "{"): return try enter(&nesting, isObject: true)
+        case UInt8(ascii: "["): return try enter(&nesting, isObject: false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try skipNumber()
         case UInt8(ascii: "t"): try skipLiteral("true")
         case UInt8(ascii: "f"): try skipLiteral("false")
@@ -81,48 +84,48 @@ public struct JSONScanner {
     }
 
     /// Counts the level and steps over the bracket; false where it closes at once.
-    private mutating func enter(_ depth: inout Int, closing: UInt8) throws(JSONFailure) -> Bool {
-        guard depth < Limits.depthMax else { throw JSONFailure(.depth, at: position, "less nesting") }
-        position += 1
+    @inline(__always)
+    private mutating func enter(_ nesting: inout Nesting, isObject: Bool) throws(JSONFailure) -> Bool {
+        guard nesting.depth < Limits.depthMax else {
+            throw JSONFailure(.depth, at: position, "less nesting")
+        }
+        position &+= 1
         skipWhitespace()
-        if current == closing {
-            position += 1
+        if current == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+            position &+= 1
             return false
         }
-        depth += 1
+        nesting.open(isObject: isObject)
         return true
     }
 
     /// After a finished value: moves over the comma to the next one, or over closing
-    /// brackets. True when the outermost value is finished.
+    /// brackets. False when the outermost value is finished.
     @inline(__always)
-    private mutating func closeFinished(depth: inout Int, objects: inout UInt64) throws(JSONFailure) -> Bool {
-        while depth > 0 {
+    private mutating func closeFinished(_ nesting: inout Nesting) throws(JSONFailure) -> Bool {
+        while nesting.depth > 0 {
             skipWhitespace()
-            let isObject = objects & 1 == 1
             let byte = current
             if byte == UInt8(ascii: ",") {
-                position += 1
+                position &+= 1
                 skipWhitespace()
-                if isObject { try skipName() }
-                return false
+                return true
             }
-            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                throw syntax(isObject ? "a comma or }" : "a comma or ]")
+            guard byte == (nesting.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                throw syntax(nesting.isObject ? "a comma or }" : "a comma or ]")
             }
-            position += 1
-            depth -= 1
-            objects >>= 1
+            position &+= 1
+            nesting.close()
         }
-        return true
+        return false
     }
 
     /// Moves over a member's name and its colon.
+    @inline(__always)
     private mutating func skipName() throws(JSONFailure) {
         guard current == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
-        position += 1
-        // Most names are short: one load sees the whole of them.
-        if readShortString() == nil { try skipString() }
+        position &+= 1
+        try skipString()
         try skipColon()
     }
 
@@ -131,7 +134,7 @@ public struct JSONScanner {
     mutating func skipColon() throws(JSONFailure) {
         skipWhitespace()
         guard current == UInt8(ascii: ":") else { throw syntax("a colon") }
-        position += 1
+        position &+= 1
         skipWhitespace()
     }
 
@@ -143,5 +146,26 @@ public struct JSONScanner {
     @inline(__always)
     static func isWhitespace(_ byte: UInt8) -> Bool {
         byte <= 0x20 && (byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D)
+    }
+}
+
+/// The containers that are open, innermost in the lowest bit.
+private struct Nesting {
+    private(set) var depth = 0
+    private var objects: UInt64 = 0
+
+    /// Whether the innermost is an object.
+    @inline(__always) var isObject: Bool { objects & 1 == 1 }
+
+    @inline(__always)
+    mutating func open(isObject: Bool) {
+        depth &+= 1
+        objects = objects &<< 1 | (isObject ? 1 : 0)
+    }
+
+    @inline(__always)
+    mutating func close() {
+        depth &-= 1
+        objects &>>= 1
     }
 }

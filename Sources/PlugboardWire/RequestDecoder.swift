@@ -19,6 +19,7 @@ public struct RequestDecoder: ~Copyable {
     /// The results hold until the next call.
     public mutating func decode(_ line: UnsafeMutableRawBufferPointer) throws(Refusal) {
         reader.reset()
+        request = Request()
         if request.readPlain(UnsafeRawBufferPointer(line)) { return }
         request = Request()
         if let first = line.first, first != UInt8(ascii: "{"), !JSONScanner.isWhitespace(first) {

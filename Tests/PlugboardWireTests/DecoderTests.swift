@@ -176,10 +176,15 @@ struct PlainLineTests {
             #"{"op":"publish","id":"a1","key":"a.b","value":{"c":[1,"x\n"]}}"#,
             #"{"op":"get","key":"a","id":123}"#,
             #"{"id":0,"value":"plain text of some length, more than sixteen","key":"k","op":"emit"}"#,
+            #"{"op": "publish", "key": "a.b", "value": {"c": [1, null]}, "id": "x"}"#,
+            #"{"op":"patch","key":"a","value":-1.5e3,"id":7}"#, #"{"key":"a","op":"delete"}"#,
+            #"{"op":"sync"}"#, #"{"op":"hello","id":1}"#, #"{"op":"subscribe","key":"a"}"#,
+            #"{"op":"batch","key":"a","value":1}"#, #"{"op":"keys","key":"a","value":1}"#,
         ]
     )
     func agree(line: String) {
         let line = Array(line.utf8)
+        for end in 1...line.count { compare(Array(line[..<end])) }
         for place in line.indices {
             for byte in [
                 0x00, 0x0A, 0x20, 0x22, 0x2C, 0x30, 0x31, 0x39, 0x5C, 0x61, 0x65, 0x6B, 0x7B, 0x7D, 0x80,
@@ -187,15 +192,20 @@ struct PlainLineTests {
             ] as [UInt8] {
                 var changed = line
                 changed[place] = byte
-                guard changed[0] == UInt8(ascii: "{") else { continue }
-                let (short, long) = (decode(changed), decodeAtLength(changed))
-                #expect(short.refusal?.code == long.refusal?.code)
-                guard short.refusal == nil, long.refusal == nil else { continue }
-                #expect(short.request.operation == long.request.operation)
-                #expect(short.request.fields == long.request.fields)
-                #expect([short.id, short.key, short.value] == [long.id, long.key, long.value])
+                compare(changed)
             }
         }
+    }
+
+    private func compare(_ line: [UInt8]) {
+        guard line[0] == UInt8(ascii: "{") else { return }
+        let (short, long) = (decode(line), decodeAtLength(line))
+        #expect(short.refusal?.code == long.refusal?.code)
+        #expect(short.refusal?.offset == long.refusal?.offset.map { $0 - 1 })
+        guard short.refusal == nil, long.refusal == nil else { return }
+        #expect(short.request.operation == long.request.operation)
+        #expect(short.request.fields == long.request.fields)
+        #expect([short.id, short.key, short.value] == [long.id, long.key, long.value])
     }
 
     @Test(
