@@ -1,33 +1,43 @@
-// Who wrote something, as the text that every event about it carries. Values outlive
-// their writers' connections, so the text is counted by whoever refers to it.
+// Who wrote something, as the text that every event about it carries, and whether they
+// are still there. Values outlive their writers' connections, so it is counted by
+// whoever refers to it.
 
 import PlugboardWire
 
 typealias AuthorReference = UnsafeMutablePointer<Author>
 
-/// The `,"by":"…"` of a client, encoded once.
+/// The `,"by":"…"` of a client, encoded once. A client that takes another name signs as
+/// another author with the same presence.
 struct Author {
     private let text: UnsafeMutableRawBufferPointer
     private var references = 1
+    /// Shared with the client's other names.
+    let presence: PresenceReference
 
     /// The encoded text.
     @inline(__always) var by: UnsafeRawBufferPointer { UnsafeRawBufferPointer(text) }
 
-    /// Makes an author with one reference, the caller's.
-    static func make(name: UnsafeRawBufferPointer) -> AuthorReference {
+    /// The number of the client.
+    var client: UInt64 { presence.pointee.client }
+    /// Whether its connection still lives.
+    var isLive: Bool { presence.pointee.isLive }
+
+    /// Makes an author with one reference, the caller's; the presence gets one more.
+    static func make(name: UnsafeRawBufferPointer, presence: PresenceReference) -> AuthorReference {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)
         let text = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count, alignment: 1)
         text.copyMemory(from: buffer.bytes)
+        Presence.retain(presence)
         let reference = AuthorReference.allocate(capacity: 1)
-        reference.initialize(to: Author(text: text))
+        reference.initialize(to: Author(text: text, presence: presence))
         return reference
     }
 
     /// Makes the author of a client that has not given its name: `#7`.
-    static func makeUnnamed(client: UInt64) -> AuthorReference {
-        var name = "#\(client)"
-        return name.withUTF8 { make(name: UnsafeRawBufferPointer($0)) }
+    static func makeUnnamed(_ presence: PresenceReference) -> AuthorReference {
+        var name = "#\(presence.pointee.client)"
+        return name.withUTF8 { make(name: UnsafeRawBufferPointer($0), presence: presence) }
     }
 
     static func retain(_ author: AuthorReference) {
@@ -38,10 +48,12 @@ struct Author {
         author.pointee.references -= 1
         guard author.pointee.references == 0 else { return }
         author.pointee.text.deallocate()
+        Presence.release(author.pointee.presence)
         author.deallocate()
     }
 
-    private init(text: UnsafeMutableRawBufferPointer) {
+    private init(text: UnsafeMutableRawBufferPointer, presence: PresenceReference) {
         self.text = text
+        self.presence = presence
     }
 }

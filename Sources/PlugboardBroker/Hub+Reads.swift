@@ -16,7 +16,9 @@ extension Hub {
         }
         openReply(to: session)
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        EventEncoder.appendTail(Self.tail(of: observable, isInitial: false), to: &session.pointee.outbox.own)
+        var tail = Self.tail(of: observable, isInitial: false)
+        tail.live = observable.pointee.isLive
+        EventEncoder.appendTail(tail, to: &session.pointee.outbox.own)
     }
 
     mutating func listKeys(
@@ -49,6 +51,7 @@ extension Hub {
             session.pointee.outbox.own.append(observable.pointee.key)
             session.pointee.outbox.own.append(#"","revision":"#)
             session.pointee.outbox.own.append(decimal: observable.pointee.revision)
+            EventEncoder.appendLive(observable.pointee.isLive, to: &session.pointee.outbox.own)
             session.pointee.outbox.own.append("}")
             count += 1
             return true
@@ -76,7 +79,8 @@ extension Hub {
         return false
     }
 
-    /// What is kept of a key, as an event or a reply tells it.
+    /// What is kept of a key, as an event or a reply tells it. A snapshot says whether the
+    /// writer is still there, as news needn't.
     static func tail(of observable: ObservableReference, isInitial: Bool) -> EventTail {
         EventTail(
             keyPrefix: observable.pointee.keyPrefix,
@@ -84,7 +88,8 @@ extension Hub {
             value: observable.pointee.value,
             by: observable.pointee.by,
             cause: observable.pointee.cause,
-            isInitial: isInitial
+            isInitial: isInitial,
+            live: isInitial ? observable.pointee.isLive : nil
         )
     }
 

@@ -77,8 +77,9 @@ struct Hub: ~Copyable {
         refuse(Refusal(.tooLong, message), id: UnsafeRawBufferPointer(start: nil, count: 0), session)
     }
 
-    /// Forgets a client: its subscriptions end, what it wrote stays.
+    /// Forgets a client: its subscriptions end, what it wrote stays and says that it is gone.
     mutating func leave(_ session: SessionReference) {
+        session.pointee.endPresence()
         session.pointee.catchup?.pointee.ready.removeAll()
         while let subscription = session.pointee.subscriptions.list.elements.last {
             end(subscription)

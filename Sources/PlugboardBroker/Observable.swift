@@ -75,6 +75,9 @@ struct Observable: ~Copyable {
         writer?.pointee.by ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
+    /// Whether the connection of who wrote the value still lives.
+    var isLive: Bool { writer?.pointee.isLive ?? false }
+
     @inline(__always)
     mutating func set(
         _ value: UnsafeRawBufferPointer,

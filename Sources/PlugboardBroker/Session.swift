@@ -69,12 +69,24 @@ struct Session: ~Copyable {
     }
 
     mutating func rename(_ name: UnsafeRawBufferPointer) {
-        named.map(Author.release)
-        named = Author.make(name: name)
+        replaceAuthor { Author.make(name: name, presence: $0) }
+    }
+
+    /// The connection has ended: what it wrote says so from now on.
+    mutating func endPresence() {
+        named?.pointee.presence.pointee.end()
     }
 
     private mutating func makeAuthor() -> AuthorReference {
-        let author = Author.makeUnnamed(client: client)
+        replaceAuthor(Author.makeUnnamed)
+    }
+
+    /// Whatever the client is called, it is one presence.
+    @discardableResult
+    private mutating func replaceAuthor(_ make: (PresenceReference) -> AuthorReference) -> AuthorReference {
+        let presence = named?.pointee.presence ?? Presence.make(client: client)
+        let author = make(presence)
+        if let named { Author.release(named) } else { Presence.release(presence) }
         named = author
         return author
     }

@@ -45,11 +45,17 @@ public enum EventEncoder {
             buffer.append(decimal: tail.cause)
         }
         if tail.isInitial { buffer.append(#","initial":true"#) }
+        if let live = tail.live { appendLive(live, to: &buffer) }
         if tail.skipped > 0 {
             buffer.append(#","skipped":"#)
             buffer.append(decimal: UInt64(tail.skipped))
         }
         buffer.append("}\n")
+    }
+
+    /// `,"live":…`: whether the connection of a value's writer still lives.
+    public static func appendLive(_ isLive: Bool, to buffer: inout ByteBuffer) {
+        buffer.append(isLive ? #","live":true"# : #","live":false"#)
     }
 
     /// The end of a snapshot.
@@ -133,6 +139,8 @@ public struct EventTail {
     /// 0: none was named.
     public var cause: UInt64
     public var isInitial: Bool
+    /// Whether the writer's connection still lives, where that is told.
+    public var live: Bool?
     /// Updates folded into this one.
     public var skipped: UInt32 = 0
 
@@ -144,7 +152,8 @@ public struct EventTail {
         old: UnsafeRawBufferPointer? = nil,
         by: UnsafeRawBufferPointer,
         cause: UInt64,
-        isInitial: Bool = false
+        isInitial: Bool = false,
+        live: Bool? = nil
     ) {
         self.keyPrefix = keyPrefix
         self.revision = revision
@@ -153,5 +162,6 @@ public struct EventTail {
         self.by = by
         self.cause = cause
         self.isInitial = isInitial
+        self.live = live
     }
 }

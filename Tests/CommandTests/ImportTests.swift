@@ -31,7 +31,7 @@ struct ImportTests {
         #expect(try plugboard("get", "a", in: folder).output == "{\"n\": 1.0}\n")
         #expect(
             try plugboard("get", "b.c", "--json", in: folder).output.hasSuffix(
-                "\"value\":[2],\"by\":\"import\"}\n"
+                "\"value\":[2],\"by\":\"import\",\"live\":false}\n"
             )
         )
     }

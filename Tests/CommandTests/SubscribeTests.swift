@@ -35,7 +35,7 @@ struct SubscribeTests {
         #expect(finished.end == .exited(0))
         #expect(
             finished.lines == [
-                #"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"x","initial":true}"#,
+                #"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"x","initial":true,"live":false}"#,
                 #"{"event":"synced","sub":1,"revision":1}"#,
                 #"{"event":"update","sub":1,"key":"a","revision":2,"value":2,"old":1,"by":"y"}"#,
                 #"{"event":"delete","sub":1,"key":"a","revision":3,"old":2,"by":"z"}"#,

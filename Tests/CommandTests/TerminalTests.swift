@@ -67,8 +67,8 @@
             _ = try plugboard("publish", "a", "1", "--name", "x", in: folder)
             let shown = try screen("subscribe", "a", "--json", "--count", "1")
             #expect(
-                shown
-                    == "{\"event\":\"update\",\"sub\":1,\"key\":\"a\",\"revision\":1,\"value\":1,\"by\":\"x\",\"initial\":true}\n"
+                shown == #"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"x","#
+                    + #""initial":true,"live":false}"# + "\n"
             )
         }
 

@@ -38,7 +38,7 @@ struct VerbTests {
         )
         #expect(
             try run("get", "a", "--json").output
-                == "{\"ok\":\"get\",\"id\":1,\"key\":\"a\",\"revision\":1,\"value\":1,\"by\":\"till\"}\n"
+                == "{\"ok\":\"get\",\"id\":1,\"key\":\"a\",\"revision\":1,\"value\":1,\"by\":\"till\",\"live\":false}\n"
         )
     }
 
@@ -128,9 +128,11 @@ struct VerbTests {
             "7",
             environment: ["PLUGBOARD_NAME": "other"]
         )
-        #expect(try run("get", "a", "--json").output.hasSuffix(#""by":"till","cause":7}"# + "\n"))
+        #expect(
+            try run("get", "a", "--json").output.hasSuffix(#""by":"till","cause":7,"live":false}"# + "\n")
+        )
         _ = try run("publish", "a", "1", environment: ["PLUGBOARD_NAME": "other"])
-        #expect(try run("get", "a", "--json").output.hasSuffix(#""by":"other"}"# + "\n"))
+        #expect(try run("get", "a", "--json").output.hasSuffix(#""by":"other","live":false}"# + "\n"))
         #expect(try run("publish", "a", "1", "--name", "#7").end == .exited(1))
     }
 
@@ -143,7 +145,10 @@ struct VerbTests {
         _ = try run("publish", "other", "1")
         #expect(try run("keys").lines == numbers + ["other"])
         #expect(try run("keys", "k.*").lines == numbers)
-        #expect(try run("keys", "other", "--json").output == "{\"key\":\"other\",\"revision\":2346}\n")
+        #expect(
+            try run("keys", "other", "--json").output
+                == "{\"key\":\"other\",\"revision\":2346,\"live\":false}\n"
+        )
         #expect(try run("keys", "a..b").end == .exited(1))
     }
 

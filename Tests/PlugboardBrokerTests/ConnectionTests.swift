@@ -188,7 +188,7 @@ struct ConnectionTests {
         try reader.send("subscribe **")
         _ = try reader.line()
         _ = try writer.ask("publish k1 1")
-        for _ in 0..<count { #expect(try reader.line().hasSuffix(#""initial":true}"#)) }
+        for _ in 0..<count { #expect(try reader.line().hasSuffix(#""initial":true,"live":true}"#)) }
         #expect(try reader.line().hasPrefix(#"{"event":"synced""#))
         #expect(try reader.line().contains(#""key":"k1","revision":\#(count + 1),"#))
     }

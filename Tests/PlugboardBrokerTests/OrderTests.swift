@@ -26,7 +26,7 @@ struct OrderTests {
         var last = 0
         for _ in 0..<100 {
             let line = try reader.line()
-            #expect(line.hasSuffix(#""initial":true}"#))
+            #expect(line.hasSuffix(#""initial":true,"live":true}"#))
             let own = try #require(number("revision", in: line))
             #expect(own > last && own <= revision)
             last = own

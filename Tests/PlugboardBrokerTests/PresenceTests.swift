@@ -1,0 +1,86 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Presence", .oneAtATime, .serialized)
+struct PresenceTests {
+    @Test("what a client wrote says that it is there, and soon after it closed that it is not")
+    func closing() throws {
+        let broker = try TestBroker()
+        let reader = try broker.client()
+        do {
+            let writer = try broker.client()
+            _ = try writer.ask("publish a 1")
+            _ = try writer.ask("hello ada")
+            _ = try writer.ask("publish b 2")
+            for key in ["a", "b"] { #expect(try reader.ask("get \(key)").hasSuffix(#","live":true}"#)) }
+        }
+        try eventually { try reader.ask("get a").hasSuffix(##""by":"#2","live":false}"##) }
+        #expect(try reader.ask("get b").hasSuffix(#""by":"ada","live":false}"#))
+    }
+
+    @Test("half a close is not the end while there is a subscription")
+    func halfClosed() throws {
+        let broker = try TestBroker()
+        let reader = try broker.client()
+        let writer = try broker.client()
+        _ = try writer.ask("publish a 1")
+        try writer.send("subscribe a")
+        for _ in 0..<3 { _ = try writer.line() }
+        writer.halfClose()
+        _ = try reader.ask("publish b 1")
+        #expect(try reader.ask("get a").hasSuffix(#","live":true}"#))
+    }
+
+    @Test("a client that is dismissed is gone at once, whatever still waits for it")
+    func dismissed() throws {
+        let broker = try TestBroker()
+        let (writer, reader) = (try broker.client(), try broker.client())
+        _ = try writer.ask("publish a 1")
+        let tooLong = [UInt8](repeating: UInt8(ascii: "x"), count: 1_048_577) + [0x0A]
+        for _ in 0...64 { try writer.send(bytes: tooLong) }
+        for _ in 0...64 { _ = try writer.line() }
+        #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"too_long""#))
+        #expect(try reader.ask("get a").hasSuffix(#","live":false}"#))
+    }
+
+    @Test("however often a client is renamed, its presence is one and is freed once")
+    func renaming() {
+        let hub = TestSession(client: 7)
+        let first = hub.session.pointee.author
+        Author.retain(first)
+        for name in ["ada", "bob"] { hub.rename(name) }
+        let second = hub.session.pointee.author
+        Author.retain(second)
+        #expect(first != second)
+        #expect(first.pointee.presence == second.pointee.presence)
+        #expect(first.pointee.client == 7)
+        #expect(first.pointee.isLive && second.pointee.isLive)
+        hub.session.pointee.endPresence()
+        #expect(!first.pointee.isLive && !second.pointee.isLive)
+        Author.release(first)
+        #expect(second.pointee.client == 7)
+        Author.release(second)
+    }
+}
+
+/// A session without a connection.
+private final class TestSession {
+    let session = SessionReference.allocate(capacity: 1)
+
+    init(client: UInt64) {
+        session.initialize(to: Session(client: client, slot: 0))
+    }
+
+    deinit {
+        session.deinitialize(count: 1)
+        session.deallocate()
+    }
+
+    func rename(_ name: String) {
+        var name = name
+        name.withUTF8 { session.pointee.rename(UnsafeRawBufferPointer($0)) }
+    }
+}
