@@ -27,7 +27,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         if request.has(.key) { try Self.checkPattern(request.key, line) }
-        if request.has(.after) { try Self.checkKey(request.after, line) }
+        if request.has(.after) { try Self.checkKey(decoder.options.after, line) }
         openReply(to: session)
         ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","keys":["#)
@@ -43,10 +43,11 @@ extension Hub {
         _ session: SessionReference
     ) -> Bool {
         var count = 0
+        let limit = decoder.options.limit
         let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
-        let after = request.has(.after) ? request.after.bytes(of: line) : nil
+        let after = request.has(.after) ? decoder.options.after.bytes(of: line) : nil
         return forEachMatch(of: pattern, after: after) { observable in
-            if count == request.limit { return false }
+            if count == limit { return false }
             session.pointee.outbox.own.append(count == 0 ? #"{"key":""# : #",{"key":""#)
             session.pointee.outbox.own.append(observable.pointee.key)
             session.pointee.outbox.own.append(#"","revision":"#)

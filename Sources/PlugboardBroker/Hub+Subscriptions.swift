@@ -19,7 +19,7 @@ extension Hub {
         session.pointee.outbox.own.append(#","revision":"#)
         session.pointee.outbox.own.append(decimal: revision)
         session.pointee.outbox.own.append("}\n")
-        if request.initial { oweSnapshot(of: wanted, line, subscription) }
+        if decoder.options.initial { oweSnapshot(of: wanted, line, subscription) }
     }
 
     mutating func unsubscribe(
@@ -138,7 +138,7 @@ extension Hub {
                 session: session,
                 text: texts.retain(sub.bytes),
                 serial: lastSerial,
-                kind: EventKind(old: request.old, values: request.values),
+                kind: EventKind(old: decoder.options.old, values: decoder.options.values),
                 delivery: .latest
             )
         )

@@ -149,6 +149,7 @@ struct Hub: ~Copyable {
         case .hello: rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
+        default: throw Refusal(.unknownOperation, "\(request.operation.name) is not available")
         }
     }
 
@@ -185,7 +186,7 @@ struct Hub: ~Copyable {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) {
-        let name = request.name.bytes(of: line)
+        let name = decoder.options.name.bytes(of: line)
         session.pointee.rename(name)
         openReply(to: session)
         ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
@@ -203,8 +204,9 @@ struct Hub: ~Copyable {
     ) throws(Refusal) {
         var operation: Operation?
         if request.has(.about) {
-            operation = Operation(request.about.bytes(of: line))
-            if operation == nil { throw Self.noSuchHelp(request, line) }
+            let about = decoder.options.about
+            operation = Operation(about.bytes(of: line)).flatMap { $0.isAvailable ? $0 : nil }
+            if operation == nil { throw Self.noSuchHelp(about, line) }
         }
         openReply(to: session)
         ReplyEncoder.appendHelp(
@@ -214,11 +216,11 @@ struct Hub: ~Copyable {
         )
     }
 
-    private static func noSuchHelp(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
-        let word = String(decoding: request.about.bytes(of: line).prefix(48), as: UTF8.self)
-        let names = Operation.allCases.map { $0.name.description }
+    private static func noSuchHelp(_ about: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let word = String(decoding: about.bytes(of: line).prefix(48), as: UTF8.self)
+        let names = Operation.available.map { $0.name.description }
         let hint =
             Suggestion.hint(for: word, among: names) ?? "the operations are \(names.joined(separator: ", "))"
-        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: request.about.start)
+        return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)
     }
 }

@@ -9,44 +9,61 @@ struct EnvelopeCheck {
     var unknown: ByteRange?
     /// An `op` that is none.
     var unknownOperation: ByteRange?
-    /// Stopped in front of an array of writes.
+    /// Stopped in front of an array of writes, or of the one that `write` holds.
     var isAtWrites = false
+    /// Is itself a write within a line.
+    let isWrite: Bool
     /// Where the envelope begins in its line.
     let start: Int
     /// Where the `x-` names of this envelope begin among those of the line.
     let extensionsStart: Int
-    /// The offset of each known field's name, for messages.
-    private var places = SIMD16<UInt32>()
+    /// Reads fields that are not offered yet as well: for the tests of them.
+    let offersEverything: Bool
+    /// The offset of each known field's name, for messages. Meaningful for fields that were
+    /// noted; lent by the reader.
+    private let places: UnsafeMutablePointer<UInt32>
 
-    init(start: Int, extensionsStart: Int) {
+    init(
+        start: Int,
+        extensionsStart: Int,
+        isWrite: Bool,
+        offersEverything: Bool,
+        places: UnsafeMutablePointer<UInt32>
+    ) {
         self.start = start
         self.extensionsStart = extensionsStart
+        self.isWrite = isWrite
+        self.offersEverything = offersEverything
+        self.places = places
     }
 
     @inline(__always)
-    mutating func note(_ field: Field, at offset: Int) {
+    func note(_ field: Field, at offset: Int) {
         places[Int(field.rawValue)] = UInt32(truncatingIfNeeded: offset)
     }
 
     /// Whether nothing is wrong, as far as that can be seen at a glance.
     @inline(__always)
-    func isFaultless(_ request: Request, isWrite: Bool) -> Bool {
+    func isFaultless(_ request: Request) -> Bool {
         let operation = request.operation
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
-        if isWrite ? (!operation.isBatchable || request.has(.id)) : operation.hasRules { return false }
+        if isWrite ? (!operation.isBatchable || request.has(.id)) : !operation.isPlain { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)
     }
 
     /// What is wrong with an envelope whose every field reads well; nil where nothing is.
-    func refusal(of request: Request, in line: UnsafeRawBufferPointer, isWrite: Bool)
-        -> Refusal?
-    {
+    func refusal(
+        of request: Request,
+        _ options: RequestOptions,
+        hasWrite: Bool,
+        in line: UnsafeRawBufferPointer
+    ) -> Refusal? {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
         guard request.has(.operation) else { return missing(.operation, "a request") }
         let operation = request.operation
         if isWrite, !operation.isBatchable {
-            let message = "a batch takes publish, emit, patch and delete, not \(operation.name)"
+            let message = "a write is publish, emit, patch or delete, not \(operation.name)"
             return Refusal(.wrongType, message, at: places(.operation))
         }
         let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
@@ -54,23 +71,49 @@ struct EnvelopeCheck {
         if let field = operation.required.subtracting(request.fields).fields.first {
             return missing(field, operation.name.text)
         }
-        return details(request, line)
+        return details(request, options, hasWrite, line)
     }
 
     /// Rules that tie fields to each other or to their content.
-    private func details(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal? {
+    private func details(
+        _ request: Request,
+        _ options: RequestOptions,
+        _ hasWrite: Bool,
+        _ line: UnsafeRawBufferPointer
+    ) -> Refusal? {
         switch request.operation {
-        case .subscribe:
-            if request.has(.key), request.has(.keys) {
-                let message = "subscribe takes \"key\" or \"keys\", not both"
-                return Refusal(.duplicateField, message, at: max(places(.key), places(.keys)))
-            }
-            return request.has(.key) || request.has(.keys) ? nil : missing(.key, "subscribe")
+        case .subscribe: return oneOf(.key, .keys, request) ?? forms(request, options)
+        case .trace: return oneOf(.key, .keys, request)
+        case .answer: return oneOf(.value, .error, request)
         case .hello:
-            return ClientName.refusal(request.name.bytes(of: line), at: request.name.start)
-        default:
-            return nil
+            return ClientName.refusal(options.name.bytes(of: line), at: options.name.start)
+        case .explain where !hasWrite:
+            return Refusal(.wrongType, "explain takes a write, not null", at: places(.write))
+        default: return nil
         }
+    }
+
+    /// One of two fields must be there, and not the other.
+    private func oneOf(_ first: Field, _ second: Field, _ request: Request) -> Refusal? {
+        guard request.has(first), request.has(second) else {
+            if request.has(first) || request.has(second) { return nil }
+            return missing(first, request.operation.name.text)
+        }
+        return tooMany(first, second, request.operation)
+    }
+
+    /// An event has the value, parts of it, what changed in it, or nothing of it.
+    private func forms(_ request: Request, _ options: RequestOptions) -> Refusal? {
+        let forms: [(Field, Bool)] = [
+            (.fields, request.has(.fields)), (.difference, options.differences), (.values, !options.values),
+        ]
+        let asked = forms.filter(\.1).map(\.0)
+        return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation) : nil
+    }
+
+    private func tooMany(_ first: Field, _ second: Field, _ operation: Operation) -> Refusal {
+        let message = "\(operation.name) takes \"\(first.name)\" or \"\(second.name)\", not both"
+        return Refusal(.duplicateField, message, at: max(places(first), places(second)))
     }
 
     private func unknownField(
@@ -79,7 +122,7 @@ struct EnvelopeCheck {
         _ line: UnsafeRawBufferPointer
     ) -> Refusal? {
         let misplaced = request.fields.subtracting(allowed).fields.min { places($0) < places($1) }
-        let names = allowed.fields.map { $0.name.text }
+        let names = allowed.fields.filter { $0.isAvailable || offersEverything }.map { $0.name.text }
         if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
@@ -105,31 +148,8 @@ struct EnvelopeCheck {
 
     static func unknownOperation(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
         let word = excerpt(range.bytes(of: line))
-        let names = Operation.allCases.map { $0.name.text }
+        let names = Operation.available.map { $0.name.text }
         let hint = Suggestion.hint(for: word, among: names) ?? "try help"
         return Refusal(.unknownOperation, "there is no operation \"\(word)\"", hint: hint, at: range.start)
-    }
-}
-
-/// The rule for the names that clients give themselves.
-enum ClientName {
-    static func refusal(_ name: UnsafeRawBufferPointer, at offset: Int) -> Refusal? {
-        guard name.count <= Limits.nameBytesMax else {
-            return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
-        }
-        let isWellFormed = UTF8Sequence.firstMalformed(name) == nil
-        guard isWellFormed, !hasControl(name), let first = name.first else {
-            return Refusal(.wrongType, "a name is text without control characters", at: offset)
-        }
-        guard first != UInt8(ascii: "#"), first != UInt8(ascii: "$") else {
-            return Refusal(.wrongType, "a name does not begin with # or $", at: offset)
-        }
-        return nil
-    }
-
-    /// C0, DEL and C1, in well-formed UTF-8.
-    private static func hasControl(_ name: UnsafeRawBufferPointer) -> Bool {
-        zip(name, name.dropFirst()).contains { $0 == 0xC2 && $1 < 0xA0 }
-            || name.contains { $0 < 0x20 || $0 == 0x7F }
     }
 }

@@ -36,17 +36,13 @@ extension EnvelopeReader {
         switch field {
         case .ifRevision: request.ifRevision = try decodeRevision(.ifRevision, &scanner)
         case .cause: request.cause = try decodeRevision(.cause, &scanner)
-        case .limit: request.limit = try decodeLimit(&scanner)
-        case .name: request.name = try decodeText(.name, &scanner, line)
-        case .after: request.after = try decodeText(.after, &scanner, line)
-        case .about: request.about = try decodeText(.about, &scanner, line)
+        case .timeToLive:
+            request.timeToLive = try decodeNumber(.timeToLive, 1...Limits.integerMax, &scanner)
+        case .whileConnected: try decodeWhile(&scanner, line)
         case .sub: try decodeSub(&scanner, line, &request)
-        case .initial: request.initial = try decodeFlag(.initial, &scanner)
-        case .old: request.old = try decodeFlag(.old, &scanner)
-        case .values: request.values = try decodeFlag(.values, &scanner)
-        case .keys: try decodePatterns(&scanner, line)
         case .writes: try noteWrites(&scanner, &check)
-        case .operation, .id, .key, .value: try scanner.skipValue()
+        case .write: try noteWrite(&scanner, &check)
+        default: try decodeOption(field, &scanner, line)
         }
     }
 
@@ -77,7 +73,7 @@ extension EnvelopeReader {
     }
 
     @inline(__always)
-    private mutating func decodeText(
+    mutating func decodeText(
         _ field: Field,
         _ scanner: inout JSONScanner,
         _ line: UnsafeMutableRawBufferPointer
@@ -101,14 +97,16 @@ extension EnvelopeReader {
         }
         let start = scanner.position
         scanner.position += 1
-        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)) {
+        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)),
+            offers(operation)
+        {
             request.operation = operation
             return
         }
         // A short string that names nothing was passed over: it is read again, as a long one.
         scanner.position = start
         let range = try decodeString(&scanner, line)
-        if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))) {
+        if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))), offers(operation) {
             request.operation = operation
         } else {
             check.unknownOperation = range
@@ -132,13 +130,13 @@ extension EnvelopeReader {
     }
 
     /// Moves over any value; returns it where it is an integer within ±(2^53−1).
-    private func decodeInteger(_ scanner: inout JSONScanner) throws(JSONFailure) -> Int64? {
+    func decodeInteger(_ scanner: inout JSONScanner) throws(JSONFailure) -> Int64? {
         let start = scanner.position
         try scanner.skipValue()
         return scanner.integer(ByteRange(start, scanner.position))
     }
 
-    private mutating func decodeRevision(
+    mutating func decodeRevision(
         _ field: Field,
         _ scanner: inout JSONScanner
     ) throws(JSONFailure) -> UInt64 {
@@ -146,30 +144,6 @@ extension EnvelopeReader {
         if let value = try decodeInteger(&scanner), value >= 0 { return UInt64(value) }
         complain(Refusal(.wrongType, "\"\(field.name)\" takes a revision: 0 to 2^53−1", at: start))
         return 0
-    }
-
-    private mutating func decodeLimit(_ scanner: inout JSONScanner) throws(JSONFailure) -> Int {
-        let start = scanner.position
-        guard let value = try decodeInteger(&scanner) else {
-            complain(Refusal(.wrongType, "\"limit\" takes an integer", at: start))
-            return Limits.pageKeysDefault
-        }
-        if (1...Int64(Limits.pageKeysMax)).contains(value) { return Int(value) }
-        complain(Refusal(.limit, "\"limit\" is 1 to \(Limits.pageKeysMax)", at: start))
-        return Limits.pageKeysDefault
-    }
-
-    private mutating func decodeFlag(
-        _ field: Field,
-        _ scanner: inout JSONScanner
-    ) throws(JSONFailure) -> Bool {
-        let byte = scanner.current
-        if byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f") {
-            try scanner.skipValue()
-            return byte == UInt8(ascii: "t")
-        }
-        try refuseType(of: field, "true or false", &scanner)
-        return false
     }
 
     private mutating func decodeSub(
@@ -190,40 +164,6 @@ extension EnvelopeReader {
             request.subIsInteger = true
         } else {
             complain(Refusal(.wrongType, "\"sub\" takes a string or an integer within ±(2^53−1)", at: start))
-        }
-    }
-
-    private mutating func decodePatterns(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        let start = scanner.position
-        guard scanner.current == UInt8(ascii: "[") else {
-            return try refuseType(of: .keys, "an array of patterns", &scanner)
-        }
-        scanner.position += 1
-        scanner.skipWhitespace()
-        guard scanner.current != UInt8(ascii: "]") else {
-            scanner.position += 1
-            return complain(Refusal(.wrongType, "\"keys\" takes at least one pattern", at: start))
-        }
-        var goesOn = true
-        while goesOn {
-            try decodePattern(&scanner, line)
-            goesOn = try Self.skipElementComma(&scanner)
-        }
-    }
-
-    private mutating func decodePattern(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        let range = try decodeText(.keys, &scanner, line)
-        if patterns.count < Limits.patternsMax {
-            patterns.append(range)
-        } else {
-            let message = "a subscription has at most \(Limits.patternsMax) patterns"
-            complain(Refusal(.limit, message, at: range.start))
         }
     }
 }

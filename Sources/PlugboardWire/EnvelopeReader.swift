@@ -2,17 +2,37 @@
 // writes. Keeps what doesn't fit a request: patterns, writes and the first complaint.
 
 /// The reading half of a decoder.
-struct EnvelopeReader {
-    private(set) var writes: [Request] = []
+struct EnvelopeReader: ~Copyable {
+    var writes: [Request] = []
     var patterns: [ByteRange] = []
+    var options = RequestOptions()
     private(set) var complaint: Complaint?
     private var extensionNames: [ByteRange] = []
-    private var writeIndex: Int?
+    private let places = FieldPlaces()
+    /// Reading a write within the line.
+    var isInWrite = false
+    /// Which one of a batch's.
+    var writeIndex: Int?
+    /// Something was read since the last reset that only few lines have.
+    private var isUsed = false
+    private let offersEverything: Bool
+
+    /// A reader of what is available, or for tests of everything that it can read.
+    init(offersEverything: Bool = false) {
+        self.offersEverything = offersEverything
+    }
 
     /// Forgets the last line.
     @inline(__always)
     mutating func reset() {
+        if isUsed { forget() }
+    }
+
+    private mutating func forget() {
+        isUsed = false
+        isInWrite = false
         writeIndex = nil
+        options = RequestOptions()
         if complaint != nil { complaint = nil }
         if !writes.isEmpty { writes.removeAll(keepingCapacity: true) }
         if !patterns.isEmpty { patterns.removeAll(keepingCapacity: true) }
@@ -21,12 +41,29 @@ struct EnvelopeReader {
 
     /// The notes for an envelope that begins where the scanner is.
     @inline(__always)
-    func begin(_ scanner: JSONScanner) -> EnvelopeCheck {
-        EnvelopeCheck(start: scanner.position, extensionsStart: extensionNames.count)
+    mutating func begin(_ scanner: JSONScanner) -> EnvelopeCheck {
+        isUsed = true
+        return EnvelopeCheck(
+            start: scanner.position,
+            extensionsStart: extensionNames.count,
+            isWrite: isInWrite,
+            offersEverything: offersEverything,
+            places: places.places(ofWrite: isInWrite)
+        )
+    }
+
+    /// Begins a line of words.
+    mutating func beginWords() {
+        isUsed = true
+    }
+
+    /// Whether an operation may be asked for.
+    func offers(_ operation: Operation) -> Bool {
+        operation.isAvailable || offersEverything
     }
 
     /// Reads an object of fields; `request` has what was read even where this throws.
-    /// Returns false at an array of writes, which `readWrites` is to read before this is
+    /// Returns false where writes stand, which `readWrites` is to read before this is
     /// called again to go on: so that it never calls itself, and can be one piece of code.
     mutating func read(
         _ scanner: inout JSONScanner,
@@ -58,7 +95,7 @@ struct EnvelopeReader {
 
     /// Moves over the comma before the next member; false at the closing brace.
     @inline(__always)
-    private static func skipComma(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
+    static func skipComma(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
         scanner.skipWhitespace()
         let byte = scanner.current
         guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") else {
@@ -80,7 +117,7 @@ struct EnvelopeReader {
         guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a field's name in quotes") }
         scanner.position += 1
         let start = scanner.position
-        guard let word = scanner.readShortString(), let field = Field(NameWord(word: word)) else {
+        guard let word = scanner.readShortString(), let field = field(NameWord(word: word)) else {
             scanner.position = start - 1
             return try decodeUnusualMember(&scanner, line, &check, into: &request)
         }
@@ -98,12 +135,19 @@ struct EnvelopeReader {
         let name = try decodeString(&scanner, line)
         try scanner.skipColon()
         let bytes = name.bytes(of: UnsafeRawBufferPointer(line))
-        if let field = NameWord(bytes).flatMap({ Field($0) }) {
+        if let word = NameWord(bytes), let field = field(word) {
             return try decodeField(field, named: name.start, &scanner, line, &check, into: &request)
         }
         countField(&check, at: name.start)
         noteUnknown(name, line, &check)
         try scanner.skipValue()
+    }
+
+    /// The field of a name, where it is offered.
+    @inline(__always)
+    private func field(_ name: NameWord) -> Field? {
+        guard let field = Field(name), field.isAvailable || offersEverything else { return nil }
+        return field
     }
 
     @inline(__always)
@@ -139,14 +183,6 @@ struct EnvelopeReader {
         complain(Refusal(.duplicateField, "\"\(field.name.text)\" stands twice", at: place))
     }
 
-    /// Stops `read` at an array of writes, unless this is a write itself.
-    mutating func noteWrites(_ scanner: inout JSONScanner, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        guard writeIndex == nil, scanner.current == UInt8(ascii: "[") else {
-            return try refuseType(of: .writes, "an array of writes", &scanner)
-        }
-        check.isAtWrites = true
-    }
-
     private mutating func noteUnknown(
         _ name: ByteRange,
         _ line: UnsafeMutableRawBufferPointer,
@@ -177,76 +213,28 @@ struct EnvelopeReader {
         if extensionNames.count > check.extensionsStart {
             extensionNames.removeSubrange(check.extensionsStart...)
         }
-        let isWrite = writeIndex != nil
-        if complaint != nil || check.isFaultless(request, isWrite: isWrite) { return }
-        judge(check, line, request, isWrite)
+        if complaint != nil || check.isFaultless(request) { return }
+        judge(check, line, request)
     }
 
     private mutating func judge(
         _ check: EnvelopeCheck,
         _ line: UnsafeMutableRawBufferPointer,
-        _ request: Request,
-        _ isWrite: Bool
+        _ request: Request
     ) {
-        if let refusal = check.refusal(of: request, in: UnsafeRawBufferPointer(line), isWrite: isWrite) {
-            complain(refusal)
-        }
+        let refusal = check.refusal(
+            of: request,
+            options,
+            hasWrite: !writes.isEmpty,
+            in: UnsafeRawBufferPointer(line)
+        )
+        if let refusal { complain(refusal) }
     }
 
     /// Keeps the first complaint of a line.
     mutating func complain(_ refusal: @autoclosure () -> Refusal) {
         guard complaint == nil else { return }
         complaint = Complaint(writeIndex.map { refusal().ofWrite($0) } ?? refusal())
-    }
-
-    /// Reads the array at which `read` stopped: each element an envelope of its own.
-    mutating func readWrites(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        scanner.position += 1
-        scanner.skipWhitespace()
-        if scanner.current == UInt8(ascii: "]") {
-            scanner.position += 1
-            return
-        }
-        var goesOn = true
-        while goesOn {
-            writeIndex = (writeIndex ?? -1) + 1
-            try decodeWrite(&scanner, line)
-            goesOn = try Self.skipElementComma(&scanner)
-        }
-        writeIndex = nil
-    }
-
-    private mutating func decodeWrite(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        guard scanner.current == UInt8(ascii: "{") else {
-            complain(Refusal(.wrongType, "a write is an object", at: scanner.position))
-            return try scanner.skipValue()
-        }
-        if writes.count == Limits.batchWritesMax {
-            complain(
-                Refusal(.limit, "a batch holds at most \(Limits.batchWritesMax) writes", at: scanner.position)
-            )
-        }
-        var write = Request()
-        var check = begin(scanner)
-        _ = try read(&scanner, line, &check, into: &write)
-        if writes.count < Limits.batchWritesMax { writes.append(write) }
-    }
-
-    static func skipElementComma(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
-        scanner.skipWhitespace()
-        let byte = scanner.current
-        guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") else {
-            throw scanner.syntax("a comma or ]")
-        }
-        scanner.position += 1
-        scanner.skipWhitespace()
-        return byte == UInt8(ascii: ",")
     }
 }
 

@@ -1,11 +1,32 @@
 // The names that an envelope may hold. Each fits a machine word, so a
 // name is told from the others by comparing integers.
 
-/// A field of a request.
+/// A field of a request. At most 64 of them, as many as a `FieldSet` has bits.
 @frozen
 public enum Field: UInt8, CaseIterable, Sendable {
-    case operation, id, key, value, ifRevision, cause, writes, name, keys, after, limit, sub
-    case initial, old, values, about
+    case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
+    case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
+    case phase, acknowledges, revision, client, count, write, timeout, call, error, about
+
+    /// Whether the field is offered. One whose feature is not yet whole is decoded, but
+    /// answered as an unknown name.
+    @inline(__always)
+    public var isAvailable: Bool {
+        switch self {
+        case .delivery: false
+        case .every: false
+        case .fields: false
+        case .condition: false
+        case .difference: false
+        case .phase, .acknowledges, .revision: false
+        case .client, .count: false
+        case .whileConnected: false
+        case .timeToLive: false
+        case .write: false
+        case .timeout, .call, .error: false
+        default: true
+        }
+    }
 
     /// How the field is spelled.
     public var name: StaticString {
@@ -16,6 +37,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .value: "value"
         case .ifRevision: "if"
         case .cause: "cause"
+        case .whileConnected: "while"
+        case .timeToLive: "ttl"
         case .writes: "writes"
         case .name: "name"
         case .keys: "keys"
@@ -25,11 +48,25 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .initial: "initial"
         case .old: "old"
         case .values: "values"
+        case .fields: "fields"
+        case .difference: "diff"
+        case .condition: "where"
+        case .delivery: "delivery"
+        case .every: "every"
+        case .phase: "phase"
+        case .acknowledges: "ack"
+        case .revision: "revision"
+        case .client: "client"
+        case .count: "count"
+        case .write: "write"
+        case .timeout: "timeout"
+        case .call: "call"
+        case .error: "error"
         case .about: "about"
         }
     }
 
-    /// The field with this name.
+    /// The field with this name, available or not.
     @inline(__always)
     init?(_ name: NameWord) {
         switch name {
@@ -40,78 +77,55 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("if"): self = .ifRevision
         case NameWord("cause"): self = .cause
         case NameWord("writes"): self = .writes
+        case NameWord("sub"): self = .sub
+        default: self.init(rare: name)
+        }
+    }
+
+    private init?(rare name: NameWord) {
+        switch name {
+        case NameWord("call"): self = .call
+        case NameWord("revision"): self = .revision
+        case NameWord("while"): self = .whileConnected
+        case NameWord("ttl"): self = .timeToLive
         case NameWord("name"): self = .name
         case NameWord("keys"): self = .keys
         case NameWord("after"): self = .after
         case NameWord("limit"): self = .limit
-        case NameWord("sub"): self = .sub
         case NameWord("initial"): self = .initial
         case NameWord("old"): self = .old
         case NameWord("values"): self = .values
+        case NameWord("fields"): self = .fields
+        case NameWord("diff"): self = .difference
+        case NameWord("where"): self = .condition
+        case NameWord("delivery"): self = .delivery
+        case NameWord("every"): self = .every
+        case NameWord("phase"): self = .phase
+        case NameWord("ack"): self = .acknowledges
+        case NameWord("client"): self = .client
+        case NameWord("count"): self = .count
+        case NameWord("write"): self = .write
+        case NameWord("timeout"): self = .timeout
+        case NameWord("error"): self = .error
         case NameWord("about"): self = .about
         default: return nil
         }
     }
 }
 
-/// A name of up to eight bytes as one word, so that names are compared at once.
-struct NameWord: Equatable {
-    let word: UInt64
-
-    @inline(__always)
-    init(word: UInt64) {
-        self.word = word
-    }
-
-    /// The word of a literal; the compiler computes it.
-    @inline(__always)
-    init(_ name: StaticString) {
-        var word: UInt64 = 0
-        for index in 0..<min(name.utf8CodeUnitCount, 8) {
-            word |= UInt64(name.utf8Start[index]) << UInt64(index * 8)
-        }
-        self.word = word
-    }
-
-    /// The word of some bytes; nil where they are more than a word or hold a zero.
-    init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= 8, !bytes.contains(0) else { return nil }
-        var word: UInt64 = 0
-        for (index, byte) in bytes.enumerated() { word |= UInt64(byte) << UInt64(index * 8) }
-        self.word = word
-    }
-
-    static func ~= (pattern: NameWord, value: NameWord) -> Bool {
-        pattern.word == value.word
-    }
-}
-
 /// A set of fields in one machine word.
 public struct FieldSet: OptionSet, Sendable {
-    public let rawValue: UInt32
+    public let rawValue: UInt64
 
     @inlinable
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-
-    @inlinable
-    func has(_ field: Field) -> Bool { rawValue & 1 << UInt32(field.rawValue) != 0 }
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     @inline(__always)
-    func with(_ field: Field) -> FieldSet { FieldSet(rawValue: rawValue | 1 << UInt32(field.rawValue)) }
+    public func has(_ field: Field) -> Bool { rawValue & 1 << UInt64(field.rawValue) != 0 }
+
+    @inline(__always)
+    func with(_ field: Field) -> FieldSet { FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue)) }
 
     /// The fields in the order of their declaration.
     public var fields: [Field] { Field.allCases.filter { has($0) } }
-}
-
-extension StaticString {
-    /// Whether these bytes spell this literal.
-    @inline(__always)
-    func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count == utf8CodeUnitCount else { return false }
-        for index in 0..<bytes.count where bytes[index] != utf8Start[index] { return false }
-        return true
-    }
-
-    /// The literal as a string, for messages.
-    var text: String { description }
 }

@@ -23,6 +23,18 @@ public enum Limits {
     public static let subscriptionsMax = 131_072
     /// Writes of one batch.
     public static let batchWritesMax = 1_024
+    /// Milliseconds of `every`: a day.
+    public static let everyMax = 86_400_000
+    /// The last phase of a subscription; the first is 0.
+    public static let phaseMax = 9
+    /// Lines that one `step` lets through.
+    public static let stepsMax = 1_000_000
+    /// Milliseconds of a call's `timeout`: an hour.
+    public static let timeoutMax = 3_600_000
+    /// Milliseconds that a call waits which names none.
+    public static let timeoutDefault = 5_000
+    /// Bytes of the code in a server's error.
+    public static let codeBytesMax = 64
     /// Fields of one envelope, known and unknown ones together.
     public static let fieldsMax = 32
     /// JSON Pointers of one `fields`, and of one `where`; a set of them fits a machine word.

@@ -3,7 +3,27 @@
 
 /// What a request asks for.
 public enum Operation: UInt8, CaseIterable, Sendable {
-    case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe, sync, help
+    case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe
+    case pause, resume, step, acknowledge, will, goodbye, serve, unserve, call, answer
+    case who, why, trace, explain, sync, help
+
+    /// The operations that are offered to clients, in the order of their declaration.
+    public static let available = allCases.filter(\.isAvailable)
+
+    /// Whether it is offered. One that is not yet whole is decoded, but answered as unknown.
+    @inline(__always)
+    public var isAvailable: Bool {
+        switch self {
+        case .pause, .resume, .step, .acknowledge: false
+        case .will, .goodbye: false
+        case .serve, .unserve, .call, .answer: false
+        case .who: false
+        case .why: false
+        case .trace: false
+        case .explain: false
+        default: true
+        }
+    }
 
     /// How the operation is spelled.
     public var name: StaticString {
@@ -18,6 +38,20 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         case .keys: "keys"
         case .subscribe: "subscribe"
         case .unsubscribe: "unsubscribe"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .step: "step"
+        case .acknowledge: "ack"
+        case .will: "will"
+        case .goodbye: "goodbye"
+        case .serve: "serve"
+        case .unserve: "unserve"
+        case .call: "call"
+        case .answer: "return"
+        case .who: "who"
+        case .why: "why"
+        case .trace: "trace"
+        case .explain: "explain"
         case .sync: "sync"
         case .help: "help"
         }
@@ -32,45 +66,30 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// Whether success is told only to who gave an `id`: whoever sends very many of these
+    /// seldom wants to read as many replies.
+    @inlinable
+    public var isSilent: Bool {
+        switch self {
+        case .publish, .emit, .patch, .delete, .batch, .answer, .acknowledge: true
+        default: false
+        }
+    }
+
     /// Whether it may stand in a batch.
     var isBatchable: Bool { isWrite && self != .batch }
 
-    /// Whether its fields are tied to each other by more than being there.
-    var hasRules: Bool { self == .subscribe || self == .hello }
-
-    /// What must be there beside `op`.
+    /// Whether nothing but its fields being there needs to be judged. The others, and those
+    /// that are not yet available, take the longer way.
     @inline(__always)
-    public var required: FieldSet {
-        let none = FieldSet()
+    var isPlain: Bool {
         switch self {
-        case .hello: return none.with(.name)
-        case .publish, .emit, .patch: return none.with(.key).with(.value)
-        case .delete, .get: return none.with(.key)
-        case .batch: return none.with(.writes)
-        case .unsubscribe: return none.with(.sub)
-        case .keys, .subscribe, .sync, .help: return none
+        case .publish, .emit, .patch, .delete, .batch, .get, .keys, .sync, .help: true
+        default: false
         }
     }
 
-    /// What may be there; `op` and `id` always may.
-    @inline(__always)
-    public var allowed: FieldSet {
-        let common = required.with(.operation).with(.id)
-        switch self {
-        case .publish, .patch, .delete: return common.with(.ifRevision).with(.cause)
-        case .emit: return common.with(.cause)
-        case .keys: return common.with(.key).with(.after).with(.limit)
-        case .subscribe: return subscribeFields(common)
-        case .help: return common.with(.about)
-        default: return common
-        }
-    }
-
-    private func subscribeFields(_ common: FieldSet) -> FieldSet {
-        common.with(.key).with(.keys).with(.sub).with(.initial).with(.old).with(.values)
-    }
-
-    /// The operation with this name.
+    /// The operation with this name, available or not.
     public init?(_ bytes: UnsafeRawBufferPointer) {
         if let name = NameWord(bytes) {
             self.init(name)
@@ -97,6 +116,26 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         case NameWord("keys"): self = .keys
         case NameWord("hello"): self = .hello
         case NameWord("help"): self = .help
+        default: self.init(rare: name)
+        }
+    }
+
+    private init?(rare name: NameWord) {
+        switch name {
+        case NameWord("call"): self = .call
+        case NameWord("return"): self = .answer
+        case NameWord("ack"): self = .acknowledge
+        case NameWord("serve"): self = .serve
+        case NameWord("unserve"): self = .unserve
+        case NameWord("pause"): self = .pause
+        case NameWord("resume"): self = .resume
+        case NameWord("step"): self = .step
+        case NameWord("will"): self = .will
+        case NameWord("goodbye"): self = .goodbye
+        case NameWord("who"): self = .who
+        case NameWord("why"): self = .why
+        case NameWord("trace"): self = .trace
+        case NameWord("explain"): self = .explain
         default: return nil
         }
     }

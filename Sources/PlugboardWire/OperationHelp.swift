@@ -24,6 +24,11 @@ public struct OperationHelp: Sendable {
         case .unsubscribe: unsubscribe
         case .sync: sync
         case .help: help
+        case .serve: serve
+        case .unserve: unserve
+        case .call: call
+        case .answer: answer
+        default: ofControl(operation)
         }
     }
 

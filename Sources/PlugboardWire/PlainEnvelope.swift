@@ -55,8 +55,7 @@ extension Request {
 
     @inline(__always)
     private var isComplete: Bool {
-        fields.has(.operation) && !operation.hasRules && operation.required.isSubset(of: fields)
-            && fields.subtracting(operation.allowed).isEmpty
+        fields.with(.id) == operation.plainFields.with(.id)
     }
 }
 

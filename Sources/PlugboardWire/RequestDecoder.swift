@@ -6,14 +6,23 @@
 public struct RequestDecoder: ~Copyable {
     /// The request of the last line; after a refusal, what was read of it (its `id`).
     public private(set) var request = Request()
-    private var reader = EnvelopeReader()
+    private var reader: EnvelopeReader
 
-    public init() {}
+    public init() {
+        reader = EnvelopeReader()
+    }
 
-    /// The writes of a `batch`.
+    /// A decoder that takes what is not available yet for available, for tests.
+    package init(offersEverything: Bool) {
+        reader = EnvelopeReader(offersEverything: offersEverything)
+    }
+
+    /// The writes of a `batch`, or the one in `write`.
     public var writes: [Request] { reader.writes }
     /// The texts of `keys`.
     public var patterns: [ByteRange] { reader.patterns }
+    /// The fields that few requests have.
+    public var options: RequestOptions { reader.options }
 
     /// Decodes a line without its line feed. The bytes of decoded strings change in place.
     /// The results hold until the next call.

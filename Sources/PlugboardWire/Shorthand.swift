@@ -8,15 +8,28 @@ extension EnvelopeReader {
         }
         var words = Words(line)
         guard let verb = words.next() else { return }
-        guard let operation = Operation(verb.bytes(of: line)) else {
+        beginWords()
+        try readWords(verb, &words, line, into: &request)
+    }
+
+    private mutating func readWords(
+        _ verb: ByteRange,
+        _ words: inout Words,
+        _ line: UnsafeRawBufferPointer,
+        into request: inout Request
+    ) throws(Refusal) {
+        guard let operation = Operation(verb.bytes(of: line)), offers(operation) else {
             throw Self.unknownWord(verb, line)
         }
         request.operation = operation
         request.fields = FieldSet().with(.operation)
         switch operation {
         case .publish, .emit, .patch: try decodeKeyAndValue(&words, line, &request)
-        case .subscribe: try decodeWordPatterns(&words, &request)
+        case .subscribe, .trace: try decodeWordPatterns(&words, &request)
         case .batch: throw Refusal(.missingField, "a batch has no shorthand", hint: "send it as JSON")
+        case .call, .answer: try decodeCallWords(&words, line, &request)
+        case .step, .acknowledge: try decodeSubAndNumber(&words, line, &request)
+        case .will, .explain: try decodeWordWrite(&words, line, &request)
         default: try decodeArgument(&words, line, &request)
         }
     }
@@ -28,43 +41,86 @@ extension EnvelopeReader {
         _ request: inout Request
     ) throws(Refusal) {
         let word = words.next()
-        if let extra = words.next() {
-            let message = "\"\(excerpt(extra.bytes(of: line)))\" is one word too many"
-            throw Refusal(.unknownField, message, hint: usage(request.operation), at: extra.start)
-        }
+        try refuseMore(&words, line, request.operation)
         guard let word else {
             if request.operation.required.isEmpty { return }
             throw missing(request.operation)
         }
         switch request.operation {
         case .hello:
-            (request.name, request.fields) = (word, request.fields.with(.name))
+            (options.name, request.fields) = (word, request.fields.with(.name))
             if let refusal = ClientName.refusal(word.bytes(of: line), at: word.start) { throw refusal }
-        case .help: (request.about, request.fields) = (word, request.fields.with(.about))
-        case .unsubscribe: try decodeWordSub(word, line, &request)
-        case .sync:
-            throw Refusal(.unknownField, "sync takes no word", hint: usage(.sync), at: word.start)
+        case .help: (options.about, request.fields) = (word, request.fields.with(.about))
+        case .unsubscribe, .pause, .resume: try decodeWordSub(word, line, &request)
+        case .sync, .goodbye:
+            let operation = request.operation
+            let message = "\(operation.name) takes no word"
+            throw Refusal(.unknownField, message, hint: usage(operation), at: word.start)
         default: (request.key, request.fields) = (word, request.fields.with(.key))
         }
     }
 
-    private mutating func decodeKeyAndValue(
+    func refuseMore(_ words: inout Words, _ line: UnsafeRawBufferPointer, _ operation: Operation)
+        throws(Refusal)
+    {
+        guard let extra = words.next() else { return }
+        let message = "\"\(excerpt(extra.bytes(of: line)))\" is one word too many"
+        throw Refusal(.unknownField, message, hint: usage(operation), at: extra.start)
+    }
+
+    /// The write that `will` and `explain` are about, as it would be typed by itself.
+    private mutating func decodeWordWrite(
+        _ words: inout Words,
+        _ line: UnsafeRawBufferPointer,
+        _ request: inout Request
+    ) throws(Refusal) {
+        guard let verb = words.next() else {
+            if request.operation == .will { return }
+            throw missing(request.operation)
+        }
+        guard let operation = Operation(verb.bytes(of: line)), operation.isBatchable else {
+            let message = "\(request.operation.name) takes a write"
+            throw Refusal(.wrongType, message, hint: usage(request.operation), at: verb.start)
+        }
+        var write = Request()
+        write.operation = operation
+        write.fields = FieldSet().with(.operation)
+        if operation == .delete {
+            try decodeArgument(&words, line, &write)
+        } else {
+            try decodeKeyAndValue(&words, line, &write)
+        }
+        writes.append(write)
+        request.fields = request.fields.with(.write)
+    }
+
+    private func decodeKeyAndValue(
         _ words: inout Words,
         _ line: UnsafeRawBufferPointer,
         _ request: inout Request
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
+        try checkValue(value, after: key, line, request.operation)
+        request.key = key
+        request.value = value
+        request.fields = request.fields.with(.key).with(.value)
+    }
+
+    /// Throws unless the rest of a line is JSON; `word` is what stands before it.
+    func checkValue(
+        _ value: ByteRange,
+        after word: ByteRange,
+        _ line: UnsafeRawBufferPointer,
+        _ operation: Operation
+    ) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
         } catch {
             var refusal = Refusal(error)
             refusal.offset = value.start + error.offset
-            if error.kind == .syntax { refusal.hint = quotedLine(request.operation, key, value, line) }
+            if error.kind == .syntax { refusal.hint = quotedLine(operation, word, value, line) }
             throw refusal
         }
-        request.key = key
-        request.value = value
-        request.fields = request.fields.with(.key).with(.value)
     }
 
     private mutating func decodeWordPatterns(_ words: inout Words, _ request: inout Request) throws(Refusal) {
@@ -78,12 +134,12 @@ extension EnvelopeReader {
             }
             patterns.append(pattern)
         }
-        guard !patterns.isEmpty else { throw missing(.subscribe) }
+        guard !patterns.isEmpty else { throw missing(request.operation) }
         request.fields = request.fields.with(.keys)
     }
 
     /// A sub as JSON would spell it, but without escapes; a bare word is a string without its quotes.
-    private func decodeWordSub(
+    func decodeWordSub(
         _ word: ByteRange,
         _ line: UnsafeRawBufferPointer,
         _ request: inout Request
@@ -111,11 +167,11 @@ extension EnvelopeReader {
         return refusal
     }
 
-    private func missing(_ operation: Operation) -> Refusal {
+    func missing(_ operation: Operation) -> Refusal {
         Refusal(.missingField, "\(operation.name) needs more words", hint: usage(operation))
     }
 
-    private func usage(_ operation: Operation) -> String {
+    func usage(_ operation: Operation) -> String {
         "usage: \(OperationHelp.of(operation).shorthand)"
     }
 
@@ -131,39 +187,5 @@ extension EnvelopeReader {
         JSONText.append(value.bytes(of: line), to: &quoted)
         let key = String(decoding: key.bytes(of: line), as: UTF8.self)
         return "\(operation.name) \(key) \(String(decoding: quoted.bytes, as: UTF8.self))"
-    }
-}
-
-/// The words of a line, parted by spaces and tabs.
-private struct Words {
-    private let line: UnsafeRawBufferPointer
-    private var position = 0
-
-    init(_ line: UnsafeRawBufferPointer) {
-        self.line = line
-    }
-
-    /// The next word.
-    mutating func next() -> ByteRange? {
-        skipSpace()
-        let start = position
-        while position < line.count, !isSpace(line[position]) { position += 1 }
-        return position > start ? ByteRange(start, position) : nil
-    }
-
-    /// All that is left, without the white space round it.
-    mutating func rest() -> ByteRange? {
-        skipSpace()
-        var end = line.count
-        while end > position, isSpace(line[end - 1]) { end -= 1 }
-        return end > position ? ByteRange(position, end) : nil
-    }
-
-    private mutating func skipSpace() {
-        while position < line.count, isSpace(line[position]) { position += 1 }
-    }
-
-    private func isSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }
 }

@@ -45,15 +45,27 @@ struct Decoded {
     var id = ""
     var sub = ""
     var patterns: [String] = []
+    var pointers = ""
     var writes: [Request] = []
+    var writtenKeys: [String] = []
+    var options = RequestOptions()
+    var call = ""
+    var condition = ""
+    var errorCode = ""
+    var errorMessage = ""
 }
 
 func decode(_ line: String) -> Decoded {
     decode(Array(line.utf8))
 }
 
-func decode(_ line: [UInt8]) -> Decoded {
-    var decoder = RequestDecoder()
+/// Decodes what is not available yet as well.
+func decodeAnything(_ line: String) -> Decoded {
+    decode(Array(line.utf8), offersEverything: true)
+}
+
+func decode(_ line: [UInt8], offersEverything: Bool = false) -> Decoded {
+    var decoder = offersEverything ? RequestDecoder(offersEverything: true) : RequestDecoder()
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: line)
@@ -71,6 +83,13 @@ func decode(_ line: [UInt8]) -> Decoded {
     decoded.id = string(decoder.request.id)
     decoded.sub = string(decoder.request.sub)
     decoded.patterns = decoder.patterns.map(string)
+    decoded.pointers = string(decoder.options.fields)
     decoded.writes = decoder.writes
+    decoded.writtenKeys = decoder.writes.map { string($0.key) }
+    decoded.options = decoder.options
+    decoded.call = string(decoder.options.call)
+    decoded.condition = string(decoder.options.condition)
+    decoded.errorCode = string(decoder.options.errorCode)
+    decoded.errorMessage = string(decoder.options.errorMessage)
     return decoded
 }

@@ -149,14 +149,17 @@ struct DecoderTests {
         let lines = [
             #"{"op":"batch","id":"x","writes":[{"op":"patch","key":"a\u0062","value":{"c":[1,"é"]},"if":0}]}"#,
             #"{"op":"subscribe","keys":["a.*","b"],"sub":-3,"old":true,"x-y":null}"#, "publish a.b \"c\"",
+            #"{"op":"subscribe","key":"a","where":{"/b":{"<":1}},"fields":["/\u0063"],"delivery":"all"}"#,
+            #"{"op":"will","write":{"op":"publish","key":"a","value":1,"while":"connected","ttl":9}}"#,
+            #"{"op":"return","call":"1","error":{"code":"a_b","message":"c\n"}}"#,
         ]
         for line in lines.map({ Array($0.utf8) }) {
-            for end in line.indices { _ = decode(Array(line[..<end])) }
+            for end in line.indices { _ = decode(Array(line[..<end]), offersEverything: true) }
             for place in line.indices {
                 for byte in UInt8.min...UInt8.max {
                     var changed = line
                     changed[place] = byte
-                    _ = decode(changed)
+                    _ = decode(changed, offersEverything: true)
                 }
             }
         }

@@ -1,0 +1,47 @@
+// Names as integers: how a word of the protocol is told from the others without
+// comparing it byte by byte.
+
+/// A name of up to eight bytes as one word, so that names are compared at once.
+struct NameWord: Equatable {
+    let word: UInt64
+
+    @inline(__always)
+    init(word: UInt64) {
+        self.word = word
+    }
+
+    /// The word of a literal; the compiler computes it.
+    @inline(__always)
+    init(_ name: StaticString) {
+        var word: UInt64 = 0
+        for index in 0..<min(name.utf8CodeUnitCount, 8) {
+            word |= UInt64(name.utf8Start[index]) << UInt64(index * 8)
+        }
+        self.word = word
+    }
+
+    /// The word of some bytes; nil where they are more than a word or hold a zero.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count <= 8, !bytes.contains(0) else { return nil }
+        var word: UInt64 = 0
+        for (index, byte) in bytes.enumerated() { word |= UInt64(byte) << UInt64(index * 8) }
+        self.word = word
+    }
+
+    static func ~= (pattern: NameWord, value: NameWord) -> Bool {
+        pattern.word == value.word
+    }
+}
+
+extension StaticString {
+    /// Whether these bytes spell this literal.
+    @inline(__always)
+    func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count == utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count where bytes[index] != utf8Start[index] { return false }
+        return true
+    }
+
+    /// The literal as a string, for messages.
+    var text: String { description }
+}

@@ -1,0 +1,69 @@
+// Which fields each operation needs and takes. What is more than a field being there is
+// judged by `EnvelopeCheck`.
+
+extension Operation {
+    /// What must be there beside `op`.
+    @inline(__always)
+    public var required: FieldSet {
+        let none = FieldSet()
+        switch self {
+        case .hello: return none.with(.name)
+        case .publish, .emit, .patch: return none.with(.key).with(.value)
+        case .delete, .get, .serve, .unserve, .call, .who, .why: return none.with(.key)
+        case .batch: return none.with(.writes)
+        case .unsubscribe, .pause, .resume, .step: return none.with(.sub)
+        case .acknowledge: return none.with(.sub).with(.revision)
+        case .answer: return none.with(.call)
+        case .explain: return none.with(.write)
+        case .keys, .subscribe, .will, .goodbye, .trace, .sync, .help: return none
+        }
+    }
+
+    /// Just what a plain line has beside a possible `id`; of an operation that is never
+    /// plain, nothing.
+    @inline(__always)
+    var plainFields: FieldSet {
+        let key = FieldSet().with(.operation).with(.key)
+        switch self {
+        case .publish, .emit, .patch: return key.with(.value)
+        case .delete, .get: return key
+        case .sync: return FieldSet().with(.operation)
+        default: return FieldSet()
+        }
+    }
+
+    /// What may be there; `op` and `id` always may. Fields that are not available are among
+    /// them: they are unknown names until they are.
+    @inline(__always)
+    public var allowed: FieldSet {
+        let common = required.with(.operation).with(.id)
+        switch self {
+        case .publish: return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive)
+        case .patch, .delete: return common.with(.ifRevision).with(.cause)
+        case .emit: return common.with(.cause)
+        case .keys: return common.with(.key).with(.after).with(.limit)
+        case .help: return common.with(.about)
+        default: return rarelyAllowed(common)
+        }
+    }
+
+    private func rarelyAllowed(_ common: FieldSet) -> FieldSet {
+        switch self {
+        case .subscribe: subscribeFields(common)
+        case .pause, .resume: common.with(.client)
+        case .step: common.with(.count).with(.client)
+        case .will: common.with(.write)
+        case .call: common.with(.value).with(.timeout).with(.cause)
+        case .answer: common.with(.value).with(.error)
+        case .why: common.with(.limit)
+        case .trace: common.with(.key).with(.keys).with(.sub)
+        default: common
+        }
+    }
+
+    private func subscribeFields(_ common: FieldSet) -> FieldSet {
+        common.with(.key).with(.keys).with(.sub).with(.initial).with(.old).with(.values)
+            .with(.fields).with(.difference).with(.condition).with(.delivery).with(.every)
+            .with(.phase).with(.acknowledges)
+    }
+}

@@ -1,0 +1,79 @@
+// What `help` says of the operations that steer subscriptions, outlive connections and
+// explain what the bus does.
+
+extension OperationHelp {
+    static func ofControl(_ operation: Operation) -> OperationHelp {
+        switch operation {
+        case .pause: pause
+        case .resume: resume
+        case .step: step
+        case .acknowledge: acknowledge
+        case .will: will
+        case .goodbye: goodbye
+        case .who: who
+        case .why: why
+        case .trace: trace
+        default: explain
+        }
+    }
+
+    private static let pause = OperationHelp(
+        summary: "holds a subscription back; with client, another client's",
+        shorthand: "pause SUB",
+        example: #"{"op":"pause","sub":1}"#
+    )
+
+    private static let resume = OperationHelp(
+        summary: "lets a paused subscription go on",
+        shorthand: "resume SUB",
+        example: #"{"op":"resume","sub":1}"#
+    )
+
+    private static let step = OperationHelp(
+        summary: "lets a paused subscription have its next line, or the next few",
+        shorthand: "step SUB [COUNT]",
+        example: #"{"op":"step","sub":1,"count":3}"#
+    )
+
+    private static let acknowledge = OperationHelp(
+        summary: "says that an update was dealt with, so that later phases are told",
+        shorthand: "ack SUB REVISION",
+        example: #"{"op":"ack","sub":1,"revision":7}"#
+    )
+
+    private static let will = OperationHelp(
+        summary: "leaves a write to be made if this connection ends without goodbye",
+        shorthand: "will [publish KEY JSON]",
+        example: #"{"op":"will","write":{"op":"publish","key":"cart.state","value":"gone"}}"#
+    )
+
+    private static let goodbye = OperationHelp(
+        summary: "says that this connection ends on purpose: its will is not done",
+        shorthand: "goodbye",
+        example: #"{"op":"goodbye"}"#
+    )
+
+    private static let who = OperationHelp(
+        summary: "says who observes a key, who wrote it and who serves it",
+        shorthand: "who KEY",
+        example: #"{"op":"who","key":"cart.total"}"#
+    )
+
+    private static let why = OperationHelp(
+        summary: "follows the causes of a key's value back to the first",
+        shorthand: "why KEY",
+        example: #"{"op":"why","key":"cart.total"}"#
+    )
+
+    private static let trace = OperationHelp(
+        summary: "tells of each write what became of it for each observer",
+        shorthand: "trace PATTERN…",
+        example: #"{"op":"trace","key":"cart.**"}"#
+    )
+
+    private static let explain = OperationHelp(
+        summary: "says what a write would do and who would be told, and doesn't make it",
+        shorthand: "explain publish KEY JSON",
+        example: #"{"op":"explain","write":{"op":"publish","key":"cart.total","value":1}}"#
+    )
+}

@@ -1,0 +1,62 @@
+// The fields of a line that few requests have: beside the request rather than in it.
+// Like the request's, their ranges are places in the line.
+
+/// What a request has beyond the commonest fields; defaults where nothing was given.
+public struct RequestOptions: Sendable {
+    /// The decoded text of `name`.
+    public var name = ByteRange.none
+    /// The decoded text of `after`.
+    public var after = ByteRange.none
+    /// The decoded text of `about`.
+    public var about = ByteRange.none
+    /// The decoded text of `call`.
+    public var call = ByteRange.none
+    /// The JSON of `fields`, an array, untouched: `JSONPointerSet` reads it.
+    public var fields = ByteRange.none
+    /// The JSON of `where`, an object, untouched.
+    public var condition = ByteRange.none
+    /// The decoded text of `code` in `error`: a word in lower case.
+    public var errorCode = ByteRange.none
+    /// The `message` in `error` as JSON, quotes included, untouched.
+    public var errorMessage = ByteRange.none
+    public var delivery = Delivery.latest
+    public var initial = true
+    public var old = false
+    public var values = true
+    /// `diff`.
+    public var differences = false
+    /// `ack`.
+    public var acknowledges = false
+    /// 0 to 9.
+    public var phase: UInt8 = 5
+    /// The milliseconds of `every`; 0 where it was not given.
+    public var every: UInt32 = 0
+    /// The milliseconds of `timeout`.
+    public var timeout = UInt32(Limits.timeoutDefault)
+    /// The `limit` of `keys` and `why`.
+    public var limit = Limits.pageKeysDefault
+    /// How many lines `step` lets through.
+    public var count = 1
+    /// The number of another client; 0 where none was given.
+    public var client: UInt64 = 0
+    /// The revision that `ack` acknowledges.
+    public var revision: UInt64 = 0
+
+    public init() {}
+}
+
+/// What becomes of the updates that wait for a subscription.
+public enum Delivery: UInt8, CaseIterable, Sendable {
+    /// The newest of each key.
+    case latest
+    /// Every one, in order.
+    case all
+
+    /// How it is spelled.
+    public var name: StaticString {
+        switch self {
+        case .latest: "latest"
+        case .all: "all"
+        }
+    }
+}

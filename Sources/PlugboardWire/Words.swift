@@ -1,0 +1,35 @@
+// A line of typed shorthand, word by word.
+
+/// The words of a line, parted by spaces and tabs.
+struct Words {
+    private let line: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ line: UnsafeRawBufferPointer) {
+        self.line = line
+    }
+
+    /// The next word.
+    mutating func next() -> ByteRange? {
+        skipSpace()
+        let start = position
+        while position < line.count, !isSpace(line[position]) { position += 1 }
+        return position > start ? ByteRange(start, position) : nil
+    }
+
+    /// All that is left, without the white space round it.
+    mutating func rest() -> ByteRange? {
+        skipSpace()
+        var end = line.count
+        while end > position, isSpace(line[end - 1]) { end -= 1 }
+        return end > position ? ByteRange(position, end) : nil
+    }
+
+    private mutating func skipSpace() {
+        while position < line.count, isSpace(line[position]) { position += 1 }
+    }
+
+    private func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+}
