@@ -6,8 +6,9 @@
 ///
 /// A part is named by a JSON Pointer, and is there or not. Of one that is there:
 /// - `==` holds where it equals the operand: numbers as exact decimals, strings by their
-///   characters, arrays in order, objects whatever the order of their members; `in` where it
-///   equals one of several. Values of different types are never equal.
+///   characters, arrays in order, objects whatever the order of their members (one in which a
+///   name occurs twice equals only the same bytes); `in` where it equals one of several. Values
+///   of different types are never equal.
 /// - `<` `<=` `>` `>=` hold between two numbers (as exact decimals) or two strings (by code
 ///   point) that stand so. Between other types none of them holds.
 /// - `prefix` holds for a string that begins with the operand's characters.
@@ -35,7 +36,8 @@ public struct Conditions: Sendable {
 
     /// Whether all conditions hold of `value`, JSON that the scanner accepted.
     public func hold(for value: UnsafeRawBufferPointer, using comparer: inout JSONComparer) -> Bool {
-        pointers.withParts(of: value) { parts in
+        defer { comparer.forget() }
+        return pointers.withParts(of: value) { parts in
             text.withUnsafeBytes { text in
                 for condition in list {
                     guard holds(condition, for: parts[condition.part], text, &comparer) else { return false }
@@ -61,11 +63,11 @@ public struct Conditions: Sendable {
         }
         switch condition.operator {
         case .exists: return operand.first == UInt8(ascii: "t")
-        case .equal: return comparer.areEqual(part, operand)
-        case .unequal: return !comparer.areEqual(part, operand)
+        case .equal: return comparer.areEqualForNow(part, operand)
+        case .unequal: return !comparer.areEqualForNow(part, operand)
         case .isIn:
             let choices = operands[condition.operands]
-            return choices.contains { comparer.areEqual(part, $0.bytes(of: text)) }
+            return choices.contains { comparer.areEqualForNow(part, $0.bytes(of: text)) }
         case .prefix: return Self.begins(part, with: operand)
         case .less, .lessOrEqual, .more, .moreOrEqual:
             return Self.order(part, operand).map { condition.operator.accepts($0) } ?? false

@@ -3,13 +3,12 @@
 // hostile value costs more than n·log n. The memory is kept from call to call.
 
 /// When two values count as equal. Under both, the order of members, white space and the
-/// spelling of strings don't matter, and the order of elements does.
+/// spelling of strings don't matter, and the order of elements does. An object in which a name
+/// occurs twice equals only the very same bytes, since readers differ in what it means.
 public enum JSONSameness: Sendable {
-    /// Numbers are exact decimals: 1.0 equals 1e0. Where a name occurs twice in an object,
-    /// the last one counts.
+    /// Numbers are exact decimals: 1.0 equals 1e0.
     case meaning
-    /// Numbers are equal where they are spelled alike. An object in which a name occurs twice
-    /// equals only the very same bytes.
+    /// Numbers are equal where they are spelled alike.
     case spelling
 }
 
@@ -28,18 +27,28 @@ public struct JSONComparer: ~Copyable {
         _ right: UnsafeRawBufferPointer,
         _ sameness: JSONSameness = .meaning
     ) -> Bool {
+        defer { forget() }
+        return areEqualForNow(left, right, sameness)
+    }
+
+    /// The same, where the left value may be compared again before `forget`: it is read once.
+    mutating func areEqualForNow(
+        _ left: UnsafeRawBufferPointer,
+        _ right: UnsafeRawBufferPointer,
+        _ sameness: JSONSameness = .meaning
+    ) -> Bool {
         if ByteSearch.areEqual(left, right) { return true }
         let kind = JSONOutline.kind(of: left)
         guard kind == JSONOutline.kind(of: right) else { return false }
         guard kind == .object || kind == .array else { return Self.areEqual(left, right, kind, sameness) }
-        defer { forget() }
         return read(left, right) && areEqual(0, 0, sameness)
     }
 
     mutating func read(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        self.left.read(left) && self.right.read(right)
+        (self.left.isOutline(of: left) || self.left.read(left)) && self.right.read(right)
     }
 
+    /// Forgets the values: their bytes may go.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
@@ -87,15 +96,12 @@ public struct JSONComparer: ~Copyable {
     private mutating func areObjectsEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
     {
         let count = left.childCount(leftNode)
-        // Names that occur twice are the only reason for different counts to be equal.
-        if sameness == .spelling, count != right.childCount(rightNode) { return false }
-        let pairing = pair(leftNode, rightNode)
-        guard pairing.isComplete, sameness == .meaning || !pairing.hasRepeats else { return false }
+        guard count == right.childCount(rightNode), pair(leftNode, rightNode) == .complete else {
+            return false
+        }
         var name = leftNode + 1
         for _ in 0..<count {
-            let partner = left.partner(name)
-            let counts = partner != JSONOutline.shadowed
-            if counts, !areEqual(name + 1, partner, sameness) { return false }
+            guard areEqual(name + 1, left.partner(name), sameness) else { return false }
             name = left.next(name + 1)
         }
         return true

@@ -18,9 +18,6 @@ struct JSONOutline: ~Copyable {
         var count: UInt32 = 0
     }
 
-    /// What `partner` says of a name that stands again further on.
-    static let shadowed = Int(UInt32.max)
-
     private var nodes = Scratch<Node>()
     private var names = Scratch<UInt32>()
     private var text = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -37,6 +34,11 @@ struct JSONOutline: ~Copyable {
         }
     }
 
+    /// Whether this is the outline of these very bytes.
+    func isOutline(of text: UnsafeRawBufferPointer) -> Bool {
+        self.text.baseAddress == text.baseAddress && self.text.count == text.count && nodes.count > 0
+    }
+
     /// Outlines another value. False where the bytes are none.
     mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
         do throws(JSONFailure) {
@@ -44,6 +46,7 @@ struct JSONOutline: ~Copyable {
             return true
         } catch {
             // Kept values were accepted before; nothing is equal to what isn't JSON.
+            removeAll()
             return false
         }
     }

@@ -1,29 +1,37 @@
 // The members of two objects brought together by name.
 
 /// What came of pairing the members of two objects.
-struct JSONPairing {
+enum JSONPairing {
     /// Every name of one object is also one of the other.
-    var isComplete = true
-    /// A name occurs twice in one of the objects.
-    var hasRepeats = false
+    case complete
+    /// One of the objects has a name that the other hasn't.
+    case partial
+    /// A name occurs twice in one of the objects: what was noted is of no use.
+    case repeating
 }
 
 extension JSONComparer {
-    /// Notes for each name of two objects where the other object has the value of that name:
-    /// the number of the value's node, 0 where there is none, and `JSONOutline.shadowed` where
-    /// the same object has the name again further on.
+    /// Notes for each name of two objects the number of the value's node that the other object
+    /// has under that name, or 0 where it has none.
     mutating func pair(_ leftObject: Int, _ rightObject: Int) -> JSONPairing {
         let leftNames = left.sortedNames(leftObject)
         let rightNames = right.sortedNames(rightObject)
-        var pairing = JSONPairing()
+        guard !left.hasRepeats(leftNames), !right.hasRepeats(rightNames) else { return .repeating }
+        var pairing = JSONPairing.complete
         var (place, other) = (0, 0)
         while place < leftNames.count || other < rightNames.count {
             let order = order(leftNames, place, rightNames, other)
-            let leftName = order <= 0 ? lastOfName(left, leftNames, &place, &pairing) : nil
-            let rightName = order >= 0 ? lastOfName(right, rightNames, &other, &pairing) : nil
-            if let leftName { left.setPartner(leftName, rightName.map { $0 + 1 } ?? 0) }
-            if let rightName { right.setPartner(rightName, leftName.map { $0 + 1 } ?? 0) }
-            if order != 0 { pairing.isComplete = false }
+            if order != 0 { pairing = .partial }
+            let leftName = order <= 0 ? Int(leftNames[place]) : nil
+            let rightName = order >= 0 ? Int(rightNames[other]) : nil
+            if let leftName {
+                left.setPartner(leftName, rightName.map { $0 + 1 } ?? 0)
+                place += 1
+            }
+            if let rightName {
+                right.setPartner(rightName, leftName.map { $0 + 1 } ?? 0)
+                other += 1
+            }
         }
         return pairing
     }
@@ -40,24 +48,16 @@ extension JSONComparer {
         let leftName = left.characters(Int(leftNames[place]))
         return JSONCharacters.order(leftName, right.characters(Int(rightNames[other])))
     }
+}
 
-    /// Moves over equal names to the last of them, and marks those before it.
-    private func lastOfName(
-        _ outline: borrowing JSONOutline,
-        _ names: UnsafeMutableBufferPointer<UInt32>,
-        _ place: inout Int,
-        _ pairing: inout JSONPairing
-    ) -> Int {
-        var last = Int(names[place])
-        place += 1
-        while place < names.count {
-            let next = Int(names[place])
-            guard JSONCharacters.areEqual(outline.characters(last), outline.characters(next)) else { break }
-            outline.setPartner(last, JSONOutline.shadowed)
-            pairing.hasRepeats = true
-            last = next
-            place += 1
+extension JSONOutline {
+    /// Whether a name occurs twice among the sorted names of an object.
+    func hasRepeats(_ names: UnsafeMutableBufferPointer<UInt32>) -> Bool {
+        guard names.count > 1 else { return false }
+        for place in 1..<names.count {
+            let (name, next) = (Int(names[place - 1]), Int(names[place]))
+            if JSONCharacters.areEqual(characters(name), characters(next)) { return true }
         }
-        return last
+        return false
     }
 }

@@ -42,7 +42,7 @@ extension JSONComparer {
         to buffer: inout ByteBuffer,
         end: Int
     ) -> Bool {
-        guard !pair(leftObject, rightObject).hasRepeats else { return false }
+        guard pair(leftObject, rightObject) != .repeating else { return false }
         let start = buffer.count
         var name = rightObject + 1
         for _ in 0..<right.childCount(rightObject) {
@@ -117,19 +117,12 @@ extension JSONOutline {
     /// as it is: it drops members that are null, and all but the last of a name.
     fileprivate mutating func canBeMerged(_ node: Int) -> Bool {
         guard kind(node) == .object else { return bytes(node).first != UInt8(ascii: "n") }
-        guard !hasRepeats(node) else { return false }
+        guard !hasRepeats(sortedNames(node)) else { return false }
         var name = node + 1
         for _ in 0..<childCount(node) {
             guard canBeMerged(name + 1) else { return false }
             name = next(name + 1)
         }
         return true
-    }
-
-    private mutating func hasRepeats(_ object: Int) -> Bool {
-        let names = sortedNames(object)
-        return zip(names, names.dropFirst()).contains { name, next in
-            JSONCharacters.areEqual(characters(Int(name)), characters(Int(next)))
-        }
     }
 }

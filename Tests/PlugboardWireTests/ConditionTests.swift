@@ -106,6 +106,14 @@ struct ConditionTests {
         }
     }
 
+    @Test("compare a large value with many others in reasonable time")
+    func manyChoices() throws {
+        let large = "[\((0..<100_000).map(String.init).joined(separator: ","))]"
+        let choices = Array(repeating: "[]", count: Limits.choicesMax).joined(separator: ",")
+        #expect(try !holds("{\"\":{\"in\":[\(choices)]}}", for: large))
+        #expect(try holds("{\"/b\":{\"in\":[[1],{},[2.0]]},\"/a\":{\"!=\":[2]}}", for: #"{"a":[1],"b":[2]}"#))
+    }
+
     @Test("compare a number that fills a line in no time")
     func longNumbers() throws {
         let zeros = String(repeating: "0", count: 200_000)

@@ -51,14 +51,7 @@ indirect enum Tree: Hashable {
         switch self {
         case .number(let text): .number(Self.canonical(text))
         case .array(let elements): .array(elements.map(\.asMeant))
-        case .object(let members):
-            .object(
-                Self.sorted(
-                    members.indices.filter { index in
-                        !members[(index + 1)...].contains { $0.name == members[index].name }
-                    }.map { (members[$0].name, members[$0].value.asMeant) }
-                )
-            )
+        case .object(let members): .object(Self.sorted(members.map { ($0.name, $0.value.asMeant) }))
         default: self
         }
     }
