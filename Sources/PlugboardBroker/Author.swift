@@ -13,9 +13,15 @@ struct Author {
     private var references = 1
     /// Shared with the client's other names.
     let presence: PresenceReference
+    /// The generation of the history that keeps it; see `History`.
+    var generation: UInt32 = 0
 
     /// The encoded text.
     @inline(__always) var by: UnsafeRawBufferPointer { UnsafeRawBufferPointer(text) }
+
+    /// The name in it, as JSON with its quotes.
+    var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[Self.nameOffset...]) }
+    private static let nameOffset = 6
 
     /// The number of the client.
     var client: UInt64 { presence.pointee.client }

@@ -19,15 +19,6 @@ extension Hub {
         deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
     }
 
-    /// Tells whoever matches a key that has no observable: only patterns can.
-    mutating func tell(_ event: Event, _ tail: EventTail, toMatchesOf key: UnsafeRawBufferPointer) {
-        matches.removeAll()
-        patterns.match(key, into: &matches)
-        if matches.isEmpty { return }
-        Self.arrange(&matches)
-        deliver(event, tail, of: nil, to: matches.elements)
-    }
-
     private mutating func deliver(
         _ event: Event,
         _ tail: borrowing EventTail,

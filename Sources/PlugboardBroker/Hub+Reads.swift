@@ -12,7 +12,7 @@ extension Hub {
         guard let observable = observables.find(key, hash: observables.hash(key)), observable.pointee.hasValue
         else {
             try Self.checkKey(request.key, line)
-            throw Self.notFound(request, line)
+            throw notFound(request, line)
         }
         openReply(to: session)
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)

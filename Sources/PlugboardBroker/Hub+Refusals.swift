@@ -37,9 +37,14 @@ extension Hub {
         return Refusal(.forbidden, message, at: request.key.start)
     }
 
-    static func notFound(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
-        let message = "\"\(excerpt(request.key, line))\" has no value"
-        return Refusal(.notFound, message, hint: "keys lists what there is", at: request.key.start)
+    mutating func notFound(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+        let message = "\"\(Self.excerpt(request.key, line))\" has no value"
+        var hint: String?
+        if searches < NearestKeys.searchesPerTurn {
+            searches += 1
+            hint = NearestKeys.hint(for: request.key.bytes(of: line), in: observables)
+        }
+        return Refusal(.notFound, message, hint: hint ?? "keys lists what there is", at: request.key.start)
     }
 
     static func conflict(_ request: Request, _ current: UInt64) -> Refusal {

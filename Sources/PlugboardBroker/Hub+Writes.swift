@@ -32,7 +32,7 @@ extension Hub {
         }
         let current = observable?.pointee.revision ?? 0
         if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
-        if request.operation == .delete, current == 0 { throw Self.notFound(request, line) }
+        if request.operation == .delete, current == 0 { throw notFound(request, line) }
         return PlannedWrite(hash: hash, observable: observable)
     }
 
@@ -51,7 +51,7 @@ extension Hub {
         case .delete: if let observable = planned.observable { delete(observable, request.cause, session) }
         default:
             let observable = planned.observable ?? observables.insert(key, hash: planned.hash)
-            set(observable, value, request.cause, session)
+            set(observable, value, request, session)
         }
     }
 
@@ -73,10 +73,11 @@ extension Hub {
     private mutating func set(
         _ observable: ObservableReference,
         _ value: UnsafeRawBufferPointer,
-        _ cause: UInt64,
+        _ request: Request,
         _ session: SessionReference
     ) {
         let author = session.pointee.author
+        let cause = request.cause
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -87,6 +88,7 @@ extension Hub {
         )
         tell(.update, tail, to: observable)
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
+        note(request.operation, observable, author, cause)
     }
 
     private mutating func delete(
@@ -104,7 +106,8 @@ extension Hub {
         )
         tell(.delete, tail, to: observable)
         observable.pointee.removeValue(cause: cause, writer: session.pointee.author)
-        removeIfUnneeded(observable)
+        note(.delete, observable, session.pointee.author, cause)
+        history.keep(observable)
     }
 
     private mutating func emit(
@@ -114,32 +117,49 @@ extension Hub {
         _ cause: UInt64,
         _ session: SessionReference
     ) {
-        let by = session.pointee.author.pointee.by
-        if let observable = planned.observable {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: value,
-                by: by,
-                cause: cause
-            )
-            return tell(.emit, tail, to: observable)
-        }
-        emitPrefix.removeAll()
-        EventEncoder.appendKeyPrefix(key, to: &emitPrefix)
+        guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else { return }
+        let author = session.pointee.author
         let tail = EventTail(
-            keyPrefix: emitPrefix.bytes,
+            keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
             value: value,
-            by: by,
+            by: author.pointee.by,
             cause: cause
         )
-        tell(.emit, tail, toMatchesOf: key)
+        tell(.emit, tail, to: observable)
+        if observable.pointee.observers.isEmpty { return }
+        note(.emit, observable, author, cause)
+        if !observable.pointee.hasValue { history.keep(observable) }
     }
 
-    /// Lets go of a key that has neither a value nor an observer of its own.
+    /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
+    /// somebody is told, and the history remembers.
+    private mutating func observableToEmit(
+        _ key: UnsafeRawBufferPointer,
+        _ hash: UInt64
+    ) -> ObservableReference? {
+        matches.removeAll()
+        patterns.match(key, into: &matches)
+        return matches.isEmpty ? nil : observables.insert(key, hash: hash)
+    }
+
+    /// Remembers a write that was just made.
+    @inline(__always)
+    private mutating func note(
+        _ operation: Operation,
+        _ observable: ObservableReference,
+        _ author: AuthorReference,
+        _ cause: UInt64
+    ) {
+        history.append(operation, observable, author, revision: revision, cause: cause)
+        if cause != 0 { noteReturns() }
+    }
+
+    /// Lets go of a key that has neither a value nor an observer of its own, unless the
+    /// history still points to it.
     mutating func removeIfUnneeded(_ observable: ObservableReference) {
-        if !observable.pointee.isNeeded { observables.remove(observable) }
+        guard !observable.pointee.isNeeded, observable.pointee.generation == 0 else { return }
+        observables.remove(observable)
     }
 }
 

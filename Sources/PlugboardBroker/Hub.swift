@@ -11,6 +11,9 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 = 0
     var observables = ObservableTable()
+    /// What was written last.
+    var history = History()
+    var warnings = Warnings()
     let patterns = PatternTree()
     var decoder = RequestDecoder()
     /// The events of this turn.
@@ -31,10 +34,11 @@ struct Hub: ~Copyable {
     /// Whose line is executed, and where in its own bytes a reply began that has to wait.
     private var executing: SessionReference?
     private var replyStart: Int?
+    /// Searches for the nearest keys in this turn.
+    var searches = 0
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
     var matches = List<SubscriptionReference>()
-    var emitPrefix = ByteBuffer()
     var batch: [PlannedWrite] = []
     /// The results of a batch's patches within `mergedBytes`, a range per write.
     var merged: [ByteRange] = []
@@ -131,6 +135,8 @@ struct Hub: ~Copyable {
         log.removeAll()
         if let heldOld { HeldBytes.release(heldOld) }
         heldOld = nil
+        searches = 0
+        history.endTurn(removingFrom: &observables)
     }
 
     @inline(__always)

@@ -1,6 +1,6 @@
 // One key with what is kept of it and who observes it. Lives in memory of its own
-// for as long as it has a value or an observer that names it exactly; owned by the
-// `ObservableTable`.
+// for as long as it has a value, an observer that names it exactly, or a place in the
+// history; owned by the `ObservableTable`.
 
 import PlugboardPosix
 import PlugboardWire
@@ -16,6 +16,8 @@ struct Observable: ~Copyable {
     private let keyCount: Int
     /// A token begins with `$`: only the broker writes it.
     let isReserved: Bool
+    /// Without a value: the number of its last entry in the history, shortened.
+    var lastEntry: UInt32 = 0
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
@@ -36,6 +38,8 @@ struct Observable: ~Copyable {
     /// The next keys in order, a level each; kept by `KeyOrder`.
     var tower: UnsafeMutablePointer<ObservableReference?>?
     var height: Int32 = 0
+    /// Without a value: the last generation of the history that points here, 0 for none.
+    var generation: UInt32 = 0
 
     init(key: UnsafeRawBufferPointer, hash: UInt64) {
         var buffer = ByteBuffer()

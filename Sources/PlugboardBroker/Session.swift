@@ -44,6 +44,9 @@ struct Session: ~Copyable {
         mutating get { named ?? makeAuthor() }
     }
 
+    /// Whether it is this client that wrote something.
+    func isAuthor(_ author: AuthorReference) -> Bool { author.pointee.client == client }
+
     @inline(__always) var isOpen: Bool { farewell == nil }
     /// Open, and not behind: it can be told at once.
     @inline(__always) var keepsUp: Bool { !isBehind && farewell == nil }

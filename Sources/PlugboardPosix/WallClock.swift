@@ -20,6 +20,14 @@ public struct WallClock: Sendable, CustomStringConvertible {
         )
     }
 
+    /// Milliseconds since 1970, leap seconds not counted.
+    @inline(__always)
+    public static func millisecondsSince1970() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(max(0, time.tv_nsec)) / 1_000_000
+    }
+
     /// `09:05:01.020`.
     public var description: String {
         "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2)).\(digits(millisecond, 3))"

@@ -94,5 +94,14 @@ final class TestHub {
         return session.pointee.outbox.count + (session.pointee.catchup?.pointee.queuedBytes ?? 0)
     }
 
-    var keyCount: Int { box.hub.observables.count }
+    /// The keys that somebody or something but the history needs.
+    var keyCount: Int {
+        var count = 0
+        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        while let observable = next {
+            if observable.pointee.isNeeded { count += 1 }
+            next = KeyOrder.next(after: observable)
+        }
+        return count
+    }
 }

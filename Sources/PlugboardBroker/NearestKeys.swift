@@ -1,0 +1,136 @@
+// The keys that were probably meant where one isn't there: those that differ in one token
+// and only a little, and those that lie below it. Found by leaps along the order of keys,
+// never by looking at all of them, so that a miss costs the same on any bus.
+
+import PlugboardWire
+
+/// Looks for keys like one that has no value.
+struct NearestKeys: ~Copyable {
+    /// How many are named.
+    static let namedMax = 3
+    /// Searches in one turn; misses beyond that are answered without.
+    static let searchesPerTurn = 16
+    /// Tokens, from the last, in which a slip is looked for.
+    private static let tokensMax = 4
+    /// Leaps along the neighbours of one token.
+    private static let leapsMax = 24
+    /// Keys longer than this are rarely typed.
+    private static let keyBytesMax = 96
+    /// How much may differ between what two tokens begin and end with alike.
+    private static let differenceMax = 3
+
+    private let key: UnsafeRawBufferPointer
+    private var found: [(key: String, difference: Int)] = []
+    /// A key to look for, put together.
+    private var probe = ByteBuffer()
+
+    /// A hint that names existing keys like `key`; nil where there are none.
+    static func hint(for key: UnsafeRawBufferPointer, in table: borrowing ObservableTable) -> String? {
+        guard key.count <= keyBytesMax else { return nil }
+        var search = NearestKeys(key)
+        search.lookForSlips(table)
+        let meant = search.names
+        if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
+        search.lookBelow(table)
+        let below = search.names
+        return below.isEmpty ? nil : "below it there is \(listed(below, "and"))"
+    }
+
+    private init(_ key: UnsafeRawBufferPointer) {
+        self.key = key
+    }
+
+    private var names: [String] {
+        let least = found.map(\.difference).min()
+        return found.filter { $0.difference == least }.prefix(Self.namedMax).map { "\"\($0.key)\"" }
+    }
+
+    /// Keys that differ from the wanted one in a single token.
+    private mutating func lookForSlips(_ table: borrowing ObservableTable) {
+        var end = key.count
+        for _ in 0..<Self.tokensMax {
+            let start = key[..<end].lastIndex(of: Self.dot).map { $0 + 1 } ?? 0
+            // Most slips leave the first letter alone; among few neighbours others are found, too.
+            if end > start { lookAround(ByteRange(start, end), from: start + 1, table) }
+            lookAround(ByteRange(start, end), from: start, table)
+            if start == 0 { return }
+            end = start - 1
+        }
+    }
+
+    /// Visits the neighbours of a token, beginning at the key's first `from` bytes.
+    private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing ObservableTable) {
+        let wanted = token.bytes(of: key)
+        probe.removeAll()
+        probe.append(UnsafeRawBufferPointer(rebasing: key[..<from]))
+        for _ in 0..<Self.leapsMax {
+            guard let neighbour = table.order.first(from: probe.bytes)?.pointee.key,
+                neighbour.count > token.start,
+                neighbour[..<token.start].elementsEqual(key[..<token.start])
+            else { return }
+            let end = neighbour[token.start...].firstIndex(of: Self.dot) ?? neighbour.count
+            let other = UnsafeRawBufferPointer(rebasing: neighbour[token.start..<end])
+            let difference = Self.difference(wanted, other)
+            let longer = max(wanted.count, other.count)
+            let allowed = max(1, min(Self.differenceMax, longer / 2))
+            if difference > 0, difference <= allowed, difference < longer {
+                add(other, for: token, difference, table)
+            }
+            probe.removeAll()
+            probe.append(UnsafeRawBufferPointer(rebasing: neighbour[..<end]))
+            // Past everything that lies below this token.
+            probe.append(byte: Self.dot + 1)
+        }
+    }
+
+    /// Notes the key with one token replaced, if it is there.
+    private mutating func add(
+        _ other: UnsafeRawBufferPointer,
+        for token: ByteRange,
+        _ difference: Int,
+        _ table: borrowing ObservableTable
+    ) {
+        probe.removeAll()
+        probe.append(UnsafeRawBufferPointer(rebasing: key[..<token.start]))
+        probe.append(other)
+        probe.append(UnsafeRawBufferPointer(rebasing: key[token.end...]))
+        let observable = table.find(probe.bytes, hash: table.hash(probe.bytes))
+        if let observable, observable.pointee.hasValue { note(observable, difference) }
+    }
+
+    /// Keys of which the wanted one is the beginning.
+    private mutating func lookBelow(_ table: borrowing ObservableTable) {
+        probe.removeAll()
+        probe.append(key)
+        probe.append(byte: Self.dot)
+        var next = table.order.first(from: probe.bytes)
+        for _ in 0..<Self.leapsMax {
+            guard let observable = next, observable.pointee.key.starts(with: probe.bytes) else { return }
+            if observable.pointee.hasValue { note(observable, 0) }
+            next = KeyOrder.next(after: observable)
+        }
+    }
+
+    private mutating func note(_ observable: ObservableReference, _ difference: Int) {
+        let name = String(decoding: observable.pointee.key, as: UTF8.self)
+        if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
+    }
+
+    /// What is left of the longer of two tokens without what both begin and end with: 1 for a
+    /// letter changed, added or lost, 2 for two that were swapped.
+    private static func difference(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        let shorter = min(left.count, right.count)
+        var start = 0
+        while start < shorter, left[start] == right[start] { start += 1 }
+        var end = 0
+        while end < shorter - start, left[left.count - 1 - end] == right[right.count - 1 - end] { end += 1 }
+        return max(left.count, right.count) - start - end
+    }
+
+    private static func listed(_ names: [String], _ word: String) -> String {
+        guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+        return "\(names.dropLast().joined(separator: ", ")) \(word) \(last)"
+    }
+
+    private static let dot = UInt8(ascii: ".")
+}

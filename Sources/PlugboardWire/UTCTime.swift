@@ -1,0 +1,53 @@
+// Moments as text, for replies that say when: RFC 3339 in UTC, to the millisecond. The
+// calendar is computed (days to year, month and day after H. Hinnant's `civil_from_days`),
+// as the C library's depends on the process's time zone.
+
+extension ByteBuffer {
+    /// Adds a moment, such as `2026-11-21T13:05:00.123Z`.
+    public mutating func append(milliseconds since1970: UInt64) {
+        let (seconds, milliseconds) = since1970.quotientAndRemainder(dividingBy: 1000)
+        let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let date = UTCDate(day: day)
+        append(decimal: date.year, digits: 4)
+        append(byte: UInt8(ascii: "-"))
+        append(decimal: date.month, digits: 2)
+        append(byte: UInt8(ascii: "-"))
+        append(decimal: date.day, digits: 2)
+        append(byte: UInt8(ascii: "T"))
+        append(decimal: second / 3600, digits: 2)
+        append(byte: UInt8(ascii: ":"))
+        append(decimal: second / 60 % 60, digits: 2)
+        append(byte: UInt8(ascii: ":"))
+        append(decimal: second % 60, digits: 2)
+        append(byte: UInt8(ascii: "."))
+        append(decimal: milliseconds, digits: 3)
+        append(byte: UInt8(ascii: "Z"))
+    }
+
+    /// Adds an integer with zeros before it, where it has fewer digits.
+    private mutating func append(decimal value: UInt64, digits: Int) {
+        for _ in 0..<max(0, digits - DecimalDigits.count(value)) { append(byte: UInt8(ascii: "0")) }
+        append(decimal: value)
+    }
+}
+
+/// A day of the Gregorian calendar.
+private struct UTCDate {
+    let year: UInt64
+    let month: UInt64
+    let day: UInt64
+
+    /// The day with a number, 0 being the first of 1970.
+    init(day number: UInt64) {
+        // Counted from the first of March in the year 0, so that a leap day is the last of its year.
+        let shifted = number + 719_468
+        let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
+        let leaps = dayOfEra / 1460
+        let yearOfEra = (dayOfEra - leaps + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    }
+}

@@ -1,0 +1,57 @@
+// A hub without sockets: lines in, lines out, a turn when the test says so.
+
+import PlugboardWire
+
+@testable import PlugboardBroker
+
+/// A hub and its clients, on the test's own thread.
+final class BareHub {
+    var hub = Hub()
+    private var sessions: [SessionReference] = []
+
+    deinit {
+        for session in sessions {
+            hub.leave(session)
+            session.deinitialize(count: 1)
+            session.deallocate()
+        }
+    }
+
+    /// A client that has read its greeting.
+    func client() -> SessionReference {
+        let session = SessionReference.allocate(capacity: 1)
+        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count))
+        sessions.append(session)
+        hub.greet(session)
+        endTurn()
+        return session
+    }
+
+    /// Executes a line and returns what every client is sent for it, this one's lines first.
+    @discardableResult
+    func send(_ line: String, from session: SessionReference) -> [String] {
+        var bytes = Array(line.utf8)
+        bytes.withUnsafeMutableBytes { hub.execute($0, from: session) }
+        let own = lines(of: session)
+        return own + sessions.filter { $0 != session }.flatMap { lines(of: $0) }
+    }
+
+    /// What a client is sent.
+    func lines(of session: SessionReference) -> [String] {
+        session.pointee.outbox.takeOver(hub.log)
+        let text = String(decoding: session.pointee.outbox.own.bytes, as: UTF8.self)
+        session.pointee.outbox.own.removeAll()
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Ends a turn: whatever was not looked at is gone.
+    func endTurn() {
+        for session in hub.touched.elements {
+            session.pointee.isTouched = false
+            session.pointee.outbox.own.removeAll()
+            session.pointee.outbox.dropShared()
+        }
+        hub.touched.removeAll()
+        hub.endTurn()
+    }
+}

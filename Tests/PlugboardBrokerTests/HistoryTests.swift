@@ -1,0 +1,153 @@
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("the history of writes", .oneAtATime)
+struct HistoryTests {
+    private func key(_ entry: History.Entry) -> String {
+        String(decoding: entry.observable.pointee.key, as: UTF8.self)
+    }
+
+    @Test("each write is remembered with its key, writer, revision, cause and time")
+    func remembers() throws {
+        let test = BareHub()
+        let client = test.client()
+        test.send(#"{"op":"hello","name":"ada"}"#, from: client)
+        test.send(#"{"op":"publish","key":"a","value":1}"#, from: client)
+        test.send(#"{"op":"patch","key":"b","value":{},"cause":1}"#, from: client)
+        test.send(#"{"op":"delete","key":"a","cause":2}"#, from: client)
+        let count = test.hub.history.count
+        #expect(count == 3)
+        let entries = (0..<count).map { test.hub.history[$0] }
+        #expect(entries.map(key) == ["a", "b", "a"])
+        #expect(entries.map(\.operation) == [.publish, .patch, .delete])
+        #expect(entries.map(\.revision) == [1, 2, 3])
+        #expect(entries.map(\.cause) == [0, 1, 2])
+        #expect(entries.allSatisfy { String(decoding: $0.author.pointee.name, as: UTF8.self) == #""ada""# })
+        let years2023To2255 = 1_700_000_000_000...9_000_000_000_000 as ClosedRange<UInt64>
+        #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
+    }
+
+    @Test("an emit is remembered where somebody was told of it, and takes no memory where nobody was")
+    func emits() {
+        let test = BareHub()
+        let client = test.client()
+        test.send(#"{"op":"emit","key":"bell.front","value":1}"#, from: client)
+        let (nobody, none) = (test.hub.history.count, test.hub.observables.count)
+        #expect(nobody == 0)
+        #expect(none == 0)
+        test.send(#"{"op":"subscribe","key":"bell.*"}"#, from: client)
+        let told = test.send(#"{"op":"emit","key":"bell.front","value":2}"#, from: client)
+        #expect(told == [##"{"event":"emit","sub":1,"key":"bell.front","revision":0,"value":2,"by":"#1"}"##])
+        let count = test.hub.history.count
+        let operation = test.hub.history[0].operation
+        #expect(count == 1)
+        #expect(operation == .emit)
+        // It is not there for anybody who reads.
+        let keys = test.send("keys", from: client)
+        #expect(keys == [#"{"ok":"keys","keys":[],"more":false}"#])
+    }
+
+    @Test("what was deleted is kept until the ring has passed it, and then let go of")
+    func letsGo() {
+        let test = BareHub()
+        let (client, visitor) = (test.client(), test.client())
+        test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
+        test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
+        test.hub.leave(visitor)
+        visitor.pointee.rename(UnsafeRawBufferPointer(start: nil, count: 0))
+        let kept = test.hub.observables.count
+        #expect(kept == 1)
+        for _ in 0..<History.writesMax - 2 { write("x", test, client) }
+        // The delete is the oldest but one.
+        let oldest = key(test.hub.history[test.hub.history.oldest])
+        #expect(oldest == "gone")
+        let passing = test.hub.observables.count
+        #expect(passing == 2)
+        for _ in 0..<2 * History.writesMax + 2000 { write("x", test, client) }
+        let left = test.hub.observables.count
+        #expect(left == 1)
+    }
+
+    @Test("a key that comes back while the history points to it is one key all along")
+    func comesBack() {
+        let test = BareHub()
+        let client = test.client()
+        for round in 0..<3 {
+            test.send(#"{"op":"publish","key":"k","value":\#(round)}"#, from: client)
+            for _ in 0..<History.writesMax / 2 { write("x", test, client) }
+            test.send(#"{"op":"delete","key":"k"}"#, from: client)
+            for _ in 0..<round * 30_000 { write("x", test, client) }
+        }
+        test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
+        for _ in 0..<2 * History.writesMax { write("x", test, client) }
+        let count = test.hub.observables.count
+        #expect(count == 2)
+        let got = test.send("get k", from: client)
+        #expect(got.first?.contains(#""value":9"#) == true)
+    }
+
+    @Test("churn of keys is bounded by the history, and none dangles")
+    func churn() {
+        let test = BareHub()
+        let client = test.client()
+        for number in 0..<History.writesMax * 3 / 2 {
+            test.send(#"{"op":"publish","key":"k.\#(number)","value":1}"#, from: client)
+            test.send(#"{"op":"delete","key":"k.\#(number)"}"#, from: client)
+            if number % 100 == 0 { test.endTurn() }
+        }
+        test.endTurn()
+        let count = test.hub.observables.count
+        #expect(count <= 3 * History.writesMax)
+        let oldest = key(test.hub.history[test.hub.history.oldest])
+        #expect(oldest.hasPrefix("k."))
+    }
+
+    @Test("the entries of a revision are found, wherever batches and emits stand between")
+    func findsRevisions() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("subscribe bell", from: client)
+        var expected: [UInt64: UInt64] = [:]
+        for round in 0..<30_000 {
+            switch round % 7 {
+            case 0:
+                test.send(
+                    #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"publish","key":"b","value":1},{"op":"emit","key":"bell","value":1}]}"#,
+                    from: client
+                )
+            case 3: test.send(#"{"op":"emit","key":"bell","value":1}"#, from: client)
+            default: write("x", test, client)
+            }
+            expected[test.hub.revision] = test.hub.history.count - 1
+            test.endTurn()
+        }
+        let (count, oldest) = (test.hub.history.count, test.hub.history.oldest)
+        #expect(oldest == 0)
+        for (revision, number) in expected {
+            let found = test.hub.history.last(of: revision, before: count)
+            #expect(found == number)
+        }
+        let (future, none) = (
+            test.hub.history.last(of: test.hub.revision + 1, before: count),
+            test.hub.history.last(of: 0, before: count)
+        )
+        #expect(future == nil)
+        #expect(none == nil)
+        for _ in 0..<History.writesMax { write("x", test, client) }
+        let end = test.hub.history.count
+        let first = test.hub.history[test.hub.history.oldest].revision
+        let (last, passed) = (
+            test.hub.history.last(of: first, before: end), test.hub.history.last(of: first - 1, before: end)
+        )
+        #expect(last == test.hub.history.oldest)
+        #expect(passed == nil)
+    }
+
+    private func write(_ key: String, _ test: BareHub, _ client: SessionReference) {
+        test.send(#"{"op":"publish","key":"\#(key)","value":1}"#, from: client)
+        if test.hub.history.count % 16 == 0 { test.endTurn() }
+    }
+}
