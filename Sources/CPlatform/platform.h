@@ -19,6 +19,12 @@ extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *
 /* prctl(2) is variadic, which Swift can't call: the same function, its arguments named. */
 extern int prctl_arguments(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
     __asm__("prctl");
+
+#ifdef __GLIBC__
+/* mtrace(3): traces allocations, where libc_malloc_debug.so is loaded before libc. */
+extern void mtrace(void);
+extern void muntrace(void);
+#endif
 #endif
 
 #endif

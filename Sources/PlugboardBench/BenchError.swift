@@ -26,3 +26,18 @@ public enum BenchError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
+
+extension BenchError {
+    /// Says where an error of `body` came from.
+    static func naming<Result>(_ workload: Workload, _ dialect: any Dialect, _ body: () throws -> Result)
+        throws -> Result
+    {
+        do {
+            return try body()
+        } catch BenchError.interrupted {
+            throw BenchError.interrupted
+        } catch let error as BenchError {
+            throw BenchError.failed(workload: workload.name, system: dialect.name, error)
+        }
+    }
+}

@@ -12,6 +12,8 @@ public enum Quantity: String, CaseIterable, Sendable {
     case roundTripP99Microseconds
     case roundTripP999Microseconds
     case bytesPerConnection
+    /// How often the server asked for memory.
+    case allocationsPerMessage
     case startMilliseconds
 
     /// More of it is better.

@@ -86,7 +86,7 @@ public struct LimitServer: ~Copyable {
             peers[Int(fd)]?.role = role
             if role == .observer { observers.append(fd) }
             _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(rebasing: line.suffix(1)))
-        case .observer, nil: return
+        case .observer, .resting, nil: return
         }
     }
 
@@ -151,17 +151,19 @@ struct LimitPeer {
     enum Role: Equatable {
         case unknown
         case observer
+        case resting
         /// Is told of each `batchBytes` taken in; never, where that is 0.
         case publisher(batchBytes: Int)
 
-        /// From the first line of a connection: `O` or `P 1234`.
+        /// From the first line of a connection: `O`, `R` or `P 1234`.
         init(line: UnsafeRawBufferPointer) {
-            guard line.first == UInt8(ascii: "P") else {
-                self = .observer
-                return
+            switch line.first {
+            case UInt8(ascii: "P"):
+                let digits = line.filter { (0x30...0x39).contains($0) }
+                self = .publisher(batchBytes: Int(String(decoding: digits, as: UTF8.self)) ?? 0)
+            case UInt8(ascii: "R"): self = .resting
+            default: self = .observer
             }
-            let digits = line.filter { (0x30...0x39).contains($0) }
-            self = .publisher(batchBytes: Int(String(decoding: digits, as: UTF8.self)) ?? 0)
         }
     }
 

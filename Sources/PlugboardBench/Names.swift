@@ -19,6 +19,11 @@ enum Names {
         }
     }
 
+    /// The key that the connection at rest with that number observes.
+    static func restingKey(_ number: Int) -> [String] {
+        ["quiet", "k" + padded(number)]
+    }
+
     /// What the observers of a workload with patterns subscribe to: first those that match.
     static func patterns(_ count: Int, matching: Int) -> [[PatternToken]] {
         let key = observedKey(matching: matching)

@@ -13,13 +13,10 @@ struct Resting {
     func idle(_ workload: Workload, connections: Int, _ dialect: any Dialect) throws -> [Quantity: Double]? {
         guard let server = try Server(dialect, programs: programs) else { return nil }
         var links = [try server.connectWhenReady()]
-        try dialect.open(links[0], workload: workload, isPublisher: false)
+        try dialect.open(links[0], workload: workload, as: .resting)
         try dialect.prepare(links[0], workload: workload)
         let observe = { number in
-            let link = try server.endpoint.connect()
-            try dialect.open(link, workload: workload, isPublisher: false)
-            try dialect.subscribe(link, key: Names.key(number, of: workload))
-            links.append(link)
+            links.append(try server.connectResting(number, workload, dialect))
         }
         for number in 0..<Self.warmingConnections { try observe(number) }
         let before = try ProcessUsage.memoryBytes(of: server.pid)

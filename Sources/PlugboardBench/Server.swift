@@ -18,6 +18,25 @@ public struct Programs: Sendable {
         self.launching = launching
     }
 
+    /// What a program prints, from its start to its end.
+    func output(of program: String, _ arguments: [String]) throws -> String {
+        var process = try ChildProcess(starting: launching(program, arguments))
+        guard let fd = process.outputFD else { return "" }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        reading: while bytes.count < Self.outputBytesMax {
+            switch chunk.withUnsafeMutableBytes({ PipeCalls.read(fd, into: $0) }) {
+            case .bytes(let count): bytes += chunk[..<count]
+            case .wouldBlock: PipeCalls.waitReadable(fd)
+            case .ended, .failed: break reading
+            }
+        }
+        _ = process.end()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let outputBytesMax = 65_536
+
     /// Where a program of the system is; nil where it isn't installed.
     static func find(_ name: String) -> String? {
         let folders = (SocketPath.variable("PATH") ?? "").split(separator: ":").map(String.init)
@@ -40,10 +59,11 @@ final class Server {
         folder = try TemporaryFolder(named: "pb")
         guard let plan = try dialect.plan(folder: folder.path) else { return nil }
         for file in plan.files { try OutputFile.write(file.text, to: file.path) }
-        let start =
+        var start =
             directly
             ? ChildStart(program: plan.program, arguments: plan.arguments, output: .piped)
             : programs.launching(plan.program, plan.arguments)
+        start.environment += plan.environment
         endpoint = plan.endpoint
         process = try ChildProcess(starting: start)
     }
@@ -65,6 +85,19 @@ final class Server {
             }
             Pause.sleep(seconds: Self.pauseSeconds)
         }
+    }
+
+    /// A connection that observes a key of its own, which nobody publishes.
+    func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> Link {
+        let link = try endpoint.connect()
+        try dialect.open(link, workload: workload, as: .resting)
+        try dialect.subscribe(link, key: Names.restingKey(number))
+        return link
+    }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) {
+        process.signalGroup(number)
     }
 
     /// Asks it to end and waits for that; what doesn't end is killed.

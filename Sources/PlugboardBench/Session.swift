@@ -6,10 +6,17 @@ import PlugboardPosix
 /// A system and a workload, ready to be measured.
 final class Session {
     private static let warmUpNanoseconds: UInt64 = 100_000_000
+    private static let settlingNanoseconds: UInt64 = 60_000_000
     let dialect: any Dialect
-    private let workload: Workload
+    /// With the batch that this system's publishers write.
+    private(set) var workload: Workload
+    /// In all runs so far.
+    private(set) var messagesPublished = 0
     private let server: Server
-    private let generator: LoadGenerator
+    private let signals: Signals?
+    private let resting: [Link]
+    private let observing: [Link]
+    private var generator: LoadGenerator
 
     /// Sets everything up and warms it. Nil where the system isn't installed.
     init?(_ workload: Workload, _ dialect: any Dialect, programs: Programs, signals: Signals?) throws {
@@ -17,26 +24,62 @@ final class Session {
         self.dialect = dialect
         self.workload = workload
         self.server = server
+        self.signals = signals
         let first = try server.connectWhenReady()
-        try dialect.open(first, workload: workload, isPublisher: false)
+        try dialect.open(first, workload: workload, as: .resting)
         try dialect.prepare(first, workload: workload)
-        generator = try LoadGenerator(
-            workload: workload,
-            publishers: Self.publishers(workload, dialect, server),
-            observers: Self.observers(workload, dialect, server),
-            signals: signals
-        )
-        _ = try generator.run(nanoseconds: Self.warmUpNanoseconds, batchesMin: generator.batchesOfScript)
+        resting = try (0..<workload.connectionsAtRest).map {
+            try server.connectResting($0, workload, dialect)
+        }
+        observing = try (0..<workload.observers).map { _ in
+            try Self.connectObserver(workload, dialect, server)
+        }
+        generator = try Self.generator(workload, dialect, server, observing, signals)
+        try publish(nanoseconds: Self.warmUpNanoseconds, batchesMin: generator.batchesOfScript)
     }
 
     /// One run of that length.
     func run(nanoseconds: UInt64) throws -> [Quantity: Double] {
         let cpuBefore = try ProcessUsage.cpuNanoseconds(of: server.pid)
         let readsBefore = try ProcessUsage.readCalls(of: server.pid)
-        let count = try generator.run(nanoseconds: nanoseconds)
+        let count = try publish(nanoseconds: nanoseconds)
         let cpu = try ProcessUsage.cpuNanoseconds(of: server.pid) - cpuBefore
         let reads = try ProcessUsage.readCalls(of: server.pid) - readsBefore
         return values(count, cpuNanoseconds: Double(cpu), reads: Double(reads))
+    }
+
+    /// Publishes at least so many batches, and not many more.
+    func run(batches: Int) throws {
+        try publish(nanoseconds: 0, batchesMin: batches)
+    }
+
+    /// Publishers, connected anew, write batches of this many messages from now on.
+    func setBatch(_ batch: Int) throws {
+        workload.batch = batch
+        generator = try Self.generator(workload, dialect, server, observing, signals)
+        try publish(nanoseconds: Self.settlingNanoseconds)
+    }
+
+    /// Messages for each of the server's reads, in a short run.
+    func messagesPerRead() throws -> Double? {
+        try run(nanoseconds: Self.settlingNanoseconds)[.messagesPerRead]
+    }
+
+    /// Sends the server a signal.
+    func signal(_ number: Int32) {
+        server.signal(number)
+    }
+
+    /// Whether the server's process has this library in memory.
+    func serverHasLoaded(_ library: String) -> Bool {
+        Machine.hasLoaded(library, process: "\(server.pid)")
+    }
+
+    @discardableResult
+    private func publish(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
+        let count = try generator.run(nanoseconds: nanoseconds, batchesMin: batchesMin)
+        messagesPublished += count.messages
+        return count
     }
 
     private func values(_ count: RunCount, cpuNanoseconds: Double, reads: Double) -> [Quantity: Double] {
@@ -59,29 +102,46 @@ final class Session {
         return values
     }
 
-    private static func publishers(_ workload: Workload, _ dialect: any Dialect, _ server: Server) throws
-        -> [Publisher]
-    {
-        try (0..<workload.publishers).map { number in
-            let link = try server.endpoint.connect()
-            try dialect.open(link, workload: workload, isPublisher: true)
-            return Publisher(
-                link: link,
-                script: Script(workload, publisher: number, dialect: dialect),
-                batchMark: workload.measure == .rate ? dialect.batchMark(workload) : nil
-            )
-        }
+    private static func generator(
+        _ workload: Workload,
+        _ dialect: any Dialect,
+        _ server: Server,
+        _ observing: [Link],
+        _ signals: Signals?
+    ) throws -> LoadGenerator {
+        let deliveries = workload.batch * workload.deliveriesPerObserver
+        let mark = dialect.deliveryMark(workload).times(deliveries)
+        return try LoadGenerator(
+            workload: workload,
+            publishers: (0..<workload.publishers).map { number in
+                try connectPublisher(number, workload, dialect, server)
+            },
+            observers: observing.map { Observer(link: $0, batchMark: mark) },
+            signals: signals
+        )
     }
 
-    private static func observers(_ workload: Workload, _ dialect: any Dialect, _ server: Server) throws
-        -> [Observer]
+    private static func connectPublisher(
+        _ number: Int,
+        _ workload: Workload,
+        _ dialect: any Dialect,
+        _ server: Server
+    ) throws -> Publisher {
+        let link = try server.endpoint.connect()
+        try dialect.open(link, workload: workload, as: .publisher)
+        return Publisher(
+            link: link,
+            script: Script(workload, publisher: number, dialect: dialect),
+            batchMark: workload.measure == .rate ? dialect.batchMark(workload) : nil
+        )
+    }
+
+    private static func connectObserver(_ workload: Workload, _ dialect: any Dialect, _ server: Server) throws
+        -> Link
     {
-        try (0..<workload.observers).map { _ in
-            let link = try server.endpoint.connect()
-            try dialect.open(link, workload: workload, isPublisher: false)
-            try dialect.subscribe(link, workload: workload)
-            let deliveries = workload.batch * workload.deliveriesPerObserver
-            return Observer(link: link, batchMark: dialect.deliveryMark(workload).times(deliveries))
-        }
+        let link = try server.endpoint.connect()
+        try dialect.open(link, workload: workload, as: .observer)
+        try dialect.subscribe(link, workload: workload)
+        return link
     }
 }

@@ -40,6 +40,8 @@ public struct Workload: Sendable {
     public var publishers = 1
     /// Observing connections.
     public var observers = 0
+    /// Further connections, each with a subscription to a key that nobody publishes.
+    public var connectionsAtRest = 0
     /// Distinct keys, published in turn.
     public var keys = 1
     public var interest = Interest.keys

@@ -39,10 +39,23 @@ public enum Workloads {
             $0.observers = 1000
             $0.batch = 16
         },
+        Workload("1→100-16B").with {
+            $0.observers = 100
+            $0.valueBytes = 16
+        },
         Workload("1→100-1KiB").with {
             $0.observers = 100
             $0.valueBytes = 1024
             $0.batch = 32
+        },
+        Workload("1→100-16KiB").with {
+            $0.observers = 100
+            $0.valueBytes = 16_384
+            $0.batch = 4
+        },
+        Workload("1→10-batches-of-16").with {
+            $0.observers = 10
+            $0.batch = 16
         },
         Workload("8→1").with {
             $0.publishers = 8

@@ -7,7 +7,7 @@ enum CommandTable {
         .publish, .emit, .patch, .delete, .batch,
         .get, .keys, .subscribe,
         .bench, .limits, .help,
-        .play, .launch, .benchLimit,
+        .play, .launch, .benchLimit, .benchTraced,
     ]
 
     /// Those that a person is told of.

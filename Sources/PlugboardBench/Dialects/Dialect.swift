@@ -7,8 +7,18 @@ struct ServerPlan {
     var program: String
     var arguments: [String]
     var endpoint: Endpoint
+    /// `NAME=value` each, beside the variables of this process.
+    var environment: [String] = []
     /// Files that it reads, by their path.
     var files: [(path: String, text: String)] = []
+}
+
+/// What a connection of the load generator is for.
+enum LinkRole: Sendable {
+    case publisher
+    case observer
+    /// Observes a key that nobody publishes.
+    case resting
 }
 
 /// A system under measurement: a server, used in one way.
@@ -17,18 +27,23 @@ protocol Dialect: Sendable {
     var name: String { get }
     /// The server's own name, such as `redis`.
     var server: String { get }
+    /// The system's program, to be found in the usual places; nil for our own.
+    var programName: String? { get }
     /// What the server does for a message, in a few words.
     var summary: String { get }
     /// Another dialect stands for the same server where only the server matters.
     var isVariant: Bool { get }
-    /// The words that make the server's program print its version; nil where it needs none.
-    var versionArguments: [String]? { get }
+    /// The words that make the program print its version.
+    var versionArguments: [String] { get }
+    /// Each turn of the server reads once, as much as there is, so that the mean of a read is
+    /// the mean of a turn and follows what publishers write at once.
+    var readsOncePerTurn: Bool { get }
     /// Whether this row means something here.
     func supports(_ workload: Workload) -> Bool
     /// How to start the server with `folder` to itself; nil where it isn't installed.
     func plan(folder: String) throws -> ServerPlan?
     /// Greets on a fresh connection, waiting for the server's answer.
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws
     /// Makes, once for a server, what the workload needs.
     func prepare(_ link: Link, workload: Workload) throws
     /// Subscribes as the workload says, waiting until all of it holds.
@@ -48,7 +63,9 @@ protocol Dialect: Sendable {
 
 extension Dialect {
     var isVariant: Bool { false }
-    var versionArguments: [String]? { nil }
+    var programName: String? { nil }
+    var versionArguments: [String] { ["--version"] }
+    var readsOncePerTurn: Bool { false }
     func prepare(_ link: Link, workload: Workload) throws {}
     func appendBatchEnd(to bytes: inout [UInt8]) {}
 }

@@ -1,5 +1,6 @@
 // The limit: a program of this bench that only copies bytes. A publisher's connection
-// begins with `P` and how many bytes make a batch, an observer's with `O`.
+// begins with `P` and how many bytes make a batch, an observer's with `O`, and one that
+// is never told anything with `R`.
 
 /// `plugboard bench-limit`.
 struct LimitDialect: Dialect {
@@ -7,6 +8,7 @@ struct LimitDialect: Dialect {
     let program: String
     let name = "limit"
     let server = "limit"
+    let readsOncePerTurn = true
     let summary = "copies bytes, understands nothing"
 
     /// The lines it copies are the broker's own, so that both move the same bytes.
@@ -18,17 +20,26 @@ struct LimitDialect: Dialect {
     }
 
     func supports(_ workload: Workload) -> Bool {
-        workload.interest == .keys && workload.telling == .values && !workload.isAcknowledged
+        workload.deliveriesPerObserver == 1 && workload.telling == .values && !workload.isAcknowledged
     }
 
     func plan(folder: String) -> ServerPlan? {
         let path = folder + "/limit.sock"
-        return ServerPlan(program: program, arguments: ["bench-limit", path], endpoint: .unix(path))
+        return ServerPlan(
+            program: program,
+            arguments: ["bench-limit", "--socket", path],
+            endpoint: .unix(path)
+        )
     }
 
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
-        let batchBytes = workload.measure == .rate ? Self.batchBytes(workload, lines) : 0
-        try link.send(isPublisher ? "P \(batchBytes)\n" : "O\n")
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+        switch role {
+        case .publisher:
+            let batchBytes = workload.measure == .rate ? Self.batchBytes(workload, lines) : 0
+            try link.send("P \(batchBytes)\n")
+        case .observer: try link.send("O\n")
+        case .resting: try link.send("R\n")
+        }
         try link.receive(lines: 1)
     }
 
@@ -49,7 +60,7 @@ struct LimitDialect: Dialect {
 
     /// All batches have the same length, since keys and values have.
     private static func batchBytes(_ workload: Workload, _ lines: PlugboardDialect) -> Int {
-        Script(workload.with { $0.keys = $0.publishers }, publisher: 0, dialect: lines).withBatch(0, from: 0)
-        { $0.count }
+        let oneKey = workload.with { $0.keys = $0.publishers }
+        return Script(oneKey, publisher: 0, dialect: lines).withBatch(0, from: 0) { $0.count }
     }
 }

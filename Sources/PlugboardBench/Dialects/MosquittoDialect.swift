@@ -6,7 +6,8 @@ struct MosquittoDialect: Dialect {
     private static let topicsPerSubscribe = 500
     let work: PeerWork
     let server = "mosquitto"
-    let versionArguments: [String]? = ["-h"]
+    let programName: String? = "mosquitto"
+    let versionArguments = ["-h"]
 
     var name: String { work == .keepAndTell ? "mosquitto retain" : "mosquitto publish" }
     var summary: String {
@@ -20,7 +21,7 @@ struct MosquittoDialect: Dialect {
     }
 
     func plan(folder: String) -> ServerPlan? {
-        guard let program = Programs.find("mosquitto") else { return nil }
+        guard let program = programName.flatMap(Programs.find) else { return nil }
         let path = folder + "/mosquitto.sock"
         let configuration = folder + "/mosquitto.conf"
         // Started by root it would give up its rights, and with them the folder.
@@ -45,7 +46,7 @@ struct MosquittoDialect: Dialect {
         )
     }
 
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try connect(link)
     }
 

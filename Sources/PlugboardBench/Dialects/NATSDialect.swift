@@ -10,7 +10,7 @@ struct NATSDialect: Dialect {
     private static let subscriptionsPerExchange = 500
     let work: PeerWork
     let server = "nats"
-    let versionArguments: [String]? = ["--version"]
+    let programName: String? = "nats-server"
 
     var name: String { work == .keepAndTell ? "nats KV" : "nats publish" }
     var summary: String {
@@ -25,7 +25,7 @@ struct NATSDialect: Dialect {
     }
 
     func plan(folder: String) throws -> ServerPlan? {
-        guard let program = Programs.find("nats-server") else { return nil }
+        guard let program = programName.flatMap(Programs.find) else { return nil }
         let port = try LoopbackSocket.freePort()
         let configuration = folder + "/nats.conf"
         let jetStream = """
@@ -51,9 +51,9 @@ struct NATSDialect: Dialect {
         )
     }
 
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
-        if isPublisher, work == .keepAndTell { try link.send("SUB \(Self.inbox) 1\r\n") }
+        if role == .publisher, work == .keepAndTell { try link.send("SUB \(Self.inbox) 1\r\n") }
     }
 
     func prepare(_ link: Link, workload: Workload) throws {

@@ -1,5 +1,6 @@
 // This project's own broker, over its own protocol.
 
+import PlugboardPosix
 import PlugboardWire
 
 /// `plugboard broker`.
@@ -7,18 +8,27 @@ struct PlugboardDialect: Dialect {
     private static let subscriptionsPerExchange = 500
     /// The `plugboard` program.
     let program: String
+    /// Where a trace of the broker's allocations goes.
+    var allocationLog: String?
     let name = "plugboard"
     let server = "plugboard"
+    let readsOncePerTurn = true
     let summary = "keeps the value, tells the observers"
 
     func supports(_ workload: Workload) -> Bool { true }
 
     func plan(folder: String) -> ServerPlan? {
         let path = folder + "/bus.sock"
-        return ServerPlan(program: program, arguments: ["broker", "--socket", path], endpoint: .unix(path))
+        let command = allocationLog == nil ? "broker" : "bench-traced"
+        return ServerPlan(
+            program: program,
+            arguments: [command, "--socket", path],
+            endpoint: .unix(path),
+            environment: allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
+        )
     }
 
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try link.receive(lines: 1)
     }
 

@@ -7,7 +7,9 @@ struct RedisDialect: Dialect {
     private static let linesPerSubscription = 6
     let work: PeerWork
     let server = "redis"
-    let versionArguments: [String]? = ["--version"]
+    let programName: String? = "redis-server"
+    /// At most 16 KiB.
+    let readsOncePerTurn = true
 
     var name: String { work == .keepAndTell ? "redis SET+PUBLISH" : "redis PUBLISH" }
     var summary: String {
@@ -18,7 +20,7 @@ struct RedisDialect: Dialect {
     func supports(_ workload: Workload) -> Bool { workload.telling == .values }
 
     func plan(folder: String) -> ServerPlan? {
-        guard let program = Programs.find("redis-server") else { return nil }
+        guard let program = programName.flatMap(Programs.find) else { return nil }
         let path = folder + "/redis.sock"
         let arguments = [
             "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
@@ -28,9 +30,11 @@ struct RedisDialect: Dialect {
         return ServerPlan(program: program, arguments: arguments, endpoint: .unix(path))
     }
 
-    func open(_ link: Link, workload: Workload, isPublisher: Bool) throws {
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
-        if isPublisher, !workload.isAcknowledged { try link.send(Self.command("CLIENT", "REPLY", "OFF")) }
+        if role == .publisher, !workload.isAcknowledged {
+            try link.send(Self.command("CLIENT", "REPLY", "OFF"))
+        }
     }
 
     func subscribe(_ link: Link, workload: Workload) throws {

@@ -6,9 +6,21 @@ enum Digits {
     static func text(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         let size = abs(value)
+        if size == 0 { return "0" }
         if size < 10 { return fixed(value, 2) }
         if size < 100 { return fixed(value, 1) }
-        return grouped(Int(value.rounded()))
+        return whole(Int(value.rounded()))
+    }
+
+    /// Of something that should be none: `0`, `0.003`, `<0.001`, or as other values.
+    static func rare(_ value: Double) -> String {
+        if value > 0, value < 0.001 { return "<0.001" }
+        return value > 0 && value < 0.1 ? fixed(value, 3) : text(value)
+    }
+
+    /// As few digits as it has: `120`, `1.6`.
+    static func short(_ value: Double) -> String {
+        value == value.rounded() ? fixed(value, 0) : fixed(value, 1)
     }
 
     /// Two decimals below ten, one above.
@@ -28,7 +40,8 @@ enum Digits {
             + fraction
     }
 
-    private static func grouped(_ value: Int) -> String {
+    /// A whole number, thousands apart.
+    static func whole(_ value: Int) -> String {
         var text = ""
         for (place, digit) in String(abs(value)).reversed().enumerated() {
             if place > 0, place % 3 == 0 { text.append(",") }

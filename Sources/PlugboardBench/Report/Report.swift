@@ -5,17 +5,25 @@ public struct SystemRow: Sendable {
     public let system: String
     /// What it does for a message.
     public let summary: String
+    /// Messages that its publishers wrote at once.
+    let batch: Int
+    /// Its mean batch is that of a turn.
+    let readsOncePerTurn: Bool
     public let samples: Samples
 
-    init(_ dialect: any Dialect, _ samples: Samples) {
+    init(_ dialect: any Dialect, batch: Int, _ samples: Samples) {
         system = dialect.name
         summary = dialect.summary
+        readsOncePerTurn = dialect.readsOncePerTurn
+        self.batch = batch
         self.samples = samples
     }
 
-    init(system: String, summary: String, samples: Samples) {
+    init(system: String, summary: String, batch: Int, readsOncePerTurn: Bool, samples: Samples) {
         self.system = system
         self.summary = summary
+        self.batch = batch
+        self.readsOncePerTurn = readsOncePerTurn
         self.samples = samples
     }
 
@@ -37,16 +45,38 @@ public struct Row: Sendable {
     func samples(of system: String) -> Samples? {
         systems.first { $0.system == system }?.samples
     }
+
+    /// Whether a system took in about as many messages a turn as the broker, so that CPU
+    /// per message can be compared as it stands. Nil where that can't be known.
+    func hasEqualBatch(_ system: SystemRow) -> Bool? {
+        guard system.readsOncePerTurn,
+            let ours = samples(of: "plugboard")?.figure(.messagesPerRead),
+            let theirs = system.samples.figure(.messagesPerRead)
+        else { return nil }
+        return BatchMatch.areEqual(theirs.median, ours.median)
+    }
 }
 
 /// A whole bench.
 public struct Report: Sendable {
+    public let machine: Machine
+    public let versions: [SystemVersion]
     public let rows: [Row]
+    public let growth: [GrowthRows]
     let runs: Int
     let secondsPerRun: Double
 
-    init(rows: [Row], options: BenchOptions) {
+    init(
+        machine: Machine,
+        versions: [SystemVersion],
+        rows: [Row],
+        growth: [GrowthRows],
+        options: BenchOptions
+    ) {
+        self.machine = machine
+        self.versions = versions
         self.rows = rows
+        self.growth = growth
         runs = options.runs
         secondsPerRun = options.secondsPerRun
     }

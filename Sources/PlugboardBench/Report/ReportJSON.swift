@@ -1,33 +1,113 @@
 // A bench as a program reads it: everything the table has, as numbers without rounding.
 
 extension Report {
-    /// One JSON object on one line: `runs`, `secondsPerRun` and `rows`; each row with its
-    /// workload and its `systems`, each figure with `median`, `least` and `most`.
+    /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`,
+    /// `growth` and `goals`; each row with its workload and its `systems`, each figure with
+    /// `median`, `least` and `most`.
     public func json() -> String {
-        let rows = rows.map { $0.json() }.joined(separator: ",")
-        return #"{"runs":\#(runs),"secondsPerRun":\#(number(secondsPerRun)),"rows":[\#(rows)]}"#
+        let members = [
+            #""machine":\#(machine.json())"#,
+            #""versions":{\#(versions.map { $0.json() }.joined(separator: ","))}"#,
+            #""runs":\#(runs)"#, #""secondsPerRun":\#(number(secondsPerRun))"#,
+            #""rows":\#(array(rows.map { $0.json() }))"#,
+            #""growth":\#(array(growth.map { $0.json() }))"#,
+            #""goals":\#(array(Goals.all.map { $0.json(in: self) }))"#,
+        ]
+        return object(members)
+    }
+}
+
+extension Machine {
+    fileprivate func json() -> String {
+        object([
+            #""processor":\#(quoted(processor))"#, #""processors":\#(processors)"#,
+            #""kernel":\#(quoted(kernel))"#, #""swift":\#(quoted(swift))"#, #""isStatic":\#(!isDynamic)"#,
+            #""load":\#(load.map(number) ?? "null")"#,
+        ])
+    }
+}
+
+extension SystemVersion {
+    fileprivate func json() -> String {
+        "\(quoted(server)):\(version.map(quoted) ?? "null")"
     }
 }
 
 extension Row {
     fileprivate func json() -> String {
-        let members = [
+        object([
             #""name":\#(quoted(workload.name))"#, #""valueBytes":\#(workload.valueBytes)"#,
             #""publishers":\#(workload.publishers)"#, #""observers":\#(workload.observers)"#,
+            #""connectionsAtRest":\#(workload.connectionsAtRest)"#,
             #""keys":\#(workload.keys)"#, #""batch":\#(workload.batch)"#,
-            #""systems":[\#(systems.map { $0.json() }.joined(separator: ","))]"#,
-        ]
-        return "{\(members.joined(separator: ","))}"
+            #""systems":\#(array(systems.map { $0.json(in: self) }))"#,
+        ])
+    }
+
+    /// A system's figures as multiples of another's: the median over pairs of runs.
+    fileprivate func ratios(of system: SystemRow, to other: String) -> String {
+        guard let other = samples(of: other) else { return "{}" }
+        return object(
+            Quantity.allCases.compactMap { quantity in
+                system.samples.ratio(quantity, to: other).map { #""\#(quantity.rawValue)":\#(number($0))"# }
+            }
+        )
     }
 }
 
 extension SystemRow {
-    fileprivate func json() -> String {
+    fileprivate func json(in row: Row) -> String {
         let figures = Quantity.allCases.compactMap { quantity in
             samples.figure(quantity).map { #""\#(quantity.rawValue)":\#($0.json())"# }
         }
-        return #"{"system":\#(quoted(system)),"isLimitedByGenerator":\#(isLimitedByGenerator),"#
-            + #""figures":{\#(figures.joined(separator: ","))}}"#
+        let isEqual = row.hasEqualBatch(self).map { $0 ? "true" : "false" } ?? "null"
+        return object([
+            #""system":\#(quoted(system))"#, #""does":\#(quoted(summary))"#, #""batch":\#(batch)"#,
+            #""hasEqualBatch":\#(isEqual)"#, #""isLimitedByGenerator":\#(isLimitedByGenerator)"#,
+            #""figures":\#(object(figures))"#,
+            #""timesLimit":\#(row.ratios(of: self, to: "limit"))"#,
+            #""timesPlugboard":\#(row.ratios(of: self, to: "plugboard"))"#,
+        ])
+    }
+}
+
+extension GrowthRows {
+    fileprivate func json() -> String {
+        object([
+            #""name":\#(quoted(growth.name))"#, #""what":\#(quoted(growth.what))"#,
+            #""quantity":\#(quoted(growth.quantity.rawValue))"#,
+            #""sizes":\#(array(growth.sizes.map { "\($0)" }))"#,
+            #""systems":\#(array(systems.map { json(of: $0) }))"#,
+        ])
+    }
+
+    private func json(of system: String) -> String {
+        object([
+            #""system":\#(quoted(system))"#,
+            #""figures":\#(array(figures(of: system).map { $0.json() }))"#,
+            #""highestToLowest":\#(factor(of: system).map(number) ?? "null")"#,
+        ])
+    }
+}
+
+extension Goal {
+    fileprivate func json(in report: Report) -> String {
+        let value = measure(report)
+        return object([
+            #""what":\#(quoted(what))"#, #""measured":\#(value.map(number) ?? "null")"#,
+            #""must":\#(must.json())"#, #""aim":\#(aim.json())"#,
+            #""verdict":\#(quoted(verdict(value).rawValue))"#,
+        ])
+    }
+}
+
+extension Goal.Bound {
+    fileprivate func json() -> String {
+        switch self {
+        case .atMost(let most): #"{"atMost":\#(number(most))}"#
+        case .atLeast(let least): #"{"atLeast":\#(number(least))}"#
+        case .none: "null"
+        }
     }
 }
 
@@ -37,12 +117,24 @@ extension Figure {
     }
 }
 
+private func object(_ members: [String]) -> String {
+    "{\(members.joined(separator: ","))}"
+}
+
+private func array(_ elements: [String]) -> String {
+    "[\(elements.joined(separator: ","))]"
+}
+
 /// A number as JSON has it; what is no number is null.
 private func number(_ value: Double) -> String {
     value.isFinite ? "\(value)" : "null"
 }
 
-/// A name of ours, which has nothing that needs an escape but might have a quote.
+/// A name, ours or the system's; control characters, which none has, become spaces.
 private func quoted(_ text: String) -> String {
-    "\"" + text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "\""
+    let escaped = text.unicodeScalars.map { scalar in
+        if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
+        return scalar.value < 0x20 ? " " : String(scalar)
+    }
+    return "\"\(escaped.joined())\""
 }

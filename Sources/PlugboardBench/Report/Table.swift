@@ -8,31 +8,52 @@ public enum Table {
         let columns = Column.all(for: row.workload)
         let head = [""] + columns.map(\.title)
         let lines = row.systems.map { system in [system.system] + columns.map { $0.text(system, row) } }
-        let note = row.systems.contains(where: \.isLimitedByGenerator) && row.workload.measure == .rate
-        return title(of: row.workload) + "\n" + aligned([head] + lines)
-            + (note ? "  * limited by the load generator\n" : "")
+        return title(of: row.workload) + "\n" + aligned([head] + lines) + notes(row)
+    }
+
+    private static func notes(_ row: Row) -> String {
+        guard row.workload.measure == .rate else { return "" }
+        var notes: [String] = []
+        if row.systems.contains(where: \.isLimitedByGenerator) {
+            notes.append("* the load generator used more CPU than the server: the rate is its own")
+        }
+        if row.systems.contains(where: { row.hasEqualBatch($0) == false }) {
+            notes.append("≠ took in other batches a turn than plugboard")
+        }
+        if row.systems.contains(where: { row.hasEqualBatch($0) == nil }) {
+            notes.append("~ reads several times a turn, so that the batch is larger than this")
+        }
+        return notes.map { "  \($0)\n" }.joined()
     }
 
     private static func title(of workload: Workload) -> String {
+        "\(workload.name): \(conditions(of: workload))"
+    }
+
+    /// What a row is about, in words.
+    static func conditions(of workload: Workload) -> String {
         var parts: [String] = []
         switch workload.measure {
         case .rate, .roundTrip:
             parts.append("\(workload.valueBytes)-byte values")
             parts.append(counted(workload.publishers, "publisher"))
             parts.append(counted(workload.observers, "observer"))
+            if workload.connectionsAtRest > 0 {
+                parts.append(counted(workload.connectionsAtRest, "connection") + " at rest")
+            }
             if workload.keys > 1 { parts.append(counted(workload.keys, "key")) }
             parts.append("batches of \(workload.batch)")
         case .idle(let connections): parts.append("\(connections) connections, a subscription each")
         case .startUp: parts.append("from starting the process to its first reply")
         }
-        return "\(workload.name): \(parts.joined(separator: ", "))"
+        return parts.joined(separator: ", ")
     }
 
     private static func counted(_ count: Int, _ thing: String) -> String {
         "\(count) \(thing)\(count == 1 ? "" : "s")"
     }
 
-    private static func aligned(_ lines: [[String]]) -> String {
+    static func aligned(_ lines: [[String]]) -> String {
         let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { cells in
             let padded = zip(cells, widths).enumerated().map { place, cell in
@@ -58,7 +79,7 @@ private struct Column: Sendable {
             ]
                 + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "ns/delivery")] : [])
                 + [
-                    figure(.messagesPerRead, "messages/read"), generator,
+                    batch, generator, allocations,
                     timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
                     ours(.cpuNanosecondsPerMessage, "our CPU"),
                 ]
@@ -89,6 +110,21 @@ private struct Column: Sendable {
     private static let generator = Column(title: "generator ns") { system, _ in
         guard let figure = system.samples.figure(.generatorNanosecondsPerMessage) else { return "–" }
         return Digits.text(figure.median) + (system.isLimitedByGenerator ? "*" : "")
+    }
+
+    private static let allocations = Column(title: "allocations") { system, _ in
+        system.samples.figure(.allocationsPerMessage).map { Digits.rare($0.median) } ?? "–"
+    }
+
+    private static let batch = Column(title: "messages/read") { system, row in
+        guard let figure = system.samples.figure(.messagesPerRead) else { return "–" }
+        let mark =
+            switch row.hasEqualBatch(system) {
+            case true: ""
+            case false: "≠"
+            case nil: "~"
+            }
+        return Digits.text(figure.median) + mark
     }
 
     /// A system's cost as a multiple of the limit's.

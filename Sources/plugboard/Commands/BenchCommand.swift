@@ -2,6 +2,7 @@
 // measured, and how, is the module PlugboardBench.
 
 import PlugboardBench
+import PlugboardBroker
 import PlugboardPosix
 
 extension Option {
@@ -9,6 +10,11 @@ extension Option {
         flag: "peers",
         "measure redis, nats and mosquitto as well, where they are installed"
     )
+    static let growth = Option(
+        flag: "growth",
+        "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections"
+    )
+    static let chart = Option("chart", "FILE", "draw the rows as bars, the growth as lines: an SVG file")
     static let runCount = Option(
         "runs",
         "N",
@@ -25,7 +31,7 @@ extension Option {
     static let only = Option(
         "only",
         "NAMES",
-        "only the rows whose names contain one of these, with commas between"
+        "only these rows, by their names or parts of names, with commas between"
     )
 }
 
@@ -34,7 +40,21 @@ extension Command {
         name: "bench",
         group: .about,
         summary: "measure a broker that it starts itself",
-        options: [.json, .peers, .only, .batch, .runCount, .runSeconds],
+        options: [.json, .peers, .growth, .chart, .only, .batch, .runCount, .runSeconds],
+        details: """
+            Starts a broker, and beside it a server that only copies bytes: the limit of this machine. \
+            Both get the same load, in turns, and so do the peers with --peers, each started on a socket \
+            or port of its own with nothing written to disk. A row tells messages a second, the CPU time \
+            of the server's process for each message and delivery, how many messages it took in at once, \
+            and ratios: to the limit, and how many times faster and cheaper plugboard is.
+
+            Believe ratios, of runs with nothing else on the machine. A row with * is limited by the load \
+            generator: the server could do more. With --peers all rows take about ten minutes.
+            """,
+        examples: [
+            "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
+            "bench --growth --only growth",
+        ],
         run: bench
     )
 
@@ -43,12 +63,37 @@ extension Command {
         name: "bench-limit",
         group: .hidden,
         summary: "copy bytes from publishers to observers, for bench",
-        parameters: [Parameter("SOCKET", "where to listen")],
+        options: [.socket],
         run: { invocation, _ in
-            var server = try LimitServer(path: invocation.arguments[0])
+            var server = try LimitServer(path: invocation.text(.socket) ?? SocketPath.standard())
             try server.run()
         }
     )
+
+    /// The broker whose allocations are counted, from SIGUSR1 to SIGUSR2.
+    static let benchTraced = Command(
+        name: "bench-traced",
+        group: .hidden,
+        summary: "start a broker that traces its allocations, for bench",
+        options: [.socket],
+        run: { invocation, _ in
+            let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])
+            let path = invocation.text(.socket) ?? SocketPath.standard()
+            let broker = try Broker(configuration: Configuration(socketPath: path))
+            try Background.start { trace(broker, signals) }
+            try broker.run()
+        }
+    )
+
+    private static func trace(_ broker: Broker, _ signals: Signals) {
+        while true {
+            switch signals.wait() {
+            case SIGUSR1: AllocationTrace.start()
+            case SIGUSR2: AllocationTrace.stop()
+            default: return broker.stop()
+            }
+        }
+    }
 
     private static func bench(_ invocation: Invocation, _ console: Console) throws {
         guard let program = ProgramPath.current() else {
@@ -61,13 +106,38 @@ extension Command {
             },
             signals: try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         )
-        if invocation.has(.json) { return try console.output.text(bench.run().json() + "\n") }
-        _ = try bench.run { row in try console.output.text(Table.text(of: row) + "\n") }
+        let chart = invocation.text(.chart)
+        if let chart { try checkWritable(chart) }
+        let isJSON = invocation.has(.json)
+        let report = try bench.run { if !isJSON { try print($0, console) } }
+        try console.output.text(
+            isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report)
+        )
+        if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
+    }
+
+    /// A file that can't be written is found out before the minutes that measuring takes.
+    private static func checkWritable(_ path: String) throws {
+        switch FileStatus(path: path).kind {
+        case .missing: try OutputFile.write("", to: path)
+        case .folder, .socket: throw CommandError.usage("\(path) is no file to draw into")
+        case .file, .other: return
+        }
+    }
+
+    private static func print(_ progress: Bench.Progress, _ console: Console) throws {
+        switch progress {
+        case .begun(let machine, let versions):
+            try console.output.text(Table.text(of: machine, versions) + "\n")
+        case .row(let row): try console.output.text(Table.text(of: row) + "\n")
+        case .growth(let growth): try console.output.text(Table.text(of: growth) + "\n")
+        }
     }
 
     private static func benchOptions(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
         options.peers = invocation.has(.peers)
+        options.growths = invocation.has(.growth) ? Growths.all : []
         options.runs = invocation.integer(.runCount).map { Int($0) } ?? options.runs
         options.secondsPerRun = invocation.seconds(.runSeconds) ?? options.secondsPerRun
         if let names = invocation.text(.only) {

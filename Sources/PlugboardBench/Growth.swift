@@ -1,0 +1,79 @@
+// What a message costs as something grows, by powers of ten. A series is a row of the
+// bench for each size, so it is measured and shown by what measures and shows rows.
+
+/// One thing that grows.
+public struct Growth: Sendable {
+    /// Short, unique, what `--only` looks for.
+    public let name: String
+    /// What there is ever more of.
+    let what: String
+    /// Of which flat is the goal.
+    let quantity: Quantity
+    let sizes: [Int]
+    let workload: @Sendable (_ size: Int) -> Workload
+}
+
+/// All series, in the order of the report.
+public enum Growths {
+    public static let all: [Growth] = [
+        Growth(
+            name: "growth-keys",
+            what: "keys, published in turn, not observed",
+            quantity: .cpuNanosecondsPerMessage,
+            sizes: [10, 100, 1000, 10_000, 100_000, 1_000_000]
+        ) { size in
+            Workload("growth-keys-\(size)").with {
+                $0.keys = size
+                $0.batch = 256
+            }
+        },
+        Growth(
+            name: "growth-connections",
+            what: "connections with a subscription each, one of which observes what is published",
+            quantity: .cpuNanosecondsPerMessage,
+            sizes: [1, 10, 100, 1000, 10_000]
+        ) { size in
+            Workload("growth-connections-\(size)").with {
+                $0.observers = 1
+                $0.connectionsAtRest = size - 1
+            }
+        },
+        Growth(
+            name: "growth-observers",
+            what: "connections that all observe what is published",
+            quantity: .cpuNanosecondsPerDelivery,
+            sizes: [1, 10, 100, 1000, 10_000]
+        ) { size in
+            Workload("growth-observers-\(size)").with {
+                $0.observers = size
+                $0.batch = 8
+            }
+        },
+    ]
+}
+
+/// A measured series.
+public struct GrowthRows: Sendable {
+    public let growth: Growth
+    /// One for each size, in their order.
+    let rows: [Row]
+
+    /// The systems that were measured at every size.
+    var systems: [String] {
+        (rows.first?.systems ?? []).map(\.system).filter { system in
+            rows.allSatisfy { $0.samples(of: system) != nil }
+        }
+    }
+
+    /// A system's figures, one for each size.
+    func figures(of system: String) -> [Figure] {
+        rows.compactMap { $0.samples(of: system)?.figure(growth.quantity) }
+    }
+
+    /// How many times its lowest cost a system's highest cost is: 1 is flat.
+    func factor(of system: String) -> Double? {
+        let medians = figures(of: system).map(\.median)
+        guard let least = medians.min(), let most = medians.max(), least > 0 else { return nil }
+        return most / least
+    }
+}

@@ -1,0 +1,50 @@
+// A bench as a picture: a block of bars for each row, lines for what grows. Every bar
+// and scale begins at zero, since lengths are compared; each block has a scale of its own.
+
+/// Drawings of reports.
+public enum Chart {
+    static let width = 980.0
+    static let margin = 24.0
+    private static let headLineHeight = 16.0
+
+    /// An SVG file with everything that the report has. It needs no other file and runs nothing.
+    public static func svg(of report: Report) -> String {
+        var drawing = Drawing(width: width)
+        var y = head(of: report, in: &drawing)
+        for row in report.rows {
+            y = BarBlock(row: row).draw(in: &drawing, from: y)
+        }
+        for growth in report.growth where !growth.systems.isEmpty {
+            y = CurveBlock(growth: growth).draw(in: &drawing, from: y)
+        }
+        return drawing.svg(height: y + margin / 2, title: "plugboard bench: \(report.machine.text)")
+    }
+
+    /// A system's colour, in every block the same: one hue for each server, paler where it
+    /// does less.
+    static func colour(of system: String) -> String {
+        let colours = [
+            "plugboard": "#2f81f7", "limit": "#8c959f",
+            "redis SET+PUBLISH": "#d1453b", "redis PUBLISH": "#e88f88",
+            "nats KV": "#2c974b", "nats publish": "#7cc492",
+            "mosquitto retain": "#b8860b", "mosquitto publish": "#dcb65c",
+        ]
+        return colours[system] ?? "#8957e5"
+    }
+
+    /// Returns where the first block begins.
+    private static func head(of report: Report, in drawing: inout Drawing) -> Double {
+        var y = margin + 14
+        drawing.words("plugboard bench", x: margin, y: y, .title)
+        let versions = report.versions.compactMap { system in
+            system.version.map { "\(system.server) \($0)" }
+        }
+        let runs =
+            "medians of \(report.runs) runs of \(Digits.text(report.secondsPerRun)) s, whiskers from least to most"
+        for line in [report.machine.text, versions.joined(separator: ", ") + "; " + runs] {
+            y += headLineHeight
+            drawing.words(line, x: margin, y: y, .faint)
+        }
+        return y + margin
+    }
+}

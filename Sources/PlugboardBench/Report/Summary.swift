@@ -1,0 +1,55 @@
+// What stands around the rows in a terminal: the machine before them; what grew, the
+// figures to reach and how it was measured after them.
+
+extension Table {
+    /// The machine, and the releases of what is measured on it.
+    public static func text(of machine: Machine, _ versions: [SystemVersion]) -> String {
+        let systems = versions.map { "\($0.server) \($0.version ?? "is not installed")" }
+        return "\(machine.text)\n\(systems.joined(separator: ", "))\n"
+    }
+
+    /// One series: a line for each system, a column for each size.
+    public static func text(of growth: GrowthRows) -> String {
+        let unit = growth.growth.quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message"
+        let head = [""] + growth.growth.sizes.map(Digits.whole) + ["highest : lowest"]
+        let lines = growth.systems.map { system in
+            [system] + growth.figures(of: system).map { Digits.text($0.median) }
+                + [growth.factor(of: system).map(Digits.ratio) ?? "–"]
+        }
+        return "\(growth.growth.name): CPU ns/\(unit) as there are more \(growth.growth.what)\n"
+            + aligned([head] + lines)
+    }
+
+    /// Every figure to reach, and what was measured of it.
+    public static func goals(of report: Report) -> String {
+        let lines = Goals.all.map { goal in
+            let value = goal.measure(report)
+            let verdict = goal.verdict(value)
+            let isAim = value.map { goal.aim.holds($0) } ?? false
+            return [
+                goal.what, value.map(Digits.text) ?? "–", goal.must.text, goal.aim.text,
+                verdict.rawValue + (verdict == .holds && goal.aim.isBound && isAim ? ", and the aim" : ""),
+            ]
+        }
+        return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + lines)
+            + (report.machine.isDynamic
+                ? "  this build loads Swift's library: one made with --static-swift-stdlib starts sooner\n"
+                : "")
+    }
+
+    /// How the figures came about, as far as it bears on what they mean.
+    public static func method(of report: Report) -> String {
+        let runs =
+            "\(report.runs) run\(report.runs == 1 ? "" : "s") of \(Digits.text(report.secondsPerRun)) s"
+        return """
+            how it was measured
+              Each figure is the median of \(runs), with the least and the most; the systems
+              take turns, and ratios are medians over pairs of runs. CPU is all that the server's
+              process used. Publishers are at most two batches ahead of answers and observers. They
+              write the same batches to every system but the limit: to that, as much at once as makes
+              it take in about as many messages a turn as plugboard did. Redis reads at most 16 KiB a
+              turn: in the rows with batches of 16 it takes in as many messages as the others.
+
+            """
+    }
+}

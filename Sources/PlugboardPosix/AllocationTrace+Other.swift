@@ -1,0 +1,11 @@
+// Where the C library writes no trace of allocations.
+
+#if !canImport(Glibc)
+    /// Tracing of `malloc` and its like: only glibc has it.
+    public enum AllocationTrace {
+        public static let library = "libc_malloc_debug"
+        public static func environment(log: String) -> [String] { [] }
+        public static func start() {}
+        public static func stop() {}
+    }
+#endif
