@@ -59,7 +59,7 @@ extension Hub {
 
     /// Orders by age and drops repeats, so that a subscription whose patterns overlap is
     /// told once.
-    private static func arrange(_ found: inout List<SubscriptionReference>) {
+    static func arrange(_ found: inout List<SubscriptionReference>) {
         var elements = found.mutableElements
         elements.sort { $0.pointee.serial < $1.pointee.serial }
         var kept = 0

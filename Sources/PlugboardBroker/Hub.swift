@@ -152,6 +152,8 @@ struct Hub: ~Copyable {
         case .keys: try listKeys(request, line, session)
         case .subscribe: try subscribe(request, line, session)
         case .unsubscribe: try unsubscribe(request, line, session)
+        case .who: try who(request, line, session)
+        case .why: try why(request, line, session)
         case .hello: rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)

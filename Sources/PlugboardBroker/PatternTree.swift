@@ -20,6 +20,16 @@ final class PatternNode {
         self.parent = parent
     }
 
+    /// Adds the pattern that ends here.
+    func appendPattern(to buffer: inout ByteBuffer) {
+        guard let parent else { return }
+        if parent.parent != nil {
+            parent.appendPattern(to: &buffer)
+            buffer.append(".")
+        }
+        token.withUnsafeBytes { buffer.append($0) }
+    }
+
     fileprivate var isUnused: Bool {
         subscriptions.isEmpty && children.isEmpty && anyToken == nil && anyTail == nil
     }

@@ -24,6 +24,8 @@ struct Session: ~Copyable {
     var isBehind = false
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
+    /// The process at the other end; 0 where the system doesn't say.
+    var process: Int32 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
     var farewell: Farewell?
     /// What there is to catch up with, while there is any.
@@ -42,6 +44,14 @@ struct Session: ~Copyable {
     /// Who writes, as events say it. Made with the first write: most clients only observe.
     @inline(__always) var author: AuthorReference {
         mutating get { named ?? makeAuthor() }
+    }
+
+    /// Adds the client's name as JSON.
+    func appendName(to buffer: inout ByteBuffer) {
+        if let named { return buffer.append(named.pointee.name) }
+        buffer.append("\"#")
+        buffer.append(decimal: client)
+        buffer.append("\"")
     }
 
     /// Whether it is this client that wrote something.

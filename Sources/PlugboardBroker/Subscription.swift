@@ -1,6 +1,8 @@
 // What one client asked to be told. Lives in memory of its own from its `subscribe`
 // to its `unsubscribe` or the end of its session, which owns it.
 
+import PlugboardWire
+
 typealias SubscriptionReference = UnsafeMutablePointer<Subscription>
 
 /// Which form of event a subscription gets: all of one kind share the encoded bytes.
@@ -82,6 +84,18 @@ struct Subscription: ~Copyable {
     var isFree: Bool {
         guard let backlog else { return true }
         return backlog.pointee.isEmpty && !backlog.pointee.isBlocked
+    }
+
+    /// Adds the first of its patterns that matches a key.
+    func appendPattern(matching key: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        let isExact = keys.elements.contains { $0.observable.pointee.key.elementsEqual(key) }
+        if isExact { return buffer.append(key) }
+        for place in patterns.elements {
+            let start = buffer.count
+            place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &buffer) }
+            if Pattern.matches(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]), key) { return }
+            buffer.truncate(to: start)
+        }
     }
 
     /// Its entry in the observers of a key was moved.

@@ -58,7 +58,8 @@ enum FieldHelp {
 
     private static func limit(_ operation: Operation) -> String {
         let range = "how many at most, 1 to \(Limits.pageKeysMax)"
-        return operation == .keys ? "\(range); \(Limits.pageKeysDefault) unless told" : range
+        let unlessTold = operation == .keys ? Limits.pageKeysDefault : Limits.chainStepsDefault
+        return "\(range); \(unlessTold) unless told"
     }
 
     private static func sub(_ operation: Operation) -> String {

@@ -51,6 +51,10 @@ public enum Limits {
     public static let pageKeysMax = 10_000
     /// Keys in a reply to `keys` that names no `limit`.
     public static let pageKeysDefault = 1_000
+    /// Steps in a reply to `why` that names no `limit`.
+    public static let chainStepsDefault = 100
+    /// Observers in one reply to `who`.
+    public static let listedObserversMax = 1_000
     /// Connections at a time.
     public static let clientsMax = 16_384
     /// Bytes that may wait in the broker for a peer that doesn't read.
@@ -98,5 +102,7 @@ public enum ProtocolVersion {
     /// The version of the project.
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
-    public static let features = ["batch", "cause", "if", "initial", "old", "patch", "shorthand", "values"]
+    public static let features = [
+        "batch", "cause", "if", "initial", "old", "patch", "shorthand", "values", "who", "why",
+    ]
 }

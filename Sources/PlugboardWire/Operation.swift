@@ -17,8 +17,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         case .pause, .resume, .step, .acknowledge: false
         case .will, .goodbye: false
         case .serve, .unserve, .call, .answer: false
-        case .who: false
-        case .why: false
         case .trace: false
         case .explain: false
         default: true

@@ -59,8 +59,8 @@ struct LineVectorTests {
         let (typedBroker, requestBroker) = (try RunningBroker(), try RunningBroker())
         let (typed, requested) = (try typedBroker.connect(), try requestBroker.connect())
         for row in try VectorTable("y_shorthand.tsv", columns: 2...2).rows {
-            let answers = try Self.answers(to: try row.bytes(0), from: typed)
-            let wanted = try Self.answers(to: try row.bytes(1), from: requested)
+            let answers = try Self.answers(to: try row.bytes(0), from: typed).map(Self.timeless)
+            let wanted = try Self.answers(to: try row.bytes(1), from: requested).map(Self.timeless)
                 .map { row.columns[1].contains(#""id":1"#) ? $0.replacing(#","id":1,"#, with: ",") : $0 }
             #expect(answers == wanted, "\(row)")
             #expect(!answers.isEmpty, "\(row)")
@@ -93,6 +93,11 @@ struct LineVectorTests {
         }
         let last = try peer.line().map { String(decoding: $0, as: UTF8.self) }
         #expect(last?.hasPrefix(passed) == true, "\(row)\nand then: \(last ?? "the end")")
+    }
+
+    /// An answer without the moments that it names, which two brokers don't share.
+    private static func timeless(_ answer: String) -> String {
+        answer.replacing(/"when":"[^"]*"/, with: #""when":"…""#)
     }
 
     private static func answers(to line: [UInt8], from peer: Peer) throws -> [String] {

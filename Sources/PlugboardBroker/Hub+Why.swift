@@ -1,0 +1,156 @@
+// Why a key is as it is: the chain of causes from its newest write back to the root, as
+// far as the history goes. Off the path of writes; the work of one answer is bounded.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func why(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let key = request.key.bytes(of: line)
+        guard let observable = observables.find(key, hash: observables.hash(key)),
+            observable.pointee.hasValue || history.lastEntry(of: observable) != nil
+        else {
+            try Self.checkKey(request.key, line)
+            throw notFound(request, line)
+        }
+        let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault
+        openReply(to: session)
+        ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append(#","key":""#)
+        session.pointee.outbox.own.append(key)
+        session.pointee.outbox.own.append(#"","chain":["#)
+        let end = appendChain(of: observable, limit: limit, to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append("]")
+        session.pointee.outbox.own.append(end.member)
+        session.pointee.outbox.own.append("}\n")
+    }
+
+    /// Adds the steps, newest first.
+    private mutating func appendChain(
+        of observable: ObservableReference,
+        limit: Int,
+        to buffer: inout ByteBuffer
+    ) -> ChainEnd {
+        guard let newest = newestEntry(of: observable) else {
+            appendForgottenStep(observable, to: &buffer)
+            return .truncated
+        }
+        var checks = ChainEnd.checksMax
+        var current = newest
+        appendStep(current, to: &buffer)
+        for _ in 1..<max(1, limit) {
+            guard let cause = cause(of: current, &checks) else { return end(at: current) }
+            buffer.append(",")
+            appendStep(cause, to: &buffer)
+            current = cause
+        }
+        return cause(of: current, &checks) == nil ? end(at: current) : .more
+    }
+
+    /// The entry of the write that a key's value is from, or of its last delete or emit.
+    private func newestEntry(of observable: ObservableReference) -> UInt64? {
+        guard observable.pointee.hasValue else { return history.lastEntry(of: observable) }
+        guard let last = history.last(of: observable.pointee.revision, before: history.count) else {
+            return nil
+        }
+        // A batch may be longer than what is looked at of a chain's steps, so this looks further.
+        var number = last
+        while history[number].observable != observable || history[number].operation == .emit {
+            guard number > history.oldest, history[number - 1].revision == observable.pointee.revision else {
+                return nil
+            }
+            number -= 1
+        }
+        return number
+    }
+
+    /// The entry that caused another: of several with one revision the last that the writer
+    /// was told of, as far as that can still be said.
+    private mutating func cause(of number: UInt64, _ checks: inout Int) -> UInt64? {
+        guard let last = history.cause(of: number) else { return nil }
+        let candidates = history.shared(with: last)
+        if candidates.count == 1 { return last }
+        let author = history[number].author
+        for candidate in candidates where isObserved(history[candidate].observable, by: author, &checks) {
+            return candidate
+        }
+        return last
+    }
+
+    private mutating func isObserved(
+        _ observable: ObservableReference,
+        by author: AuthorReference,
+        _ checks: inout Int
+    ) -> Bool {
+        guard checks > 0 else { return false }
+        refreshObservers(of: observable)
+        let observers = observable.pointee.observers.elements.prefix(checks)
+        checks -= 1 + observers.count
+        return observers.contains { $0.pointee.session.pointee.isAuthor(author) }
+    }
+
+    /// Why a chain goes no further at an entry.
+    private func end(at number: UInt64) -> ChainEnd {
+        let cause = history[number].cause
+        guard cause != 0, history.oldest > 0 else { return .root }
+        return cause <= history[history.oldest].revision ? .truncated : .root
+    }
+
+    private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
+        let entry = history[number]
+        buffer.append(#"{"key":""#)
+        buffer.append(entry.observable.pointee.key)
+        buffer.append(#"","revision":"#)
+        buffer.append(decimal: entry.revision)
+        buffer.append(#","op":""#)
+        buffer.append(entry.operation.name)
+        buffer.append("\"")
+        buffer.append(entry.author.pointee.by)
+        buffer.append(#","when":""#)
+        buffer.append(milliseconds: entry.milliseconds)
+        buffer.append("\"")
+        appendCause(entry.cause, to: &buffer)
+    }
+
+    /// The step of a value that is older than the history: when and how is not known any more.
+    private func appendForgottenStep(_ observable: ObservableReference, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"key":""#)
+        buffer.append(observable.pointee.key)
+        buffer.append(#"","revision":"#)
+        buffer.append(decimal: observable.pointee.revision)
+        buffer.append(observable.pointee.by)
+        appendCause(observable.pointee.cause, to: &buffer)
+    }
+
+    private func appendCause(_ cause: UInt64, to buffer: inout ByteBuffer) {
+        if cause > 0 {
+            buffer.append(#","cause":"#)
+            buffer.append(decimal: cause)
+        }
+        buffer.append("}")
+    }
+}
+
+/// Where a chain of causes ends.
+private enum ChainEnd {
+    /// How many observers are asked about in one answer.
+    static let checksMax = 65_536
+
+    /// At a write that names no cause, or none that ever was.
+    case root
+    /// At a cause that the history doesn't reach any more.
+    case truncated
+    /// At the limit of the request.
+    case more
+
+    var member: StaticString {
+        switch self {
+        case .root: ""
+        case .truncated: #","truncated":true"#
+        case .more: #","more":true"#
+        }
+    }
+}

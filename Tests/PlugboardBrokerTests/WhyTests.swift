@@ -1,0 +1,130 @@
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("why a key is as it is", .oneAtATime)
+struct WhyTests {
+    /// The keys of a chain with their operations, newest first, and what ends it.
+    private func chain(_ reply: String?) -> String {
+        guard let reply, let start = reply.range(of: #""chain":["#) else { return reply ?? "" }
+        let steps = reply[start.upperBound...].split(separator: "{").filter { $0.hasPrefix("\"key\"") }
+        let names = steps.map { step in
+            let key = step.dropFirst(7).prefix { $0 != "\"" }
+            guard let operation = step.range(of: #""op":""#) else { return "\(key)?" }
+            return "\(key):\(step[operation.upperBound...].prefix { $0 != "\"" })"
+        }
+        let end = reply.hasSuffix("]}") ? "" : reply.split(separator: "]").last ?? ""
+        return names.joined(separator: " ") + end
+    }
+
+    private func why(
+        _ key: String,
+        _ test: BareHub,
+        _ client: SessionReference,
+        limit: Int? = nil
+    ) -> String {
+        let limit = limit.map { #","limit":\#($0)"# } ?? ""
+        return chain(test.send(#"{"op":"why","key":"\#(key)"\#(limit)}"#, from: client).first)
+    }
+
+    @Test("the chain goes from the newest write to the root, through other keys and writers")
+    func follows() {
+        let test = BareHub()
+        let (cart, price) = (test.client(), test.client())
+        test.send("publish items 1", from: cart)
+        test.send(#"{"op":"patch","key":"total","value":{},"cause":1}"#, from: price)
+        test.send("publish noise 1", from: cart)
+        test.send(#"{"op":"delete","key":"items","cause":2}"#, from: cart)
+        #expect(why("items", test, cart) == "items:delete total:patch items:publish")
+        #expect(why("total", test, cart) == "total:patch items:publish")
+        #expect(why("noise", test, cart) == "noise:publish")
+    }
+
+    @Test("of a batch the chain follows the write that the next writer observes")
+    func batch() {
+        let test = BareHub()
+        let (cart, price, banner) = (test.client(), test.client(), test.client())
+        test.send("subscribe b.*", from: price)
+        test.send("subscribe c", from: banner)
+        test.send(
+            #"{"op":"batch","writes":[{"op":"publish","key":"a","value":1},{"op":"publish","key":"b.x","value":1},{"op":"publish","key":"c","value":1},{"op":"publish","key":"d","value":1}]}"#,
+            from: cart
+        )
+        test.send(#"{"op":"publish","key":"total","value":1,"cause":1}"#, from: price)
+        test.send(#"{"op":"publish","key":"banner","value":1,"cause":1}"#, from: banner)
+        #expect(why("total", test, cart) == "total:publish b.x:publish")
+        #expect(why("banner", test, cart) == "banner:publish c:publish")
+        #expect(why("a", test, cart) == "a:publish")
+    }
+
+    @Test("an emit in the middle of a chain is a step, and has a why of its own")
+    func emit() {
+        let test = BareHub()
+        let (till, cart) = (test.client(), test.client())
+        test.send("subscribe cart.add", from: cart)
+        test.send("publish scanned 1", from: till)
+        test.send(#"{"op":"emit","key":"cart.add","value":1,"cause":1}"#, from: till)
+        test.send("publish unrelated 1", from: till)
+        test.send(#"{"op":"publish","key":"items","value":1,"cause":1}"#, from: cart)
+        #expect(why("items", test, till) == "items:publish cart.add:emit scanned:publish")
+        #expect(why("cart.add", test, till) == "cart.add:emit scanned:publish")
+    }
+
+    @Test("a chain as long as the limit is whole, one longer says that there is more")
+    func limit() {
+        let test = BareHub()
+        let client = test.client()
+        for number in 0..<101 {
+            let cause = number > 0 ? #","cause":\#(number)"# : ""
+            test.send(#"{"op":"publish","key":"k\#(number)","value":1\#(cause)}"#, from: client)
+        }
+        #expect(why("k2", test, client, limit: 3) == "k2:publish k1:publish k0:publish")
+        #expect(why("k3", test, client, limit: 3) == #"k3:publish k2:publish k1:publish,"more":true}"#)
+        #expect(why("k3", test, client, limit: 1) == #"k3:publish,"more":true}"#)
+        #expect(!why("k99", test, client).contains("more"))
+        #expect(why("k100", test, client).hasSuffix(#"k1:publish,"more":true}"#))
+    }
+
+    @Test("what is older than the history is said to be cut off, at its very edge")
+    func truncated() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("publish root 1", from: client)
+        test.send(#"{"op":"publish","key":"effect","value":1,"cause":1}"#, from: client)
+        for _ in 2..<History.writesMax { test.send("publish x 1", from: client) }
+        test.endTurn()
+        #expect(why("effect", test, client) == "effect:publish root:publish")
+        test.send("publish x 1", from: client)
+        #expect(why("effect", test, client) == #"effect:publish,"truncated":true}"#)
+        #expect(why("root", test, client) == #"root?,"truncated":true}"#)
+        test.send("publish x 1", from: client)
+        #expect(why("effect", test, client) == #"effect?,"truncated":true}"#)
+        #expect(why("x", test, client) == "x:publish")
+    }
+
+    @Test("a key that was deleted long ago has no why any more")
+    func forgotten() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("publish k 1", from: client)
+        test.send("delete k", from: client)
+        for _ in 1..<History.writesMax { test.send("publish x 1", from: client) }
+        #expect(why("k", test, client) == "k:delete")
+        test.send("publish x 1", from: client)
+        #expect(why("k", test, client).contains("not_found"))
+    }
+
+    @Test("a loop of causes does not make the answer endless")
+    func loop() {
+        let test = BareHub()
+        let client = test.client()
+        for _ in 0..<20_000 {
+            test.send(#"{"op":"publish","key":"k","value":1,"cause":\#(test.hub.revision)}"#, from: client)
+        }
+        let reply = why("k", test, client, limit: 10_000)
+        #expect(reply.hasSuffix(#""more":true}"#))
+        #expect(reply.split(separator: " ").count == 10_000)
+    }
+}
