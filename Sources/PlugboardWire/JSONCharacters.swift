@@ -42,6 +42,19 @@ struct JSONCharacters {
         return order(&leftReader, &rightReader)
     }
 
+    /// The first eight bytes of the characters as a number, zeros where there are fewer. Where
+    /// two strings have different ones, these stand to each other as the strings do.
+    static func firstWord(_ spelling: UnsafeRawBufferPointer) -> UInt64 {
+        var reader = JSONCharacters(spelling)
+        var word: UInt64 = 0
+        var shift: UInt64 = 64
+        while shift > 0, let byte = reader.next() {
+            shift -= 8
+            word |= UInt64(byte) << shift
+        }
+        return word
+    }
+
     static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         ByteSearch.areEqual(left, right) || order(left, right) == 0
     }

@@ -41,17 +41,23 @@ public struct JSONComparer: ~Copyable {
         let kind = JSONOutline.kind(of: left)
         guard kind == JSONOutline.kind(of: right) else { return false }
         guard kind == .object || kind == .array else { return Self.areEqual(left, right, kind, sameness) }
-        return read(left, right) && areEqual(0, 0, sameness)
-    }
-
-    mutating func read(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        (self.left.isOutline(of: left) || self.left.read(left)) && self.right.read(right)
+        return readBoth(left, right) && areEqual(0, 0, sameness)
     }
 
     /// Forgets the values: their bytes may go.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
+    }
+
+    /// Reads two values as far as it takes to see that they can't be equal: those that are have
+    /// as many nodes.
+    private mutating func readBoth(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        if self.left.isOutline(of: left) { return self.right.read(right, nodesMax: self.left.count) }
+        if left.count < right.count {
+            return self.left.read(left) && self.right.read(right, nodesMax: self.left.count)
+        }
+        return self.right.read(right) && self.left.read(left, nodesMax: self.right.count)
     }
 
     /// Whether a node of the left outline equals one of the right. Goes as deep as they nest.

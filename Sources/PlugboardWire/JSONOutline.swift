@@ -19,7 +19,7 @@ struct JSONOutline: ~Copyable {
     }
 
     private var nodes = Scratch<Node>()
-    private var names = Scratch<UInt32>()
+    private var names = Scratch<SortedName>()
     private var text = UnsafeRawBufferPointer(start: nil, count: 0)
 
     /// Outlines nothing yet.
@@ -28,7 +28,7 @@ struct JSONOutline: ~Copyable {
     /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
     init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
-            try fill(text)
+            _ = try fill(text, .max)
         } catch {
             throw Refusal(JSONFailure(error.kind, at: offset + error.offset, error.reason))
         }
@@ -39,16 +39,16 @@ struct JSONOutline: ~Copyable {
         self.text.baseAddress == text.baseAddress && self.text.count == text.count && nodes.count > 0
     }
 
-    /// Outlines another value. False where the bytes are none.
-    mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
+    /// Outlines another value. False, with nothing outlined, where the bytes are none or it has
+    /// more than `nodesMax` nodes, which is told without reading the rest.
+    mutating func read(_ text: UnsafeRawBufferPointer, nodesMax: Int = .max) -> Bool {
         do throws(JSONFailure) {
-            try fill(text)
-            return true
+            if try fill(text, nodesMax) { return true }
         } catch {
             // Kept values were accepted before; nothing is equal to what isn't JSON.
-            removeAll()
-            return false
         }
+        removeAll()
+        return false
     }
 
     /// Forgets the value.
@@ -59,6 +59,8 @@ struct JSONOutline: ~Copyable {
     }
 
     // MARK: Nodes
+
+    var count: Int { nodes.count }
 
     func kind(_ node: Int) -> Kind {
         Self.kind(of: bytes(node))
@@ -103,20 +105,41 @@ struct JSONOutline: ~Copyable {
 
     // MARK: Names
 
+    /// The name of a member, with what mostly suffices to tell its place among others.
+    struct SortedName: BitwiseCopyable {
+        let firstWord: UInt64
+        let node: UInt32
+    }
+
     /// The names of an object by their characters; equal ones as they stand. Valid until the
     /// next call.
-    mutating func sortedNames(_ object: Int) -> UnsafeMutableBufferPointer<UInt32> {
+    mutating func sortedNames(_ object: Int) -> UnsafeMutableBufferPointer<SortedName> {
         names.removeAll()
         var name = object + 1
         for _ in 0..<childCount(object) {
-            names.append(UInt32(truncatingIfNeeded: name))
+            let firstWord = JSONCharacters.firstWord(characters(name))
+            names.append(SortedName(firstWord: firstWord, node: UInt32(truncatingIfNeeded: name)))
             name = next(name + 1)
         }
         names.sort { left, right in
-            let order = JSONCharacters.order(characters(Int(left)), characters(Int(right)))
-            return order == 0 ? left < right : order < 0
+            let order = order(left, self, right)
+            return order == 0 ? left.node < right.node : order < 0
         }
         return names.elements
+    }
+
+    /// How a name stands to one of this or another outline.
+    @inline(__always)
+    func order(_ name: SortedName, _ outline: borrowing JSONOutline, _ other: SortedName) -> Int {
+        guard name.firstWord == other.firstWord else { return name.firstWord < other.firstWord ? -1 : 1 }
+        return JSONCharacters.order(characters(Int(name.node)), outline.characters(Int(other.node)))
+    }
+
+    /// Whether a name occurs twice among the sorted names of an object.
+    func hasRepeats(_ names: UnsafeMutableBufferPointer<SortedName>) -> Bool {
+        guard names.count > 1 else { return false }
+        for place in 1..<names.count where order(names[place - 1], self, names[place]) == 0 { return true }
+        return false
     }
 
     // MARK: Reading
@@ -131,19 +154,21 @@ struct JSONOutline: ~Copyable {
 
     private static let none = UInt32.max
 
-    private mutating func fill(_ text: UnsafeRawBufferPointer) throws(JSONFailure) {
+    private mutating func fill(_ text: UnsafeRawBufferPointer, _ nodesMax: Int) throws(JSONFailure) -> Bool {
         removeAll()
         self.text = text
         var reading = Reading(scanner: JSONScanner(text))
         reading.scanner.skipWhitespace()
         repeat {
             let node = nodes.count
+            guard node < nodesMax else { return false }
             let start = UInt32(truncatingIfNeeded: reading.scanner.position)
             nodes.append(Node(start: start, end: start, next: reading.open))
             if try enter(node, &reading) { continue }
             finish(node, reading)
             try closeFinished(&reading)
         } while reading.open != Self.none
+        return true
     }
 
     /// Moves over a scalar or an empty container; or, true, into a container that has content,

@@ -20,10 +20,13 @@ extension JSONComparer {
         var pairing = JSONPairing.complete
         var (place, other) = (0, 0)
         while place < leftNames.count || other < rightNames.count {
-            let order = order(leftNames, place, rightNames, other)
+            // Where one list is at its end, the other's name is first.
+            let order =
+                place == leftNames.count
+                ? 1 : other == rightNames.count ? -1 : left.order(leftNames[place], right, rightNames[other])
             if order != 0 { pairing = .partial }
-            let leftName = order <= 0 ? Int(leftNames[place]) : nil
-            let rightName = order >= 0 ? Int(rightNames[other]) : nil
+            let leftName = order <= 0 ? Int(leftNames[place].node) : nil
+            let rightName = order >= 0 ? Int(rightNames[other].node) : nil
             if let leftName {
                 left.setPartner(leftName, rightName.map { $0 + 1 } ?? 0)
                 place += 1
@@ -34,30 +37,5 @@ extension JSONComparer {
             }
         }
         return pairing
-    }
-
-    /// How the next names stand to each other; where one list is at its end, the other's is first.
-    private func order(
-        _ leftNames: UnsafeMutableBufferPointer<UInt32>,
-        _ place: Int,
-        _ rightNames: UnsafeMutableBufferPointer<UInt32>,
-        _ other: Int
-    ) -> Int {
-        guard place < leftNames.count else { return 1 }
-        guard other < rightNames.count else { return -1 }
-        let leftName = left.characters(Int(leftNames[place]))
-        return JSONCharacters.order(leftName, right.characters(Int(rightNames[other])))
-    }
-}
-
-extension JSONOutline {
-    /// Whether a name occurs twice among the sorted names of an object.
-    func hasRepeats(_ names: UnsafeMutableBufferPointer<UInt32>) -> Bool {
-        guard names.count > 1 else { return false }
-        for place in 1..<names.count {
-            let (name, next) = (Int(names[place - 1]), Int(names[place]))
-            if JSONCharacters.areEqual(characters(name), characters(next)) { return true }
-        }
-        return false
     }
 }

@@ -22,8 +22,8 @@ public enum MergeDifference {
         using comparer: inout JSONComparer
     ) -> Bool {
         let areObjects = JSONOutline.kind(of: old) == .object && JSONOutline.kind(of: new) == .object
-        guard areObjects, comparer.read(old, new) else { return false }
         defer { comparer.forget() }
+        guard areObjects, comparer.left.read(old), comparer.right.read(new) else { return false }
         let start = buffer.count
         // The shortest value that is longer than its patch is one byte longer.
         let end = start + new.count - 1

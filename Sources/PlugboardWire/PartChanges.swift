@@ -2,6 +2,10 @@
 // to the next, and which are gone. Parts are equal by meaning: 49.9 to 49.90 is no change.
 
 extension JSONPointerSet {
+    /// Bytes that are compared by meaning for one change. Parts can lie within each other, so
+    /// that 64 of them are 64 times a value; past this they have changed if their bytes have.
+    static let comparedBytesMax = 8 * Limits.valueBytesMax
+
     /// Whether a named part of `new` isn't what it was in `old` (nil: there was no value), or is
     /// gone. Both are JSON that the scanner accepted.
     public func haveChanged(
@@ -42,9 +46,14 @@ extension JSONPointerSet {
         guard let old else { return (parts.found, 0) }
         return withParts(of: old) { oldParts in
             var changed = parts.found
+            var compared = 0
             for pointer in 0..<count {
                 guard let part = parts[pointer], let oldPart = oldParts[pointer] else { continue }
-                if comparer.areEqual(oldPart, part) { changed &= ~(1 << UInt64(pointer)) }
+                compared += part.count + oldPart.count
+                let isSame =
+                    compared <= Self.comparedBytesMax
+                    ? comparer.areEqual(oldPart, part) : ByteSearch.areEqual(oldPart, part)
+                if isSame { changed &= ~(1 << UInt64(pointer)) }
             }
             return (changed, oldParts.found & ~parts.found)
         }

@@ -1,5 +1,6 @@
-import PlugboardWire
 import Testing
+
+@testable import PlugboardWire
 
 @Suite("Changes of parts")
 struct PartChangeTests {
@@ -59,6 +60,25 @@ struct PartChangeTests {
     func first() throws {
         #expect(try changes(#"["/a","/b"]"#, nil, #"{"b":1}"#) == #","fields":{"/b":1}"#)
         #expect(try changes(#"["/a"]"#, nil, #"{"b":1}"#) == nil)
+    }
+
+    @Test("of large parts within each other are told in doubt, and in reasonable time")
+    func nested() throws {
+        let members = (0..<20_000).map { "\"name \($0)\":\($0)" }
+        func nested(_ members: [String]) -> String {
+            let inner = "{\(members.joined(separator: ","))}"
+            return String(repeating: #"{"a":"#, count: 60) + inner + String(repeating: "}", count: 60)
+        }
+        let pointers = (0..<60).map { "\"\(String(repeating: "/a", count: $0))\"" }
+        let value = nested(members)
+        let turned = nested(members.reversed())
+        let withinReach = JSONPointerSet.comparedBytesMax / (2 * value.utf8.count)
+        #expect((1..<60).contains(withinReach))
+        let few = "[\(pointers.prefix(withinReach).joined(separator: ","))]"
+        #expect(try changes(few, value, turned) == nil)
+        let more = "[\(pointers.prefix(withinReach + 1).joined(separator: ","))]"
+        #expect(try changes(more, value, turned)?.contains(pointers[withinReach]) == true)
+        #expect(try changes("[\(pointers.joined(separator: ","))]", value, value) == nil)
     }
 
     @Test("name pointers as JSON needs it")
