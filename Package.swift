@@ -95,6 +95,13 @@ let package = Package(
                 swiftSettings: strict
             ),
             .testTarget(
+                name: "BenchTests",
+                dependencies: [
+                    "PlugboardBench", "plugboard", "PlugboardPosix", "PlugboardWire", "TestSupport",
+                ],
+                swiftSettings: strict
+            ),
+            .testTarget(
                 name: "CommandTests",
                 dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix", "TestSupport"],
                 swiftSettings: strict

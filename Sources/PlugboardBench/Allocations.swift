@@ -20,6 +20,8 @@ struct Allocations {
         /// Those of them that Swift's library made for code that isn't optimised.
         let frames: Int
 
+        /// Those that an optimised build would make as well.
+        var byBroker: Int { allocations - frames }
         var perMessage: Double { Double(allocations) / Double(messages) }
     }
 

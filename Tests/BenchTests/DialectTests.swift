@@ -1,0 +1,317 @@
+import PlugboardPosix
+import Testing
+
+@testable import PlugboardBench
+
+/// What is written to each server, byte for byte, and what counts as an answer.
+@Suite("Dialects")
+struct DialectTests {
+    private static let plain = Workload("test").with { $0.valueBytes = 16 }
+    private static let key = Names.key(1, of: plain)
+
+    private func written(_ dialect: any Dialect, endsBatch: Bool = false, isAcknowledged: Bool = false)
+        -> [UInt8]
+    {
+        var bytes: [UInt8] = []
+        let message = Message(
+            key: Self.key,
+            value: Array("{\"n\":1}".utf8),
+            number: 4,
+            endsBatch: endsBatch,
+            isAcknowledged: isAcknowledged
+        )
+        dialect.appendWrite(message, to: &bytes)
+        return bytes
+    }
+
+    private func batchEnd(_ dialect: any Dialect) -> String {
+        var bytes: [UInt8] = []
+        dialect.appendBatchEnd(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    // MARK: plugboard and the limit
+
+    @Test("plugboard: a publish, with an id where a reply is wanted")
+    func plugboard() {
+        let dialect = PlugboardDialect(program: "")
+        #expect(
+            text(written(dialect)) == "{\"op\":\"publish\",\"key\":\"bench.k000001\",\"value\":{\"n\":1}}\n"
+        )
+        let answered = "{\"op\":\"publish\",\"id\":5,\"key\":\"bench.k000001\",\"value\":{\"n\":1}}\n"
+        #expect(text(written(dialect, endsBatch: true)) == answered)
+        #expect(text(written(dialect, isAcknowledged: true)) == answered)
+        #expect(batchEnd(dialect) == "")
+    }
+
+    @Test(
+        "plugboard: a subscription asks for what the workload tells",
+        arguments: [
+            (Workload.Telling.values, ""), (.keysOnly, ",\"values\":false"), (.oldAndNew, ",\"old\":true"),
+        ]
+    )
+    func plugboardSubscribe(telling: Workload.Telling, options: String) throws {
+        let conversation = try Conversation(answers: "{\"ok\":\"subscribe\"}\n")
+        let workload = Self.plain.with { $0.telling = telling }
+        try PlugboardDialect(program: "").subscribe(conversation.link, workload: workload)
+        let expected = "{\"op\":\"subscribe\",\"key\":\"bench.k000000\",\"initial\":false\(options)}\n"
+        #expect(try conversation.said(expected))
+    }
+
+    @Test("plugboard: a refused subscription ends the bench")
+    func plugboardRefused() throws {
+        let conversation = try Conversation(answers: "{\"error\":\"bad_key\"}\n")
+        #expect(throws: BenchError.self) {
+            try PlugboardDialect(program: "").subscribe(conversation.link, workload: Self.plain)
+        }
+    }
+
+    @Test("the limit: the first line says what a connection is for")
+    func limit() throws {
+        let dialect = LimitDialect(program: "")
+        let batchBytes = written(dialect).count - 7 + 16
+        for (role, line) in [
+            (LinkRole.observer, "O\n"), (.resting, "R\n"), (.publisher, "P \(batchBytes * 64 + 8)\n"),
+        ] {
+            let conversation = try Conversation(answers: "\n")
+            try dialect.open(conversation.link, workload: Self.plain, as: role)
+            // The last of a batch has an id of two digits: `"id":64,`.
+            #expect(try conversation.said(line))
+        }
+    }
+
+    @Test(
+        "the limit: a first line is understood",
+        arguments: [
+            ("O\n", LimitPeer.Role.observer), ("R\n", .resting), ("P 1234\n", .publisher(batchBytes: 1234)),
+            ("P 0\n", .publisher(batchBytes: 0)), ("P\n", .publisher(batchBytes: 0)),
+        ]
+    )
+    func limitRoles(line: String, role: LimitPeer.Role) {
+        #expect(Array(line.utf8).withUnsafeBytes { LimitPeer.Role(line: $0) } == role)
+    }
+
+    // MARK: redis
+
+    @Test("redis: SET and PUBLISH, or PUBLISH alone")
+    func redis() {
+        let set = "*3\r\n$3\r\nSET\r\n$13\r\nbench.k000001\r\n$7\r\n{\"n\":1}\r\n"
+        let publish = "*3\r\n$7\r\nPUBLISH\r\n$13\r\nbench.k000001\r\n$7\r\n{\"n\":1}\r\n"
+        #expect(text(written(RedisDialect(work: .keepAndTell))) == set + publish)
+        #expect(text(written(RedisDialect(work: .tell))) == publish)
+    }
+
+    @Test("redis: a batch ends with the one reply that a silent publisher asks for")
+    func redisEnd() {
+        let on = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$2\r\nON\r\n"
+        let off = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
+        #expect(batchEnd(RedisDialect(work: .tell)) == on + off)
+        #expect(RedisDialect(work: .tell).batchMark(Self.plain) == .lines(1))
+    }
+
+    @Test("redis: a publisher greets, and is silenced unless every write is answered")
+    func redisOpen() throws {
+        let dialect = RedisDialect(work: .keepAndTell)
+        let silenced = try Conversation(answers: "+PONG\r\n")
+        try dialect.open(silenced.link, workload: Self.plain, as: .publisher)
+        let off = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
+        #expect(try silenced.said("*1\r\n$4\r\nPING\r\n" + off))
+        let heard = try Conversation(answers: "+PONG\r\n")
+        try dialect.open(heard.link, workload: Self.plain.with { $0.isAcknowledged = true }, as: .publisher)
+        #expect(try heard.said("*1\r\n$4\r\nPING\r\n"))
+        #expect(dialect.batchMark(Self.plain.with { $0.isAcknowledged = true }) == .lines(128))
+    }
+
+    @Test("redis: keys are subscribed to, patterns as patterns")
+    func redisSubscribe() throws {
+        let six = "*3\r\n$9\r\nsubscribe\r\n$13\r\nbench.k000000\r\n:1\r\n"
+        let keys = try Conversation(answers: six)
+        try RedisDialect(work: .tell).subscribe(keys.link, workload: Self.plain)
+        #expect(try keys.said("*2\r\n$9\r\nSUBSCRIBE\r\n$13\r\nbench.k000000\r\n"))
+        let patterns = try Conversation(answers: six)
+        let one = Self.plain.with { $0.interest = .patterns(1, matching: 1) }
+        try RedisDialect(work: .tell).subscribe(patterns.link, workload: one)
+        #expect(try patterns.said("*2\r\n$10\r\nPSUBSCRIBE\r\n$17\r\napp0.item.state.*\r\n"))
+    }
+
+    @Test("redis: a delivery is seven lines, of a pattern nine")
+    func redisDelivery() {
+        let dialect = RedisDialect(work: .tell)
+        let message = "*3\r\n$7\r\nmessage\r\n$1\r\nk\r\n$1\r\nv\r\n"
+        #expect(dialect.deliveryMark(Self.plain) == .lines(message.utf8.count { $0 == 0x0A }))
+        let pattern = "*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nk\r\n$1\r\nv\r\n"
+        let workload = Self.plain.with { $0.interest = .patterns(1, matching: 1) }
+        #expect(dialect.deliveryMark(workload) == .lines(pattern.utf8.count { $0 == 0x0A }))
+    }
+
+    // MARK: nats
+
+    @Test("nats: a bucket's key, with an inbox where an answer is wanted, or a plain subject")
+    func nats() {
+        let bucket = NATSDialect(work: .keepAndTell)
+        #expect(text(written(bucket)) == "PUB $KV.bench.bench.k000001 7\r\n{\"n\":1}\r\n")
+        #expect(
+            text(written(bucket, endsBatch: true))
+                == "PUB $KV.bench.bench.k000001 _INBOX.bench 7\r\n{\"n\":1}\r\n"
+        )
+        #expect(batchEnd(bucket) == "")
+        let plain = NATSDialect(work: .tell)
+        #expect(text(written(plain, endsBatch: true)) == "PUB bench.k000001 7\r\n{\"n\":1}\r\n")
+        #expect(batchEnd(plain) == "PING\r\n")
+    }
+
+    @Test("nats: greets, and a publisher of a bucket subscribes to its inbox")
+    func natsOpen() throws {
+        let greeting = "CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n"
+        for (work, role, rest) in [
+            (PeerWork.tell, LinkRole.publisher, ""), (.keepAndTell, .observer, ""),
+            (.keepAndTell, .publisher, "SUB _INBOX.bench 1\r\n"),
+        ] {
+            let conversation = try Conversation(
+                greeting: "INFO {}\r\n",
+                .init(after: "PING\r\n", answer: "PONG\r\n")
+            )
+            try NATSDialect(work: work).open(conversation.link, workload: Self.plain, as: role)
+            #expect(try conversation.said(greeting + rest))
+        }
+    }
+
+    @Test("nats: whoever answers otherwise is not measured")
+    func natsRefusing() throws {
+        let conversation = try Conversation(
+            greeting: "INFO {}\r\n",
+            .init(after: "PING\r\n", answer: "-ERR 'Authorization Violation'\r\n")
+        )
+        #expect(throws: BenchError.unexpected("-ERR 'Authorization Violation'\r\n")) {
+            try NATSDialect(work: .tell).firstReply(conversation.link)
+        }
+    }
+
+    @Test("nats: observers subscribe to subjects, each with a number of its own")
+    func natsSubscribe() throws {
+        let conversation = try Conversation(answers: "PONG\r\n")
+        let workload = Self.plain.with { $0.keys = 2 }
+        try NATSDialect(work: .keepAndTell).subscribe(conversation.link, workload: workload)
+        let first = "SUB $KV.bench.bench.k000000 1\r\n"
+        #expect(try conversation.said(first + "SUB $KV.bench.bench.k000001 2\r\nPING\r\n"))
+    }
+
+    @Test("nats: a batch is answered by two lines, of a bucket, or by a PONG")
+    func natsMarks() {
+        let bucket = NATSDialect(work: .keepAndTell)
+        #expect(bucket.batchMark(Self.plain) == .lines(2))
+        #expect(bucket.batchMark(Self.plain.with { $0.isAcknowledged = true }) == .lines(128))
+        #expect(NATSDialect(work: .tell).batchMark(Self.plain) == .lines(1))
+        #expect(bucket.deliveryMark(Self.plain) == .lines(2))
+    }
+
+    // MARK: mosquitto
+
+    @Test("mosquitto: a retained message, or a plain one, of quality 1 where each is answered")
+    func mosquitto() {
+        let body = [0, 13] + Array("bench/k000001".utf8)
+        let value = Array("{\"n\":1}".utf8)
+        #expect(written(MosquittoDialect(work: .keepAndTell)) == [0x31, 22] + body + value)
+        #expect(written(MosquittoDialect(work: .tell)) == [0x30, 22] + body + value)
+        let acknowledged = written(MosquittoDialect(work: .tell), isAcknowledged: true)
+        #expect(acknowledged == [0x32, 24] + body + [0, 5] + value)
+    }
+
+    @Test(
+        "mosquitto: lengths past 127 take two bytes, past 16,383 three",
+        arguments: [112, 113, 16_368, 16_369]
+    )
+    func mosquittoLengths(valueBytes: Int) {
+        var bytes: [UInt8] = []
+        let message = Message(
+            key: Self.key,
+            value: [UInt8](repeating: 0x20, count: valueBytes),
+            number: 0,
+            endsBatch: false,
+            isAcknowledged: false
+        )
+        MosquittoDialect(work: .tell).appendWrite(message, to: &bytes)
+        let lengths: [Int: [UInt8]] = [
+            112: [0x7F], 113: [0x80, 0x01], 16_368: [0xFF, 0x7F], 16_369: [0x80, 0x80, 0x01],
+        ]
+        let length = lengths[valueBytes] ?? []
+        #expect(Array(bytes[1..<(1 + length.count)]) == length)
+        #expect(bytes.count == 1 + length.count + 15 + valueBytes)
+        let mark = MosquittoDialect(work: .tell).deliveryMark(Self.plain.with { $0.valueBytes = valueBytes })
+        #expect(mark == .bytes(bytes.count))
+    }
+
+    @Test("mosquitto: connects with a clean session, and takes no other answer than accepted")
+    func mosquittoConnect() throws {
+        let accepted = try Conversation(answers: [0x20, 2, 0, 0])
+        try MosquittoDialect(work: .tell).firstReply(accepted.link)
+        let connect: [UInt8] = [0x10, 12, 0, 4] + Array("MQTT".utf8) + [4, 2, 0, 0, 0, 0]
+        #expect(try accepted.said(connect))
+        let refused = try Conversation(answers: [0x20, 2, 0, 5])
+        #expect(throws: BenchError.self) { try MosquittoDialect(work: .tell).firstReply(refused.link) }
+    }
+
+    @Test("mosquitto: subscribes with quality 0, and a refused topic ends the bench")
+    func mosquittoSubscribe() throws {
+        let granted = try Conversation(answers: [0x90, 3, 0, 1, 0])
+        try MosquittoDialect(work: .tell).subscribe(granted.link, workload: Self.plain)
+        let topic = [0, 13] + Array("bench/k000000".utf8)
+        #expect(try granted.said([0x82, 18, 0, 1] + topic + [0]))
+        let refused = try Conversation(answers: [0x90, 3, 0, 1, 0x80])
+        #expect(throws: BenchError.self) {
+            try MosquittoDialect(work: .tell).subscribe(refused.link, workload: Self.plain)
+        }
+    }
+
+    @Test("mosquitto: a batch ends with a ping; answered writes with four bytes each")
+    func mosquittoMarks() {
+        var bytes: [UInt8] = []
+        MosquittoDialect(work: .tell).appendBatchEnd(to: &bytes)
+        #expect(bytes == [0xC0, 0])
+        #expect(MosquittoDialect(work: .tell).batchMark(Self.plain) == .bytes(2))
+        let acknowledged = Self.plain.with { $0.isAcknowledged = true }
+        #expect(MosquittoDialect(work: .tell).batchMark(acknowledged) == .bytes(256))
+    }
+
+    // MARK: all of them
+
+    @Test("patterns are spelled as each system has them")
+    func spelling() {
+        let pattern: [PatternToken] = [.literal("a"), .anyOne, .anyRest]
+        #expect(PatternSpelling.plugboard.text(pattern) == "a.*.**")
+        #expect(PatternSpelling.redis.text(pattern) == "a.*.*")
+        #expect(PatternSpelling.nats.text(pattern) == "a.*.>")
+        #expect(PatternSpelling.mqtt.text(pattern) == "a/+/#")
+    }
+
+    @Test(
+        "of a thousand patterns as many match as the workload says, and none twice",
+        arguments: [1, 10, 1000]
+    )
+    func patterns(matching: Int) {
+        let workload = Self.plain.with { $0.interest = .patterns(1000, matching: matching) }
+        let key = Names.key(0, of: workload)
+        let patterns = Names.patterns(1000, matching: matching)
+        let matches = patterns.filter { pattern in
+            pattern.count == key.count
+                && zip(pattern, key).allSatisfy { token, name in token == .anyOne || token == .literal(name) }
+        }
+        #expect(matches.count == matching)
+        #expect(Set(PatternSpelling.plugboard.subscriptions(of: workload)).count == 1000)
+    }
+
+    @Test(
+        "the number of a release is found in what a program says of itself",
+        arguments: [
+            ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", "7.0.15"),
+            ("nats-server: v2.9.10", "2.9.10"),
+            ("mosquitto version 2.0.11\n\nmosquitto is an MQTT", "2.0.11"),
+        ]
+    )
+    func versions(text: String, number: String) {
+        #expect(SystemVersion.number(in: text) == number)
+        #expect(SystemVersion.number(in: "no number at all.") == nil)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@testable import PlugboardBench
+
+@Suite("Figures to reach")
+struct GoalTests {
+    private static func row(_ name: String, _ systems: SystemRow...) -> Row {
+        Row(workload: Workload(name), systems: systems)
+    }
+
+    private static let report = Report.made([
+        row("publish", .made("plugboard", [.cpuNanosecondsPerMessage: [100, 110, 120]])),
+        row("publish-100000-keys", .made("plugboard", [.cpuNanosecondsPerMessage: [176, 176, 176]])),
+        row(
+            "1→100",
+            .made("plugboard", [.cpuNanosecondsPerDelivery: [30, 40], .messagesPerSecond: [40, 40]]),
+            .made("limit", [.cpuNanosecondsPerDelivery: [20, 20]]),
+            .made("redis SET+PUBLISH", [.messagesPerSecond: [10, 10]])
+        ),
+    ])
+
+    private func goal(_ start: String, in report: Report = report) throws -> (Double?, Goal.Verdict) {
+        let goal = try #require(Goals.all.first { $0.what.hasPrefix(start) })
+        let value = goal.measure(report)
+        return (value, goal.verdict(value))
+    }
+
+    @Test("a figure within its bound holds, one past it is missed")
+    func verdicts() throws {
+        #expect(try goal("publish, no observer") == (110, .holds))
+        #expect(try goal("1→100: CPU") == (1.75, .missed))
+        #expect(try goal("1→100: messages") == (4, .holds))
+    }
+
+    @Test("the bound itself holds")
+    func bounds() {
+        #expect(Goal.Bound.atMost(1.6).holds(1.6) && !Goal.Bound.atMost(1.6).holds(1.601))
+        #expect(Goal.Bound.atLeast(3).holds(3) && !Goal.Bound.atLeast(3).holds(2.999))
+    }
+
+    @Test("rows are compared with one another")
+    func betweenRows() throws {
+        #expect(try goal("100,000 keys") == (1.6, .missed))
+    }
+
+    @Test("what was left out is not measured, rather than held")
+    func leftOut() throws {
+        #expect(try goal("1→1: messages per second, × nats") == (nil, .notMeasured))
+    }
+
+    @Test("a start counts only for a static build")
+    func start() throws {
+        let rows = [Self.row("start", .made("plugboard", [.startMilliseconds: [3]]))]
+        #expect(try goal("start to", in: .made(rows)) == (3, .holds))
+        #expect(try goal("start to", in: .made(rows, isDynamic: true)) == (nil, .notMeasured))
+    }
+
+    @Test("growth is shown as highest against lowest, wherever they are")
+    func growth() throws {
+        let growth = Growths.all[1]
+        let rows = [100.0, 80, 160].map { Self.row("growth", .made("plugboard", [growth.quantity: [$0]])) }
+        let report = Report.made([], growth: [GrowthRows(growth: growth, rows: rows)])
+        #expect(try goal("growth-connections", in: report) == (2, .shown))
+    }
+
+    @Test("the table at the end has all of them, with measured, must, aim and verdict")
+    func table() {
+        let text = Table.goals(of: Self.report)
+        #expect(text.split(separator: "\n").count == Goals.all.count + 2)
+        let line = text.split(separator: "\n").first { $0.contains("1→100: messages") }
+        let words = line?.split(separator: " ").suffix(8).joined(separator: " ")
+        #expect(
+            words == "4.00 ≥ 3 ≥ 4 holds, and the aim".split(separator: " ").suffix(8).joined(separator: " ")
+        )
+    }
+
+    @Test("JSON has the same, and is JSON whatever the machine is called")
+    func json() throws {
+        let data = Data(Self.report.json().utf8)
+        let report = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        let machine = try #require(report["machine"] as? [String: Any])
+        #expect(machine["processor"] as? String == "A <fast> \"processor\" & more")
+        #expect(machine["isStatic"] as? Bool == true)
+        let versions = try #require(report["versions"] as? [String: Any])
+        #expect(versions["plugboard"] as? String == "0.1.0" && versions["nats"] is NSNull)
+        let goals = try #require(report["goals"] as? [[String: Any]])
+        #expect(goals.count == Goals.all.count)
+        let first = try #require(goals.first)
+        #expect(first["measured"] as? Double == 110 && first["verdict"] as? String == "holds")
+        #expect((first["must"] as? [String: Double]) == ["atMost": 120])
+        let rows = try #require(report["rows"] as? [[String: Any]])
+        let systems = try #require(rows.last?["systems"] as? [[String: Any]])
+        #expect((systems[0]["timesLimit"] as? [String: Double]) == ["cpuNanosecondsPerDelivery": 1.75])
+    }
+}

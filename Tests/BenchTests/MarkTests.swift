@@ -1,0 +1,67 @@
+import Testing
+
+@testable import PlugboardBench
+
+@Suite("What the generator counts")
+struct MarkTests {
+    private func lineFeeds(_ bytes: [UInt8]) -> Int {
+        bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }
+    }
+
+    @Test("line feeds are counted at every place, whatever stands beside them")
+    func everyPlace() {
+        for count in 0..<40 {
+            for place in 0..<count {
+                for other in [UInt8(0), 0x0B, 0x09, 0x8A, 0xFF] {
+                    var bytes = [UInt8](repeating: other, count: count)
+                    bytes[place] = 0x0A
+                    #expect(lineFeeds(bytes) == 1, "\(other) around place \(place) of \(count)")
+                }
+            }
+        }
+    }
+
+    @Test("many more than a byte can count", arguments: [0, 7, 255 * 8, 255 * 8 + 1, 100_000])
+    func many(count: Int) {
+        #expect(lineFeeds([UInt8](repeating: 0x0A, count: count)) == count)
+    }
+
+    @Test("a batch is whole when all units of all its messages have come")
+    func observer() throws {
+        var observer = Observer(link: try Conversation(answers: "").link, batchMark: Mark.lines(2).times(3))
+        let take = { (text: String) in Array(text.utf8).withUnsafeBytes { observer.take($0) } }
+        take("MSG\r\n1\r\nMSG\r\n2\r\nMSG\r\n")
+        #expect(observer.batches == 0)
+        take("3\r\n")
+        #expect(observer.batches == 1)
+        #expect(observer.lastBytesContain("3\r\n"))
+    }
+
+    @Test(
+        "values have the length that is asked for and end with their number",
+        arguments: [16, 64, 128, 16_384]
+    )
+    func values(count: Int) {
+        let value = MessageValue.bytes(7, count: count)
+        #expect(value.count == max(16, count))
+        #expect(String(decoding: value, as: UTF8.self).hasSuffix(MessageValue.mark(7)))
+    }
+
+    @Test("a script goes through all keys before it starts over")
+    func script() {
+        let workload = Workload("test").with {
+            $0.keys = 5
+            $0.batch = 2
+            $0.valueBytes = 16
+        }
+        let script = Script(workload, publisher: 0, dialect: RedisDialect(work: .tell))
+        var text = ""
+        for batch in 0..<3 {
+            text += script.withBatch(batch, from: 0) { String(decoding: $0, as: UTF8.self) }
+        }
+        for key in 0..<5 { #expect(text.contains("bench.k00000\(key)")) }
+        let fourth = script.withBatch(0, from: 0) { Array($0) }
+        #expect(script.withBatch(script.batches, from: 0) { Array($0) } == fourth)
+        #expect(script.withBatch(0, from: 5) { Array($0) } == Array(fourth.dropFirst(5)))
+    }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+@testable import PlugboardBench
+
+@Suite("Options")
+struct OptionsTests {
+    private func names(_ wanted: String...) throws -> [String] {
+        var options = BenchOptions()
+        options.growths = Growths.all
+        try options.keepOnly(wanted)
+        return options.workloads.map(\.name) + options.growths.map(\.name)
+    }
+
+    @Test("a whole name is that row alone, a part of names all that have it")
+    func only() throws {
+        #expect(try names("1→1") == ["1→1"])
+        #expect(try names("publish") == ["publish"])
+        #expect(try names("round") == ["round-trip-1", "round-trip-100"])
+        #expect(try names("growth") == ["growth-keys", "growth-connections", "growth-observers"])
+        #expect(try names("start", "idle") == ["idle-connection", "start"])
+    }
+
+    @Test("who has no arrow on the keyboard writes ->")
+    func arrow() throws {
+        #expect(try names("1->10") == ["1→10"])
+    }
+
+    @Test("a name that nothing has is refused, as it was typed")
+    func unknown() {
+        #expect(throws: BenchError.unknownWorkload("2->2")) { try names("start", "2->2") }
+    }
+
+    @Test("without --growth its series have no name")
+    func noGrowth() {
+        var options = BenchOptions()
+        #expect(throws: BenchError.unknownWorkload("growth")) { try options.keepOnly(["growth"]) }
+    }
+
+    @Test("a batch is set for what has batches")
+    func batch() {
+        var options = BenchOptions()
+        options.setBatch(7)
+        #expect(options.workloads.filter { $0.measure == .rate }.allSatisfy { $0.batch == 7 })
+        #expect(options.workloads.filter { $0.measure == .roundTrip }.allSatisfy { $0.batch == 1 })
+    }
+
+    @Test("each row is measured five times or more unless someone says otherwise")
+    func runs() {
+        #expect(BenchOptions().runs >= 5)
+    }
+
+    @Test("names of rows and series are unique")
+    func unique() {
+        let names = Workloads.all.map(\.name) + Growths.all.map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("every workload that the figures to reach and the comparison need is there")
+    func complete() {
+        let all = Workloads.all
+        for observers in [0, 1, 10, 100, 1000] {
+            #expect(all.contains { $0.measure == .rate && $0.publishers == 1 && $0.observers == observers })
+        }
+        for bytes in [16, 128, 1024, 16_384] {
+            #expect(all.contains { $0.valueBytes == bytes && $0.observers == 0 })
+            #expect(all.contains { $0.valueBytes == bytes && $0.observers == 100 })
+        }
+        #expect(all.contains { $0.publishers == 8 && $0.observers == 1 })
+        #expect(all.contains { $0.keys == 100_000 && $0.observers == 0 })
+        #expect(all.contains { $0.keys == 100_000 && $0.observers == 1 && $0.interest == .keys })
+        for matching in [1, 10, 1000] {
+            #expect(all.contains { $0.interest == .patterns(1000, matching: matching) })
+        }
+        #expect(all.contains { $0.telling == .keysOnly } && all.contains { $0.telling == .oldAndNew })
+        #expect(all.contains { $0.measure == .roundTrip && $0.observers == 100 })
+        #expect(all.contains { $0.measure == .idle(connections: 10_000) })
+        #expect(all.contains { $0.measure == .startUp })
+    }
+
+    @Test("what grows does so by powers of ten, as far as was promised")
+    func growth() {
+        for growth in Growths.all {
+            for (size, next) in zip(growth.sizes, growth.sizes.dropFirst()) { #expect(next == 10 * size) }
+        }
+        #expect(Growths.all[0].sizes.first == 10 && Growths.all[0].sizes.last == 1_000_000)
+        #expect(Growths.all[1].sizes.first == 1 && Growths.all[1].sizes.last == 10_000)
+        let connections = Growths.all[1].workload(10_000)
+        #expect(connections.observers + connections.connectionsAtRest == 10_000)
+    }
+}

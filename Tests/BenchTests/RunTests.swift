@@ -1,0 +1,156 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBench
+
+/// Real servers, for as short a time as something can be measured.
+@Suite("A run", .oneAtATime)
+struct RunTests {
+    private func run(_ workloads: Workload..., growths: [Growth] = [], peers: Bool = false) throws -> Report {
+        var options = BenchOptions()
+        options.runs = 2
+        options.secondsPerRun = 0.01
+        options.workloads = workloads
+        options.growths = growths
+        options.peers = peers
+        options.countsAllocations = false
+        return try Bench(options: options, programs: Products.programs, signals: nil).run()
+    }
+
+    private static let small = Workload("small").with {
+        $0.observers = 3
+        $0.batch = 8
+    }
+
+    @Test("the broker and the limit under load")
+    func load() throws {
+        let row = try #require(try run(Self.small).rows.first)
+        #expect(row.systems.map(\.system) == ["plugboard", "limit"])
+        for system in row.systems {
+            for quantity in [
+                Quantity.messagesPerSecond, .cpuNanosecondsPerMessage, .cpuNanosecondsPerDelivery,
+                .messagesPerRead, .generatorNanosecondsPerMessage,
+            ] {
+                let figure = try #require(system.samples.figure(quantity), "\(system.system) \(quantity)")
+                #expect(figure.least > 0 && figure.least <= figure.most)
+            }
+        }
+    }
+
+    @Test(
+        "every kind of workload gets through to its end",
+        arguments: [
+            small.with { $0.publishers = 4 },
+            small.with { $0.keys = 100 },
+            small.with { $0.interest = .patterns(20, matching: 10) },
+            small.with { $0.interest = .patterns(5, matching: 1) },
+            small.with { $0.telling = .keysOnly },
+            small.with { $0.telling = .oldAndNew },
+            small.with { $0.isAcknowledged = true },
+            small.with { $0.connectionsAtRest = 5 },
+            small.with { $0.observers = 0 },
+            small.with { $0.valueBytes = 16_384 },
+        ]
+    )
+    func kinds(workload: Workload) throws {
+        let row = try #require(try run(workload).rows.first)
+        #expect(row.systems.first?.samples.figure(.messagesPerSecond) != nil)
+    }
+
+    @Test("round trips, connections at rest and the start")
+    func others() throws {
+        let rows = try run(
+            Workload("trip").with {
+                $0.measure = .roundTrip
+                $0.observers = 2
+                $0.batch = 1
+                $0.window = 1
+            },
+            Workload("idle").with { $0.measure = .idle(connections: 200) },
+            Workload("start").with { $0.measure = .startUp }
+        ).rows
+        let plugboard = rows.compactMap { $0.samples(of: "plugboard") }
+        let trip = try #require(plugboard[0].figure(.roundTripP50Microseconds))
+        #expect(trip.median > 0)
+        #expect(try #require(plugboard[0].figure(.roundTripP999Microseconds)).median >= trip.median)
+        #expect(try #require(plugboard[1].figure(.bytesPerConnection)).median > 0)
+        #expect(try #require(plugboard[2].figure(.startMilliseconds)).median > 0)
+    }
+
+    @Test("what grows has a figure for each size")
+    func growth() throws {
+        let growth = Growth(
+            name: "few",
+            what: "observers",
+            quantity: .cpuNanosecondsPerDelivery,
+            sizes: [1, 2, 4]
+        ) { size in Self.small.with { $0.observers = size } }
+        let rows = try #require(try run(growths: [growth]).growth.first)
+        #expect(rows.systems == ["plugboard", "limit"])
+        #expect(rows.figures(of: "plugboard").count == 3)
+        #expect(Table.text(of: rows).contains("highest : lowest"))
+    }
+
+    @Test("with too few descriptors the systems are measured one after the other")
+    func fewDescriptors() throws {
+        var options = BenchOptions()
+        options.runs = 1
+        options.secondsPerRun = 0.01
+        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 0)
+        let program = Products.programs.plugboard
+        let dialects: [any Dialect] = [PlugboardDialect(program: program), LimitDialect(program: program)]
+        let rows = try load.measure(Self.small, dialects)
+        #expect(rows.map(\.system) == ["plugboard", "limit"])
+    }
+
+    @Test("an error says in which row and of whom")
+    func errors() throws {
+        let workload = Self.small.with { $0.keys = 1 }
+        #expect(throws: BenchError.failed(workload: "small", system: "limit", .closed)) {
+            try BenchError.naming(workload, LimitDialect(program: "")) { throw BenchError.closed }
+        }
+    }
+
+    @Test(
+        "redis is measured, keeping and telling, and telling alone",
+        .enabled(if: Programs.find("redis-server") != nil, "redis-server isn't installed")
+    )
+    func redis() throws {
+        try measure([RedisDialect(work: .keepAndTell), RedisDialect(work: .tell)])
+    }
+
+    @Test(
+        "nats is measured, as a bucket and plain",
+        .enabled(if: Programs.find("nats-server") != nil, "nats-server isn't installed")
+    )
+    func nats() throws {
+        try measure([NATSDialect(work: .keepAndTell), NATSDialect(work: .tell)])
+    }
+
+    @Test(
+        "mosquitto is measured, retaining and plain",
+        .enabled(if: Programs.find("mosquitto") != nil, "mosquitto isn't installed")
+    )
+    func mosquitto() throws {
+        try measure([MosquittoDialect(work: .keepAndTell), MosquittoDialect(work: .tell)])
+    }
+
+    private func measure(_ dialects: [any Dialect]) throws {
+        var options = BenchOptions()
+        options.runs = 1
+        options.secondsPerRun = 0.01
+        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 10_000)
+        for workload in [
+            Self.small, Self.small.with { $0.keys = 50 }, Self.small.with { $0.isAcknowledged = true },
+            Self.small.with { $0.interest = .patterns(5, matching: 1) },
+        ] {
+            let supporting = dialects.filter { $0.supports(workload) }
+            let rows = try load.measure(workload, supporting)
+            #expect(rows.count == supporting.count)
+            for row in rows { #expect(try #require(row.samples.figure(.messagesPerSecond)).median > 0) }
+        }
+        let version = try SystemVersion.of(dialects[0], programs: Products.programs)
+        #expect(version.version?.contains(".") == true)
+    }
+}

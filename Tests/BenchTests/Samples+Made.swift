@@ -1,0 +1,51 @@
+// Figures made up for tests: what a bench would have come to.
+
+@testable import PlugboardBench
+
+extension Samples {
+    /// A run for each value; every quantity has as many.
+    static func made(_ values: [Quantity: [Double]]) -> Samples {
+        var samples = Samples()
+        for run in 0..<(values.values.map(\.count).max() ?? 0) {
+            samples.append(values.compactMapValues { $0.indices.contains(run) ? $0[run] : nil })
+        }
+        return samples
+    }
+}
+
+extension SystemRow {
+    static func made(_ system: String, _ values: [Quantity: [Double]], readsOncePerTurn: Bool = true)
+        -> SystemRow
+    {
+        SystemRow(
+            system: system,
+            summary: "does what a test needs",
+            batch: 64,
+            readsOncePerTurn: readsOncePerTurn,
+            samples: .made(values)
+        )
+    }
+}
+
+extension Report {
+    static func made(_ rows: [Row], growth: [GrowthRows] = [], isDynamic: Bool = false) -> Report {
+        let machine = Machine(
+            processor: "A <fast> \"processor\" & more",
+            processors: 2,
+            kernel: "Linux 6",
+            swift: "6.3.0",
+            isDynamic: isDynamic,
+            load: 0.25
+        )
+        let versions = [
+            SystemVersion(server: "plugboard", version: "0.1.0"), SystemVersion(server: "nats", version: nil),
+        ]
+        return Report(
+            machine: machine,
+            versions: versions,
+            rows: rows,
+            growth: growth,
+            options: BenchOptions()
+        )
+    }
+}
