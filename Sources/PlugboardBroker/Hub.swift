@@ -154,6 +154,7 @@ struct Hub: ~Copyable {
         case .unsubscribe: try unsubscribe(request, line, session)
         case .who: try who(request, line, session)
         case .why: try why(request, line, session)
+        case .explain: try explain(request, line, session)
         case .hello: rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)

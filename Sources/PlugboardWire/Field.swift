@@ -22,7 +22,6 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .client, .count: false
         case .whileConnected: false
         case .timeToLive: false
-        case .write: false
         case .timeout, .call, .error: false
         default: true
         }

@@ -103,6 +103,6 @@ public enum ProtocolVersion {
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
-        "batch", "cause", "if", "initial", "old", "patch", "shorthand", "values", "who", "why",
+        "batch", "cause", "explain", "if", "initial", "old", "patch", "shorthand", "values", "who", "why",
     ]
 }

@@ -18,7 +18,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         case .will, .goodbye: false
         case .serve, .unserve, .call, .answer: false
         case .trace: false
-        case .explain: false
         default: true
         }
     }

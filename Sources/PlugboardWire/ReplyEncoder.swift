@@ -46,6 +46,12 @@ public enum ReplyEncoder {
             buffer.append(#","id":"#)
             buffer.append(id)
         }
+        appendDetails(of: refusal, to: &buffer)
+        buffer.append("}\n")
+    }
+
+    /// What an error says behind its code and its request.
+    public static func appendDetails(of refusal: Refusal, to buffer: inout ByteBuffer) {
         if let offset = refusal.offset { appendNumber(#","at":"#, UInt64(max(0, offset)), &buffer) }
         if let write = refusal.write { appendNumber(#","write":"#, UInt64(max(0, write)), &buffer) }
         if let revision = refusal.revision { appendNumber(#","revision":"#, revision, &buffer) }
@@ -59,7 +65,6 @@ public enum ReplyEncoder {
             buffer.append(#","hint":"#)
             JSONText.append(hint, to: &buffer)
         }
-        buffer.append("}\n")
     }
 
     /// The answer to `help`: everything, or one operation.

@@ -1,0 +1,137 @@
+// What a write would do, without doing it: the refusal it would get, or who would be told
+// what, and what would become of it on the way to each.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func explain(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard let write = decoder.writes.first else {
+            throw Refusal(.missingField, "explain needs \"write\"")
+        }
+        let key = write.key.bytes(of: line)
+        let refusal = refusal(of: write, line)
+        if refusal == nil { findObservers(of: key, observables.find(key, hash: observables.hash(key))) }
+        openReply(to: session)
+        ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        session.pointee.outbox.own.append(#","op":""#)
+        session.pointee.outbox.own.append(write.operation.name)
+        session.pointee.outbox.own.append(#"","key":"#)
+        JSONText.append(key, to: &session.pointee.outbox.own)
+        if let refusal {
+            session.pointee.outbox.own.append(#","refused":{"error":""#)
+            session.pointee.outbox.own.append(string: refusal.code.rawValue)
+            session.pointee.outbox.own.append("\"")
+            ReplyEncoder.appendDetails(of: refusal, to: &session.pointee.outbox.own)
+            session.pointee.outbox.own.append("}")
+        } else {
+            appendEffect(of: write, line, to: &session.pointee.outbox.own)
+        }
+        session.pointee.outbox.own.append("}\n")
+    }
+
+    /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.
+    private mutating func refusal(of write: Request, _ line: UnsafeRawBufferPointer) -> Refusal? {
+        do throws(Refusal) {
+            let planned = try plan(write, line)
+            if write.operation == .patch { try mergePatch(planned, write, line) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Adds what the observers in `matches` would be told, and what would become of it.
+    private func appendEffect(
+        of write: Request,
+        _ line: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        let event = Event(write.operation)
+        buffer.append(#","event":""#)
+        buffer.append(event.name)
+        buffer.append(#"","revision":"#)
+        buffer.append(decimal: event == .emit ? revision : revision + 1)
+        if event != .delete {
+            buffer.append(#","value":"#)
+            buffer.append(write.operation == .patch ? scratch.bytes : write.value.bytes(of: line))
+        }
+        buffer.append(#","observers":["#)
+        for (index, subscription) in listedObservers().enumerated() {
+            buffer.append(index == 0 ? "{" : ",{")
+            appendIdentity(of: subscription, of: write.key.bytes(of: line), &buffer)
+            buffer.append(#","outcome":""#)
+            buffer.append(outcome(of: event, for: subscription).name)
+            buffer.append("\"}")
+        }
+        buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        if matches.isEmpty { buffer.append(event.nobodysNote) }
+    }
+
+    /// What would become of an event on its way to an observer now.
+    private func outcome(of event: Event, for subscription: SubscriptionReference) -> Outcome {
+        let session = subscription.pointee.session
+        if let backlog = subscription.pointee.backlog, !subscription.pointee.isFree {
+            if backlog.pointee.isBlocked { return .paused }
+        } else if !session.pointee.isBehind {
+            return .sent
+        }
+        let isQueued = event == .emit || subscription.pointee.delivery == .all
+        guard isQueued else { return .conflated }
+        return subscription.pointee.backlog?.pointee.lines.hasGap == true ? .dropped : .sent
+    }
+}
+
+/// What becomes of an event on its way to one observer.
+enum Outcome: UInt8 {
+    /// It is told, though perhaps not at once.
+    case sent
+    /// It waits; of its key the newest will be told.
+    case conflated
+    /// It is none of those that the observer asked for.
+    case filtered
+    /// It waits for somebody to let the observer go on.
+    case paused
+    /// There was no room for it: the observer is told of the gap.
+    case dropped
+
+    var name: StaticString {
+        switch self {
+        case .sent: "sent"
+        case .conflated: "conflated"
+        case .filtered: "filtered"
+        case .paused: "paused"
+        case .dropped: "dropped"
+        }
+    }
+}
+
+extension Event {
+    /// What a write causes.
+    init(_ operation: Operation) {
+        switch operation {
+        case .emit: self = .emit
+        case .delete: self = .delete
+        default: self = .update
+        }
+    }
+
+    var name: StaticString {
+        switch self {
+        case .update: "update"
+        case .emit: "emit"
+        case .delete: "delete"
+        }
+    }
+
+    fileprivate var nobodysNote: StaticString {
+        switch self {
+        case .update: #","note":"nobody observes this key: it is kept for whoever asks or subscribes later""#
+        case .emit: #","note":"nobody observes this key, and an emit is not kept: nobody would ever know""#
+        case .delete: #","note":"nobody observes this key: it would just be gone""#
+        }
+    }
+}
