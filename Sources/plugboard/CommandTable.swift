@@ -4,8 +4,8 @@
 enum CommandTable {
     static let all: [Command] = [
         .up, .broker,
-        .publish, .emit, .patch, .delete, .batch,
-        .get, .keys, .subscribe,
+        .publish, .emit, .patch, .delete, .batch, .replay,
+        .get, .keys, .subscribe, .record,
         .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,
     ]

@@ -105,8 +105,7 @@ struct CommandTableTests {
     func complete() {
         let wanted = [
             "up", "broker", "publish", "emit", "patch", "get", "delete", "keys", "subscribe", "batch",
-            "bench",
-            "limits", "help",
+            "record", "replay", "bench", "limits", "help",
         ]
         #expect(Set(wanted).isSubset(of: Set(CommandTable.visible.map(\.name))))
     }

@@ -117,6 +117,7 @@
                 try screen("batch", input: "{\"op\":\"publish\",\"key\":\"\u{202E}..\",\"value\":1}"),
                 try screen("publish", "--from", "-", input: "{\"k\u{9B}ey\":1}"),
                 try screen("up", "--plugins", "/no\u{1B}[31m"),
+                try screen("replay", "-", input: "{\"event\":\"\u{9B}\",\"ms\":\u{202E}}"),
             ]
             for shown in screens {
                 #expect(!shown.isEmpty)
@@ -146,6 +147,32 @@
             #expect(shown.contains("\r") && shown.contains(" lines  ") && shown.contains("/s\u{1B}[K"))
             #expect(shown.hasSuffix("\r\u{1B}[K"))
             #expect(folder.text("result") == "published 60000 values, revision 60000\n")
+        }
+
+        @Test("a replay that takes its time draws a bar, takes it away and leaves the result")
+        func replay() throws {
+            let events = [0, 700].map { milliseconds in
+                #"{"ms":\#(milliseconds),"event":"emit","key":"a","revision":1,"value":1}"# + "\n"
+            }
+            let shown = try screen("replay", "-", input: "{\"recording\":1}\n" + events.joined())
+            #expect(shown.contains("\r1 events  "))
+            #expect(shown.hasSuffix("\r\u{1B}[Kplayed 0 values and 2 events, revision 0\n"))
+            let file = try folder.write("s.ndjson", "{\"recording\":1}\n" + events.joined())
+            let whole = try screen("replay", file)
+            #expect(whole.contains(/[1-9]\d %  1 events/), "\(whole.debugDescription)")
+        }
+
+        @Test("a recording that is shown there has its control bytes spelled out")
+        func record() throws {
+            let terminal = try TestTerminal()
+            let recorder = try Run(["record", "**"], in: folder, terminal: terminal.path)
+            try eventually("it records") { terminal.shown().contains("synced") }
+            _ = try plugboard("publish", "k.\u{202E}", "\"\u{9B}31m\"", in: folder)
+            recorder.signal(SIGINT)
+            _ = try recorder.finished()
+            let shown = terminal.shown()
+            #expect(shown.contains(#""key":"k.\u202e","revision":1,"value":"\u009b31m""#))
+            #expect(shown.contains("recording; Ctrl-C ends\n") && shown.hasSuffix(" s\n"))
         }
 
         @Test("a short import draws none, and one that isn't on a terminal neither")

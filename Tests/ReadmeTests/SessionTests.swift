@@ -67,12 +67,21 @@ struct SessionTests {
         let program = ".build/release/plugboard "
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
         #expect(lines.count >= 5)
+        let file = scratch.url.appendingPathComponent("session.ndjson")
         for line in lines where line != program + "bench" {
-            let words = "exec " + Running.folder.path + "/plugboard " + line.dropFirst(program.count)
+            let words =
+                "exec " + Running.folder.path + "/plugboard "
+                + line.dropFirst(program.count).replacing("session.ndjson", with: file.path)
             let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
             if line.contains("subscribe") {
                 try await eventually("\(line) prints") { try run.output.contains("\n") }
                 run.end()
+            } else if line.contains("record") {
+                try await eventually("\(line) writes") {
+                    (try? Data(contentsOf: file)).map { $0.count > 200 } ?? false
+                }
+                run.interrupt()
+                #expect(try await run.status() == 0, "\(line)")
             } else {
                 #expect(try await run.status() == 0, "\(line)")
                 #expect(try !run.output.isEmpty || line.contains("emit"), "\(line)")

@@ -48,6 +48,7 @@ extension Connection {
                 "the broker at \(path) speaks protocol \(version), this is \(ProtocolVersion.number)"
             throw CommandError(.unavailable, message)
         }
+        self.greeting = greeting
         return greeting
     }
 

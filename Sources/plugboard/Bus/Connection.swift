@@ -12,6 +12,8 @@ final class Connection {
 
     /// Where the broker is.
     let path: String
+    /// The broker's first line, once it was heard.
+    var greeting: BrokerLine?
     /// Lines sent so far: the broker names a line by its number where it has no id.
     var linesSent = 0
     private let socket: Descriptor
@@ -81,18 +83,40 @@ final class Connection {
         try poller.add(StandardStream.output.fd, token: 1, interest: [])
     }
 
-    /// Waits for bytes, or for the time to pass; negative: for ever.
+    /// Makes waits throw `Interrupted` when something is to be read here, such as a signal or
+    /// a key. What the broker said until then is kept.
+    func watch(_ fd: Int32) throws {
+        try poller.add(fd, token: 2, interest: .read)
+    }
+
+    /// Waits until `fd` can be read, taking in what the broker says meanwhile; false where the
+    /// time (negative: for ever) passes first.
+    func wait(for fd: Int32, milliseconds: Int32) throws -> Bool {
+        try poller.add(fd, token: 3, interest: .read)
+        defer { poller.remove(fd) }
+        let deadline = Deadline(seconds: Double(milliseconds) / 1_000)
+        while !isEnded {
+            let left = milliseconds < 0 ? -1 : deadline.milliseconds ?? 0
+            let ready = try fill(milliseconds: left)
+            if ready.contains(3) { return true }
+            if left == 0 { return false }
+        }
+        throw farewell()
+    }
+
+    /// Waits for bytes, or for the time to pass; negative: for ever. The tokens of what came.
     @discardableResult
-    private func fill(milliseconds: Int32) throws -> Bool {
-        var isReady = false
+    private func fill(milliseconds: Int32) throws -> Set<UInt64> {
+        var ready: Set<UInt64> = []
         var outputIsGone = false
         try poller.wait(milliseconds: milliseconds) { readiness in
-            isReady = true
+            ready.insert(readiness.token)
             if readiness.token == 0, readiness.canRead || readiness.isGone { self.read() }
             if readiness.token == 1, readiness.isGone { outputIsGone = true }
         }
         if outputIsGone { throw ReaderGone() }
-        return isReady
+        if ready.contains(2) { throw Interrupted() }
+        return ready
     }
 
     private func read() {
@@ -133,7 +157,7 @@ final class Connection {
         try poller.change(socket.raw, token: 0, interest: [.read, .write])
         let moved = try fill(milliseconds: Deadline(seconds: timeout).milliseconds ?? 0)
         try poller.change(socket.raw, token: 0, interest: .read)
-        return moved
+        return !moved.isEmpty
     }
 
     /// The broker closed while something was being sent: its last line says why.
@@ -163,6 +187,9 @@ final class Connection {
         CommandError(.unavailable, "no answer from the broker at \(path) within \(timeout) seconds")
     }
 }
+
+/// Something else that was watched came while the broker was waited for.
+struct Interrupted: Error {}
 
 /// A moment on the monotonic clock.
 struct Deadline: Sendable {

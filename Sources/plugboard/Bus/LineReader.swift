@@ -12,6 +12,8 @@ struct LineReader: ~Copyable {
         let number: Int
         /// Without its line feed; nil where it is longer than a line of the bus may be.
         let bytes: [UInt8]?
+        /// False for a last line without a line feed.
+        let isEnded: Bool
 
         /// Blank, or a comment.
         var isIgnored: Bool {
@@ -27,13 +29,15 @@ struct LineReader: ~Copyable {
     /// How far it was read.
     private(set) var bytesRead = 0
     private let file: InputFile
+    private let lineBytesMax: Int
     private var number = 0
     private var chunk = [UInt8](repeating: 0, count: 64 * 1024)
     private var pending: ArraySlice<UInt8> = []
     private var isEnded = false
 
     /// Opens a file; `-` is standard input.
-    init(path: String) throws {
+    init(path: String, lineBytesMax: Int = Limits.lineBytesMax) throws {
+        self.lineBytesMax = lineBytesMax
         file = path == "-" ? try InputFile.standardInput() : try InputFile(path: path)
         name = path == "-" ? "standard input" : path
         bytesTotal = file.bytes
@@ -42,19 +46,26 @@ struct LineReader: ~Copyable {
     /// What was read holds no whole line: the next one may be long in coming.
     var mustWait: Bool { !isEnded && !pending.contains(0x0A) }
 
-    /// The next line; nil at the end. A last line needs no line feed.
-    mutating func next() throws -> Line? {
+    /// What to wait for where `mustWait`.
+    var fd: Int32 { file.raw }
+
+    /// The next line; nil at the end. A last line needs no line feed. `wait` is called before
+    /// each reading of the file, and may wait for it in its own way.
+    mutating func next(_ wait: (_ fd: Int32) throws -> Void = { _ in }) throws -> Line? {
         var line: [UInt8] = []
         var isOverlong = false
         while true {
             if let feed = pending.firstIndex(of: 0x0A) {
                 append(pending[..<feed], to: &line, &isOverlong)
                 pending = pending[(feed + 1)...]
-                return finished(line, isOverlong)
+                return finished(line, isOverlong, isEnded: true)
             }
             append(pending, to: &line, &isOverlong)
             pending = []
-            guard try fill() else { return line.isEmpty && !isOverlong ? nil : finished(line, isOverlong) }
+            if !isEnded { try wait(fd) }
+            guard try fill() else {
+                return line.isEmpty && !isOverlong ? nil : finished(line, isOverlong, isEnded: false)
+            }
         }
     }
 
@@ -67,13 +78,13 @@ struct LineReader: ~Copyable {
     }
 
     private func append(_ part: ArraySlice<UInt8>, to line: inout [UInt8], _ isOverlong: inout Bool) {
-        if line.count + part.count > Limits.lineBytesMax { isOverlong = true }
+        if line.count + part.count > lineBytesMax { isOverlong = true }
         if isOverlong { line = [] } else { line += part }
     }
 
-    private mutating func finished(_ line: [UInt8], _ isOverlong: Bool) -> Line {
+    private mutating func finished(_ line: [UInt8], _ isOverlong: Bool, isEnded: Bool) -> Line {
         number += 1
         let trimmed = line.last == 0x0D ? Array(line.dropLast()) : line
-        return Line(number: number, bytes: isOverlong ? nil : trimmed)
+        return Line(number: number, bytes: isOverlong ? nil : trimmed, isEnded: isEnded)
     }
 }

@@ -31,7 +31,7 @@ struct FileImport: ~Copyable {
     }
 
     private init(reader: consuming LineReader, connection: Connection, console: Console) {
-        bar = ProgressBar(bytesTotal: reader.bytesTotal, on: console.messages)
+        bar = ProgressBar(total: reader.bytesTotal, on: console.messages)
         self.reader = reader
         self.connection = connection
         self.console = console
@@ -112,7 +112,7 @@ struct FileImport: ~Copyable {
         try connection.send(outgoing)
         outgoing.removeAll(keepingCapacity: true)
         while let line = try connection.nextLine(milliseconds: 0) { note(line) }
-        bar.update(bytes: reader.bytesRead, lines: lines)
+        bar.update(done: reader.bytesRead, count: lines)
     }
 
     /// Waits until the broker has heard everything; its revision then.

@@ -1,4 +1,4 @@
-// How far a long import is, drawn over itself on one line of a terminal. What ends
+// How far a long import or replay is, drawn over itself on one line of a terminal. What ends
 // quickly shows none.
 
 import PlugboardPosix
@@ -9,26 +9,30 @@ struct ProgressBar {
     private static let stepSeconds = 0.1
 
     private let stream: OutputStream
-    private let bytesTotal: Int?
+    private let total: Int?
+    private let unit: String
     private let start = MonotonicClock.nanoseconds()
     private var next = firstSeconds
     private var isShown = false
 
-    /// Shows nothing where the stream is no terminal.
-    init(bytesTotal: Int?, on stream: OutputStream) {
-        self.bytesTotal = bytesTotal
+    /// `total` is what there is to do, in any measure, such as bytes; nil where it isn't known.
+    /// `unit` is what is counted. Shows nothing where the stream is no terminal.
+    init(total: Int?, counting unit: String = "lines", on stream: OutputStream) {
+        self.total = total
+        self.unit = unit
         self.stream = stream
     }
 
     /// Draws anew when it is time.
-    mutating func update(bytes: Int, lines: Int) {
+    mutating func update(done: Int, count: Int) {
         guard stream.isTerminal, elapsed >= next else { return }
         next = elapsed + Self.stepSeconds
         isShown = true
         let text = Self.text(
-            bytes: bytes,
-            of: bytesTotal,
-            lines: lines,
+            done: done,
+            of: total,
+            count: "\(Self.grouped(count)) \(unit)",
+            rate: Int(Double(count) / max(elapsed, 0.001)),
             seconds: elapsed,
             columns: stream.stream.columns ?? 80
         )
@@ -43,11 +47,17 @@ struct ProgressBar {
     }
 
     /// `[#####     ]  48 %  48,210 lines  96,000/s  0:03 left`, at most `columns` wide.
-    static func text(bytes: Int, of total: Int?, lines: Int, seconds: Double, columns: Int) -> String {
-        let rate = Int(Double(lines) / max(seconds, 0.001))
-        let counted = "\(grouped(lines)) lines  \(grouped(rate))/s"
+    static func text(
+        done: Int,
+        of total: Int?,
+        count: String,
+        rate: Int,
+        seconds: Double,
+        columns: Int
+    ) -> String {
+        let counted = "\(count)  \(grouped(rate))/s"
         guard let total, total > 0 else { return String(counted.prefix(columns - 1)) }
-        let part = min(1, Double(bytes) / Double(total))
+        let part = min(1, Double(done) / Double(total))
         let left = part > 0 ? Int(seconds / part * (1 - part) + 0.5) : 0
         let numbers =
             "\(Int(part * 100)) %  \(counted)  \(left / 60):\(left % 60 < 10 ? "0" : "")\(left % 60) left"

@@ -1,0 +1,117 @@
+// `record`: a session as a file that `replay` plays.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Command {
+    static let record = Command(
+        name: "record",
+        group: .read,
+        summary: "write down a session, to be played again by replay",
+        parameters: [
+            Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
+        ],
+        options: [.noInitial, .count] + Option.connection,
+        details: """
+            Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it came. The \
+            first says what is recorded, {"recording":1,"patterns":[…],…}. The others are the broker's \
+            own, with the milliseconds since the start as ms before them: the values that are there at the \
+            start ("initial":true), "synced", then every update, delete and emit.
+
+            What happened before Ctrl-C is in the file. How much that was is said on standard error. If the \
+            broker stops, the file is whole up to there, and the status is 69.
+            """,
+        examples: [
+            "record 'cart.**' screen > session.ndjson",
+            #"record '**' | jq -c 'select(.event == "emit")'"#,
+        ],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let connection = try Connection.open(invocation)
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        let reply = try connection.accepted(
+            RequestLine("subscribe")
+                .adding("keys", strings: invocation.arguments)
+                .adding("initial", !invocation.has(.noInitial), unless: true)
+        )
+        try connection.watchOutput()
+        try connection.watch(signals.raw)
+        var recorder = Recorder(console: console)
+        try recorder.begin(
+            header: Recording.header(
+                patterns: invocation.arguments,
+                revision: reply["revision"]?.integer,
+                greeting: connection.greeting,
+                milliseconds: WallClock.millisecondsSince1970()
+            )
+        )
+        if console.messages.isTerminal { console.say("recording; Ctrl-C ends") }
+        do {
+            try record(until: invocation.integer(.count), connection, signals, &recorder)
+        } catch let error as CommandError {
+            try recorder.flush()
+            tell(recorder, console)
+            throw error
+        }
+        tell(recorder, console)
+    }
+
+    private static func record(
+        until count: UInt64?,
+        _ connection: Connection,
+        _ signals: Signals,
+        _ recorder: inout Recorder
+    ) throws {
+        var left = count ?? .max
+        do {
+            while left > 0 {
+                guard let line = try next(connection, &recorder, milliseconds: -1) else { continue }
+                if try recorder.take(line) { left -= 1 }
+            }
+        } catch is Interrupted {
+            _ = signals.next()
+            try finish(connection, &recorder)
+        }
+        try recorder.flush()
+    }
+
+    /// Takes everything up to this moment: what happened before it stands before the answer to
+    /// a request that is made now. A second Ctrl-C doesn't wait.
+    private static func finish(_ connection: Connection, _ recorder: inout Recorder) throws {
+        do {
+            try connection.send(RequestLine("sync").adding("id", 1).line)
+            let deadline = Deadline(seconds: Connection.timeoutSeconds)
+            while let left = deadline.milliseconds {
+                guard let line = try next(connection, &recorder, milliseconds: left) else { continue }
+                if line.kind == .ok("sync") { return }
+                _ = try recorder.take(line)
+            }
+        } catch is Interrupted {
+            return
+        }
+    }
+
+    /// The next line, everything before it being written where it has to be waited for.
+    private static func next(
+        _ connection: Connection,
+        _ recorder: inout Recorder,
+        milliseconds: Int32
+    ) throws -> BrokerLine? {
+        if connection.hasLine { return try connection.nextLine(milliseconds: 0) }
+        try recorder.flush()
+        defer { recorder.stamp() }
+        return try connection.nextLine(milliseconds: milliseconds)
+    }
+
+    private static func tell(_ recorder: Recorder, _ console: Console) {
+        if console.messages.isTerminal { try? console.messages.text("\r") }
+        console.say("recorded \(recorder.summary)")
+        if recorder.missing > 0 {
+            console.say(
+                "\(Plural.events(recorder.missing)) were not told one by one: they came faster than they were written"
+            )
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// One line of a recording, checked: what is of use in it is there and well-formed, so
+// that playing it can fail only for what the bus says.
+
+import PlugboardWire
+
+/// Something that happened while the recording was made.
+struct RecordedEvent: Sendable {
+    enum Kind: String, Sendable {
+        case update, delete, emit
+
+        /// The operation that makes it happen again.
+        var operation: String { self == .update ? "publish" : rawValue }
+    }
+
+    /// The line's number, from 1.
+    let number: Int
+    /// Since the start of the recording.
+    let milliseconds: Double
+    let kind: Kind
+    let key: String
+    /// None in a delete.
+    let value: ArraySlice<UInt8>?
+    /// As it was then.
+    let revision: UInt64
+    /// The writer, as JSON.
+    let by: ArraySlice<UInt8>?
+    let cause: UInt64?
+    /// Part of the state at the start.
+    let isInitial: Bool
+    /// Changes before this one that weren't told.
+    let skipped: UInt64
+
+    /// The key is the broker's own, which nobody else may write.
+    var isReserved: Bool { Array(key.utf8).withUnsafeBytes { Key.isReserved($0) } }
+}
+
+/// A line of a recording.
+enum RecordedLine {
+    /// The first one.
+    case header
+    case event(RecordedEvent)
+    /// Changes that weren't told one by one, so many.
+    case missing(UInt64)
+    /// Nothing to play: the end of the snapshot, or something of a later version.
+    case aside
+
+    /// The longest time that a line may name: a year.
+    static let millisecondsMax = 31_536_000_000.0
+
+    init(parsing bytes: [UInt8], number: Int) throws(JSONFault) {
+        let object = try JSONObject(parsing: bytes[...])
+        if let version = object["recording"] {
+            self = try Self.header(version)
+            return
+        }
+        let milliseconds = try Self.milliseconds(object)
+        guard let name = object["event"]?.string else { throw Self.missing("event") }
+        if name == "lagged" {
+            self = .missing(object["dropped"]?.integer ?? 0)
+        } else if let kind = RecordedEvent.Kind(rawValue: name) {
+            self = .event(try Self.event(kind, object, milliseconds, number))
+        } else {
+            self = .aside
+        }
+    }
+
+    /// The revision in the beginning of a line whose end is missing; nil where it isn't there.
+    static func revision(inCut bytes: [UInt8]) -> UInt64? {
+        let name = Array(#","revision":"#.utf8)
+        guard bytes.count > name.count else { return nil }
+        for start in 0..<(bytes.count - name.count) where bytes[start...].starts(with: name) {
+            let digits = bytes[(start + name.count)...].prefix { (0x30...0x39).contains($0) }
+            // Where nothing follows, digits may be missing.
+            guard digits.endIndex < bytes.count else { return nil }
+            return UInt64(String(decoding: digits, as: UTF8.self))
+        }
+        return nil
+    }
+
+    private static func header(_ version: JSONValue) throws(JSONFault) -> RecordedLine {
+        guard let number = version.integer, number <= Recording.version else {
+            throw JSONFault(
+                offset: 0,
+                message:
+                    "it is a recording of kind \(version.text), and this version plays kind \(Recording.version)"
+            )
+        }
+        return .header
+    }
+
+    private static func milliseconds(_ object: JSONObject) throws(JSONFault) -> Double {
+        guard let value = object["ms"] else { throw missing("ms") }
+        guard let number = Double(value.text), number >= 0, number <= millisecondsMax else {
+            throw JSONFault(offset: 0, message: "\"ms\" is a number from 0 to \(Int(millisecondsMax))")
+        }
+        return number
+    }
+
+    private static func event(
+        _ kind: RecordedEvent.Kind,
+        _ object: JSONObject,
+        _ milliseconds: Double,
+        _ number: Int
+    ) throws(JSONFault) -> RecordedEvent {
+        guard let key = object["key"]?.string else { throw missing("key") }
+        if let fault = Array(key.utf8).withUnsafeBytes({ Key.fault($0) }) {
+            throw JSONFault(offset: 0, message: "\"\(key)\" is not a key: \(fault.rawValue)")
+        }
+        guard let revision = object["revision"]?.integer else { throw missing("revision") }
+        let value = object["value"]?.bytes
+        if kind != .delete, value == nil { throw missing("value") }
+        return RecordedEvent(
+            number: number,
+            milliseconds: milliseconds,
+            kind: kind,
+            key: key,
+            value: kind == .delete ? nil : value,
+            revision: revision,
+            by: object["by"]?.bytes,
+            cause: object["cause"]?.integer,
+            isInitial: object["initial"]?.bool == true,
+            skipped: object["skipped"]?.integer ?? 0
+        )
+    }
+
+    private static func missing(_ name: String) -> JSONFault {
+        JSONFault(offset: 0, message: "\"\(name)\" is missing")
+    }
+}

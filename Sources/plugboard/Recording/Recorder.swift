@@ -1,0 +1,68 @@
+// One recording on its way from the broker to standard output. What was written is
+// whole lines, and nothing lingers here while there is nothing to wait for.
+
+import PlugboardPosix
+
+/// Writes what a subscription is told, and counts it.
+struct Recorder {
+    /// Values that were there at the start.
+    private(set) var values: UInt64 = 0
+    /// Changes, deletes and emits since.
+    private(set) var events: UInt64 = 0
+    /// Changes and events that the broker didn't tell one by one, since this reader was too slow.
+    private(set) var missing: UInt64 = 0
+    private let start = MonotonicClock.nanoseconds()
+    /// When the lines that are being taken came: those that were read together have one time.
+    private var now: UInt64
+    private var pending: PendingOutput
+
+    init(console: Console) {
+        now = start
+        pending = PendingOutput(console.output)
+    }
+
+    mutating func begin(header: [UInt8]) throws {
+        try pending.add(json: header)
+        try pending.flush()
+    }
+
+    /// Writes a line; true where it is an event that happened, not one that was there before.
+    mutating func take(_ line: BrokerLine) throws -> Bool {
+        guard case .event(let name) = line.kind else { return false }
+        try pending.add(json: Recording.line(line, nanoseconds: now - start))
+        missing += line["skipped"]?.integer ?? 0
+        switch name {
+        case "synced": return false
+        case "lagged":
+            missing += line["dropped"]?.integer ?? 0
+            return false
+        default: break
+        }
+        let isInitial = line["initial"]?.bool == true
+        if isInitial { values += 1 } else { events += 1 }
+        return !isInitial
+    }
+
+    /// Writes what is there, before the next line is waited for.
+    mutating func flush() throws {
+        try pending.flush()
+    }
+
+    /// Lines came.
+    mutating func stamp() {
+        now = MonotonicClock.nanoseconds()
+    }
+
+    /// `3 values and 120 events in 8.2 s`.
+    var summary: String {
+        let seconds = Double(MonotonicClock.nanoseconds() - start) / 1e9
+        return "\(Plural.values(values)) and \(Plural.events(events)) in \(Supervisor.seconds(seconds))"
+    }
+}
+
+/// Numbers with what they count.
+enum Plural {
+    static func values(_ count: UInt64) -> String { "\(count) \(count == 1 ? "value" : "values")" }
+    static func events(_ count: UInt64) -> String { "\(count) \(count == 1 ? "event" : "events")" }
+    static func lines(_ count: UInt64) -> String { "\(count) \(count == 1 ? "line" : "lines")" }
+}

@@ -1,0 +1,49 @@
+// The format of a recorded session: JSON lines. The first says what was recorded,
+// `{"recording":1,…}`; each after it is a line of the broker's, byte for byte, with
+// `"ms"` put before its members: the milliseconds since the start.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// How a recording is written.
+enum Recording {
+    /// The number of the format. A change that an older `replay` would misread gets the next one.
+    static let version: UInt64 = 1
+
+    /// The first line, without its line feed.
+    static func header(
+        patterns: [String],
+        revision: UInt64?,
+        greeting: BrokerLine?,
+        milliseconds since1970: UInt64
+    ) -> [UInt8] {
+        var buffer = ByteBuffer()
+        buffer.append(string: #"{"recording":\#(version),"patterns":["#)
+        for (index, pattern) in patterns.enumerated() {
+            if index > 0 { buffer.append(",") }
+            JSONText.append(pattern, to: &buffer)
+        }
+        buffer.append(#"],"started":""#)
+        buffer.append(milliseconds: since1970)
+        buffer.append("\"")
+        if let revision { buffer.append(string: #","revision":\#(revision)"#) }
+        for name in ["protocol", "epoch", "broker", "version"] {
+            guard let value = greeting?[name] else { continue }
+            buffer.append(string: #","\#(name)":\#(value.text)"#)
+        }
+        buffer.append("}")
+        return Array(buffer.bytes)
+    }
+
+    /// A line of the broker's with its time, without its line feed.
+    static func line(_ line: BrokerLine, nanoseconds: UInt64) -> [UInt8] {
+        Array(#"{"ms":\#(milliseconds(nanoseconds)),"#.utf8) + line.bytes.dropFirst()
+    }
+
+    /// `1234.567`.
+    static func milliseconds(_ nanoseconds: UInt64) -> String {
+        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        let digits = String(rest / 1_000)
+        return "\(whole)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}

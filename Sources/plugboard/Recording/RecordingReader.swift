@@ -1,0 +1,165 @@
+// A recording's lines, put together to what happened at once: the writes of a batch,
+// which have one revision, or a single event. Bounded memory, whatever the file holds.
+
+import PlugboardWire
+
+/// Reads a recording from front to back.
+struct RecordingReader: ~Copyable {
+    /// A line holds a value and what belongs to it.
+    static let lineBytesMax = Limits.valueBytesMax + 8_192
+    /// Of lines that stand together; what is more than fits a batch is several.
+    private static let togetherBytesMax = 4 * Limits.lineBytesMax
+    /// How long a batch is waited for whose lines don't come at once, from a pipe.
+    private static let graceMilliseconds: Int32 = 20
+    /// A batch that is read in pieces may take so long.
+    private static let togetherMilliseconds = 1.0
+
+    /// Waits for the file; false where the time (negative: for ever) passes first.
+    typealias Wait = (_ fd: Int32, _ milliseconds: Int32) throws -> Bool
+
+    /// For messages.
+    var name: String { lines.name }
+    /// The last line that was read.
+    private(set) var number = 0
+    /// Events that were read.
+    private(set) var events: UInt64 = 0
+    /// Time of the last event.
+    private(set) var milliseconds = 0.0
+    /// Whether the first line says what this is; a part of a recording may lack it.
+    private(set) var hasHeader = false
+    /// Events that the recording lacks by what it says itself.
+    private(set) var missing: UInt64 = 0
+    /// The file ends within this line.
+    private(set) var cut: RecordingFault?
+
+    private let check: (RecordedEvent) -> String?
+    private var lines: LineReader
+    private var held: RecordedEvent?
+    /// To be thrown when what stands before it has been returned.
+    private var fault: RecordingFault?
+    /// Of the line that can't be read, where it says so.
+    private var lostRevision: UInt64?
+    private var isEnded = false
+
+    /// Opens a file; `-` is standard input. `check` says why an event is not to be had.
+    init(path: String, check: @escaping (RecordedEvent) -> String? = { _ in nil }) throws {
+        self.check = check
+        lines = try LineReader(path: path, lineBytesMax: Self.lineBytesMax)
+    }
+
+    /// The file's size is known.
+    var isRegular: Bool { lines.bytesTotal != nil }
+
+    /// All lines that were read so far have been returned, and more may be long in coming.
+    var mustWait: Bool { held == nil && lines.mustWait }
+
+    /// The events of the next moment; nil at the end. Throws `RecordingFault` for the first
+    /// line that is none.
+    mutating func next(_ wait: Wait) throws -> [RecordedEvent]? {
+        guard let first = try held ?? event(wait) else { return try end() }
+        held = nil
+        var together = [first]
+        var bytes = first.value?.count ?? 0
+        while together.count < Limits.batchWritesMax, bytes < Self.togetherBytesMax {
+            if lines.mustWait, try !wait(lines.fd, Self.graceMilliseconds) { break }
+            guard let event = try event(wait) else { return isHalf(together) ? try end() : together }
+            guard Self.belongs(event, to: together) else {
+                held = event
+                break
+            }
+            together.append(event)
+            bytes += event.value?.count ?? 0
+        }
+        return together
+    }
+
+    /// The writes of a batch have one revision and one writer, and no other write has that
+    /// revision. An emit has the revision that it found, so one that came with the batch is
+    /// part of it, and one that came later isn't.
+    private static func belongs(_ event: RecordedEvent, to together: [RecordedEvent]) -> Bool {
+        guard let first = together.first, event.revision == first.revision, event.by == first.by,
+            event.isInitial == first.isInitial
+        else { return false }
+        if event.kind != .emit { return !together.contains { $0.key == event.key && $0.kind != .emit } }
+        return event.milliseconds - first.milliseconds <= togetherMilliseconds
+            && together.contains { $0.kind != .emit }
+    }
+
+    /// The next event, past lines that are none; nil at the end, or where a line is wrong.
+    private mutating func event(_ wait: Wait) throws -> RecordedEvent? {
+        while !isEnded, let line = try lines.next({ fd in _ = try wait(fd, -1) }) {
+            if line.isIgnored { continue }
+            let isFirst = number == 0
+            number = line.number
+            switch parsed(line, isFirst) {
+            case .header where isFirst: hasHeader = true
+            case .header: fail(line, "another recording begins here")
+            case .event(let event):
+                guard let reason = check(event) else { return taken(event) }
+                fail(line, reason)
+            case .missing(let count): missing += count
+            case .aside, nil: break
+            }
+        }
+        if number == 0 { fault = RecordingFault(nil, "it is empty, and no recording") }
+        isEnded = true
+        return nil
+    }
+
+    private mutating func taken(_ event: RecordedEvent) -> RecordedEvent {
+        events += 1
+        missing += event.skipped
+        milliseconds = max(milliseconds, event.milliseconds)
+        return event
+    }
+
+    /// What a line says; nil where it is wrong, or the file ends within it.
+    private mutating func parsed(_ line: LineReader.Line, _ isFirst: Bool) -> RecordedLine? {
+        guard let bytes = line.bytes else {
+            fail(line, "longer than \(Self.lineBytesMax) bytes")
+            return nil
+        }
+        do throws(JSONFault) {
+            return try RecordedLine(parsing: bytes, number: line.number)
+        } catch {
+            fail(line, (isFirst ? "no recording: " : "") + error.message, isCut: !line.isEnded && !isFirst)
+            return nil
+        }
+    }
+
+    private mutating func fail(_ line: LineReader.Line, _ message: String, isCut: Bool = false) {
+        isEnded = true
+        lostRevision = line.bytes.flatMap { RecordedLine.revision(inCut: $0) }
+        let fault = RecordingFault(line.number, message)
+        if isCut { cut = fault } else { self.fault = fault }
+    }
+
+    private func end() throws -> [RecordedEvent]? {
+        if let fault { throw fault }
+        return nil
+    }
+
+    /// The line that can't be read may be one more of these: then it isn't known what happened
+    /// at once, and half of it is not played.
+    private func isHalf(_ together: [RecordedEvent]) -> Bool {
+        guard cut != nil || fault != nil else { return false }
+        return lostRevision == nil || lostRevision == together.last?.revision
+    }
+}
+
+/// A line that is none of a recording's.
+struct RecordingFault: Error, Sendable {
+    /// Nil where it is the whole file.
+    let number: Int?
+    let message: String
+
+    init(_ number: Int?, _ message: String) {
+        self.number = number
+        self.message = message
+    }
+
+    /// As a command's end, with what became of the rest.
+    func error(in name: String, _ rest: String) -> CommandError {
+        CommandError(.refused, "\(name)\(number.map { ":\($0)" } ?? ""): \(message); \(rest)")
+    }
+}
