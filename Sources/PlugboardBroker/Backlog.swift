@@ -20,8 +20,8 @@ struct Backlog: ~Copyable {
     var isPaused = false
     /// Lines that may pass although it is paused.
     var steps = 0
-    /// When its window ends, in monotonic nanoseconds: nothing of what is owed is told before.
-    var windowEnd: UInt64 = 0
+    /// The rhythm of a subscription with `every`.
+    var window: Window?
     /// In its session's list of those that can go on.
     var isReady = false
 
@@ -29,8 +29,26 @@ struct Backlog: ~Copyable {
 
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced }
 
-    /// Something other than room in the outbox stands in the way.
-    var isBlocked: Bool { isPaused && steps == 0 }
+    /// It must last, whether anything is owed or not.
+    var isNeeded: Bool { !isEmpty || isPaused || window != nil }
+
+    /// It was paused, or its window has not ended yet.
+    var isBlocked: Bool {
+        if isPaused && steps == 0 { return true }
+        guard let window, window.isTicking else { return false }
+        if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
+            return !window.lets(revision: owed.pointee.revision)
+        }
+        return lines.frontEvent.map { !window.lets(event: $0) } ?? false
+    }
+
+    /// What comes next waits for the gate of this observable, if that is closed.
+    var frontObservable: ObservableReference? {
+        if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
+            return owed.pointee.isGated ? owed.pointee.observable : nil
+        }
+        return lines.frontObservable
+    }
 
     /// The revision of what comes next.
     var frontRevision: UInt64? {

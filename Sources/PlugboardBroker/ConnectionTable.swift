@@ -20,7 +20,8 @@ struct ConnectionTable: ~Copyable {
         lastClient += 1
         let slot = free.popLast() ?? appendSlot()
         let session = SessionReference.allocate(capacity: 1)
-        session.initialize(to: Session(client: lastClient, slot: slot))
+        let peer = PeerIdentity(of: descriptor.raw) ?? .unknown
+        session.initialize(to: Session(client: lastClient, slot: slot, peer: peer))
         let connection = ConnectionReference.allocate(capacity: 1)
         // The low half finds the slot, the high half tells a late event for whoever had it before.
         let token = UInt64(slot) | lastClient << 32

@@ -209,7 +209,7 @@ extension EventLoop {
     }
 
     private mutating func close(_ connection: ConnectionReference) {
-        hub.leave(connection.pointee.session)
+        hub.forget(connection.pointee.session)
         poller.remove(connection.pointee.descriptor.raw)
         connections.remove(connection)
     }

@@ -104,9 +104,7 @@ struct EventLoop: ~Copyable {
 
     private mutating func welcome(_ descriptor: consuming Descriptor) throws {
         guard connections.count < Limits.clientsMax else { return Self.turnAway(descriptor) }
-        let process = UnixSocket.peerProcess(descriptor.raw)
         let connection = connections.insert(descriptor)
-        connection.pointee.session.pointee.process = process
         try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
         hub.greet(connection.pointee.session)
     }

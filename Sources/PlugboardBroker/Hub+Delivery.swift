@@ -16,6 +16,9 @@ extension Hub {
     mutating func tell(_ event: Event, _ tail: EventTail, to observable: ObservableReference) {
         refreshObservers(of: observable)
         if observable.pointee.observers.isEmpty { return }
+        if observable.pointee.hasAcknowledgers, event != .emit {
+            return tellInPhases(event, tail, of: observable)
+        }
         deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
     }
 
@@ -54,14 +57,15 @@ extension Hub {
         observable.pointee.observers.removeAll()
         for subscription in matches.elements { observable.pointee.observers.append(subscription) }
         if matches.isEmpty { observable.pointee.observers.releaseMemory() }
+        observable.pointee.hasAcknowledgers = matches.elements.contains { $0.pointee.acknowledges }
         observable.pointee.observersGeneration = patterns.generation
     }
 
-    /// Orders by age and drops repeats, so that a subscription whose patterns overlap is
+    /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
     /// told once.
     static func arrange(_ found: inout List<SubscriptionReference>) {
         var elements = found.mutableElements
-        elements.sort { $0.pointee.serial < $1.pointee.serial }
+        elements.sort { ($0.pointee.phase, $0.pointee.serial) < ($1.pointee.phase, $1.pointee.serial) }
         var kept = 0
         for index in 0..<elements.count where kept == 0 || elements[kept - 1] != elements[index] {
             elements[kept] = elements[index]

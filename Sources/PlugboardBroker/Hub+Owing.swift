@@ -13,12 +13,14 @@ extension Hub {
     ) {
         let session = subscription.pointee.session
         guard session.pointee.isOpen else { return }
-        guard !session.pointee.isBehind, subscription.pointee.isFree else {
+        let hash = keyHash(observable, tail)
+        guard !session.pointee.isBehind, subscription.pointee.isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
         }
         touch(session)
         log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
         if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
+        noteWindow(of: subscription, hash)
     }
 
     /// A session with too much unread is behind: from now on it is owed.
@@ -34,15 +36,16 @@ extension Hub {
         _ event: Event,
         _ tail: borrowing EventTail,
         of observable: ObservableReference?,
-        to subscription: SubscriptionReference
+        to subscription: SubscriptionReference,
+        isGated: Bool = false
     ) {
         subscription.pointee.makeBacklog()
         let session = subscription.pointee.session
         session.pointee.makeCatchup()
         if let observable, event != .emit, subscription.pointee.delivery == .latest {
-            oweKey(event, tail, observable, subscription)
+            oweKey(event, tail, observable, subscription, isGated)
         } else {
-            queueLine(event, tail, subscription)
+            queueLine(event, tail, observable, subscription, isGated)
         }
         readyIfFree(subscription)
     }
@@ -51,19 +54,22 @@ extension Hub {
         _ event: Event,
         _ tail: borrowing EventTail,
         _ observable: ObservableReference,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionReference,
+        _ isGated: Bool
     ) {
         guard let backlog = subscription.pointee.backlog else { return }
         guard let owed = backlog.pointee.keys.find(observable) else {
             let held = subscription.pointee.kind.hasOld ? holdOld(tail) : nil
-            return appendOwed(
-                OwedKey(observable: observable, revision: tail.revision, held: held),
-                to: subscription
-            )
+            var owed = OwedKey(observable: observable, revision: tail.revision, held: held)
+            owed.isGated = isGated
+            return appendOwed(owed, to: subscription)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
         if owed.pointee.isInitial, event == .delete { return forgetOwed(owed, of: subscription) }
         if !owed.pointee.isInitial, owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+        owed.pointee.isGated = isGated
+        if let names = owed.pointee.unacknowledged { HeldBytes.release(names) }
+        owed.pointee.unacknowledged = nil
         backlog.pointee.keys.renew(owed, revision: tail.revision)
     }
 
@@ -103,7 +109,9 @@ extension Hub {
     private mutating func queueLine(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ subscription: SubscriptionReference
+        _ observable: ObservableReference?,
+        _ subscription: SubscriptionReference,
+        _ isGated: Bool
     ) {
         guard let backlog = subscription.pointee.backlog,
             let catchup = subscription.pointee.session.pointee.catchup
@@ -115,14 +123,21 @@ extension Hub {
             return backlog.pointee.lines.drop(revision: tail.revision)
         }
         catchup.pointee.queuedBytes += cost
-        backlog.pointee.lines.append(line, revision: tail.revision, waitingFor: nil)
+        let header = LineQueue.Header(
+            revision: tail.revision,
+            event: log.eventNumber,
+            keyHash: keyHash(observable, tail),
+            observable: isGated ? observable : nil,
+            count: line.count
+        )
+        backlog.pointee.lines.append(line, header)
     }
 
     /// A subscription that is owed something and waits for nothing but room joins those
     /// that `settle` goes through.
     mutating func readyIfFree(_ subscription: SubscriptionReference) {
         guard let backlog = subscription.pointee.backlog, !backlog.pointee.isReady,
-            !backlog.pointee.isEmpty, !backlog.pointee.isBlocked
+            !backlog.pointee.isEmpty, !isBlocked(subscription, backlog)
         else { return }
         let session = subscription.pointee.session
         session.pointee.makeCatchup()
@@ -130,6 +145,18 @@ extension Hub {
         session.pointee.catchup?.pointee.ready.append(subscription)
         session.pointee.isBehind = true
         touch(session)
+    }
+
+    private func keyHash(_ observable: ObservableReference?, _ tail: borrowing EventTail) -> UInt64 {
+        if let observable { return observable.pointee.hash }
+        return observables.hash(tail.keyPrefix)
+    }
+
+    /// Something other than room in the outbox stands in the way of what comes next.
+    func isBlocked(_ subscription: SubscriptionReference, _ backlog: BacklogReference) -> Bool {
+        if backlog.pointee.isBlocked { return true }
+        guard !gates.isEmpty, let observable = backlog.pointee.frontObservable else { return false }
+        return gates.holds(observable, from: subscription.pointee.phase)
     }
 
     /// A client that is owed more than can be kept is closed at the end of the turn.

@@ -34,7 +34,7 @@ extension Hub {
         guard let backlog = subscription.pointee.backlog else { return }
         let session = subscription.pointee.session
         let end = session.pointee.outbox.count + Limits.lowWaterBytes / 4
-        while !backlog.pointee.isBlocked, session.pointee.outbox.count < end {
+        while !isBlocked(subscription, backlog), session.pointee.outbox.count < end {
             if backlog.pointee.owesSynced, backlog.pointee.initialCount == 0 {
                 appendSynced(subscription, backlog)
             } else if !appendNext(subscription, backlog) {
@@ -57,7 +57,7 @@ extension Hub {
         } else {
             return false
         }
-        if backlog.pointee.isPaused { backlog.pointee.steps -= 1 }
+        if backlog.pointee.isPaused, backlog.pointee.steps > 0 { backlog.pointee.steps -= 1 }
         return true
     }
 
@@ -72,10 +72,12 @@ extension Hub {
         tail.old = owed.pointee.held?.pointee.bytes
         tail.skipped = owed.pointee.skipped
         tail.revision = owed.pointee.revision
+        tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
         let event: Event = observable.pointee.hasValue ? .update : .delete
         event.appendStart(subscription.pointee.text, to: &session.pointee.outbox.own)
         EventEncoder.appendTail(tail.form(subscription.pointee.kind), to: &session.pointee.outbox.own)
         backlog.pointee.lastRevision = owed.pointee.revision
+        noteWindow(of: subscription, observable.pointee.hash)
         forgetOwed(owed, of: subscription)
         removeIfUnneeded(observable)
     }
@@ -100,6 +102,7 @@ extension Hub {
         }
         session.pointee.outbox.own.append(line)
         backlog.pointee.lastRevision = backlog.pointee.lines.frontRevision ?? revision
+        if let keyHash = backlog.pointee.lines.frontKeyHash { noteWindow(of: subscription, keyHash) }
         session.pointee.catchup?.pointee.queuedBytes -= backlog.pointee.lines.removeFront()
     }
 
@@ -116,7 +119,7 @@ extension Hub {
 
     private func isDone(_ subscription: SubscriptionReference) -> Bool {
         guard let backlog = subscription.pointee.backlog else { return true }
-        return backlog.pointee.isEmpty || backlog.pointee.isBlocked
+        return backlog.pointee.isEmpty || isBlocked(subscription, backlog)
     }
 
     private func finish(_ subscription: SubscriptionReference) {

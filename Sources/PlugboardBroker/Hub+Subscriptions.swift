@@ -46,6 +46,7 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
+        endThrottle(of: subscription)
         writeOff(subscription)
         for place in subscription.pointee.keys.elements {
             let (observable, index) = (place.observable, Int(place.index))
@@ -65,6 +66,7 @@ extension Hub {
             }
             place.node.release()
         }
+        if subscription.pointee.acknowledges { noteAcknowledged(subscription, upTo: .max) }
         subscription.pointee.session.pointee.subscriptions.remove(subscription)
         texts.release(subscription.pointee.text)
         subscription.deinitialize(count: 1)
@@ -117,7 +119,7 @@ extension Hub {
         }
     }
 
-    private static func subText(_ request: Request, _ line: UnsafeRawBufferPointer) -> ByteBuffer {
+    static func subText(_ request: Request, _ line: UnsafeRawBufferPointer) -> ByteBuffer {
         var text = ByteBuffer()
         let bytes = request.sub.bytes(of: line)
         if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
@@ -139,11 +141,12 @@ extension Hub {
                 text: texts.retain(sub.bytes),
                 serial: lastSerial,
                 kind: EventKind(old: decoder.options.old, values: decoder.options.values),
-                delivery: .latest
+                options: decoder.options
             )
         )
         session.pointee.subscriptions.insert(subscription)
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
+        throttle(subscription, milliseconds: decoder.options.every)
         return subscription
     }
 

@@ -90,16 +90,16 @@ extension Hub {
         buffer.append(decimal: session.pointee.client)
         buffer.append(#","name":"#)
         session.pointee.appendName(to: &buffer)
-        if session.pointee.process > 0 {
+        if session.pointee.peer.process > 0 {
             buffer.append(#","pid":"#)
-            buffer.append(decimal: UInt64(session.pointee.process))
+            buffer.append(decimal: UInt64(session.pointee.peer.process))
         }
         buffer.append(#","sub":"#)
         buffer.append(subscription.pointee.text.pointee.sub)
         buffer.append(#","pattern":""#)
         subscription.pointee.appendPattern(matching: key, to: &buffer)
         buffer.append(#"","phase":"#)
-        buffer.append(decimal: 5)
+        buffer.append(decimal: UInt64(subscription.pointee.phase))
     }
 
     private func state(of subscription: SubscriptionReference) -> ObserverState {

@@ -26,8 +26,15 @@ struct Hub: ~Copyable {
     /// Sessions that were found to be too slow: the loop says goodbye.
     var slow = List<SessionReference>()
     var lastSerial: UInt64 = 0
+    var sessions = SessionTable()
+    /// Throttled subscriptions by serial.
+    var windowed: [UInt64: SubscriptionReference] = [:]
+    /// Keys that have not reached all of their observers yet.
+    var gates = GateTable()
     /// What is to be done later.
     var deadlines = Deadlines()
+    /// The time by which things fell due last, in monotonic nanoseconds.
+    var lastMoment: UInt64 = 0
     /// The value before the event under way, where somebody is owed it; which event that was.
     var heldOld: HeldBytesReference?
     var heldEvent: UInt64 = 0
@@ -51,6 +58,7 @@ struct Hub: ~Copyable {
 
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionReference) {
+        sessions.insert(session)
         openReply(to: session)
         EventEncoder.appendHello(
             epoch: epoch,
@@ -88,6 +96,12 @@ struct Hub: ~Copyable {
         while let subscription = session.pointee.subscriptions.list.elements.last {
             end(subscription)
         }
+    }
+
+    /// A client's connection is gone, and with it the session.
+    mutating func forget(_ session: SessionReference) {
+        leave(session)
+        sessions.remove(session)
     }
 
     /// Notes that a session has something to be sent.
@@ -158,6 +172,10 @@ struct Hub: ~Copyable {
         case .hello: rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
+        case .pause: try pause(request, line, session)
+        case .resume: try resume(request, line, session)
+        case .step: try step(request, line, session)
+        case .acknowledge: try acknowledge(request, line, session)
         default: throw Refusal(.unknownOperation, "\(request.operation.name) is not available")
         }
     }

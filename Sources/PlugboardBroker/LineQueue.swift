@@ -15,8 +15,13 @@ struct Gap: BitwiseCopyable {
 
 /// Whole lines in the order of their revisions.
 struct LineQueue: ~Copyable {
-    private struct Header: BitwiseCopyable {
+    /// What is known of a line beside its bytes.
+    struct Header: BitwiseCopyable {
         let revision: UInt64
+        /// The number of the event in the turn's log.
+        let event: UInt64
+        let keyHash: UInt64
+        /// The observable whose gate it waits for.
         let observable: ObservableReference?
         let count: Int
     }
@@ -24,6 +29,8 @@ struct LineQueue: ~Copyable {
     private var bytes = ByteBuffer()
     /// What is missing after the last line.
     private(set) var gap: Gap?
+    /// Lines in it, the gap not counted.
+    private(set) var lineCount = 0
 
     init() {}
 
@@ -38,15 +45,12 @@ struct LineQueue: ~Copyable {
         line.count + MemoryLayout<Header>.size
     }
 
-    /// Adds a line. An observable whose gate it waits for is named with it.
-    mutating func append(
-        _ line: UnsafeRawBufferPointer,
-        revision: UInt64,
-        waitingFor observable: ObservableReference?
-    ) {
-        var header = Header(revision: revision, observable: observable, count: line.count)
+    /// Adds a line.
+    mutating func append(_ line: UnsafeRawBufferPointer, _ header: Header) {
+        var header = header
         withUnsafeBytes(of: &header) { bytes.append($0) }
         bytes.append(line)
+        lineCount += 1
     }
 
     /// Notes an event that was not kept.
@@ -55,6 +59,15 @@ struct LineQueue: ~Copyable {
         gap?.dropped += 1
         gap?.last = revision
     }
+
+    /// Lines and the gap.
+    var count: Int { lineCount + (gap == nil ? 0 : 1) }
+
+    /// The number of the event that comes next.
+    var frontEvent: UInt64? { bytes.isEmpty ? nil : header.event }
+
+    /// The key of the next line, as its hash.
+    var frontKeyHash: UInt64? { bytes.isEmpty ? nil : header.keyHash }
 
     /// The revision of what comes next, a line or the gap.
     var frontRevision: UInt64? { bytes.isEmpty ? gap?.first : header.revision }
@@ -73,6 +86,7 @@ struct LineQueue: ~Copyable {
     mutating func removeFront() -> Int {
         let count = MemoryLayout<Header>.size + header.count
         bytes.removeFirst(count)
+        lineCount -= 1
         if bytes.isEmpty { bytes.releaseMemory() }
         return count
     }

@@ -32,6 +32,8 @@ struct Observable: ~Copyable {
     /// All that match, patterns included; true as of `observersGeneration`.
     var observers = List<SubscriptionReference>()
     var observersGeneration: UInt64 = 0
+    /// One of them acknowledges: they are told in phases.
+    var hasAcknowledgers = false
     /// Subscriptions that are owed this key: they may have to be told that it is gone.
     var owedBy: Int32 = 0
 

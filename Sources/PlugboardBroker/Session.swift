@@ -12,6 +12,8 @@ struct Session: ~Copyable {
     let client: UInt64
     /// Which connection it belongs to.
     let slot: Int
+    /// The process and the user at the other end.
+    let peer: PeerIdentity
     private var named: AuthorReference?
     var outbox = Outbox()
     /// The line being handled, from 1.
@@ -24,16 +26,15 @@ struct Session: ~Copyable {
     var isBehind = false
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
-    /// The process at the other end; 0 where the system doesn't say.
-    var process: Int32 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
     var farewell: Farewell?
     /// What there is to catch up with, while there is any.
     private(set) var catchup: CatchupReference?
 
-    init(client: UInt64, slot: Int) {
+    init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown) {
         self.client = client
         self.slot = slot
+        self.peer = peer
     }
 
     deinit {

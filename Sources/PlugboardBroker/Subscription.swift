@@ -31,6 +31,10 @@ struct Subscription: ~Copyable {
     let kind: EventKind
     /// What becomes of events that have to wait.
     let delivery: Delivery
+    /// Observers of an earlier phase are told first.
+    let phase: UInt8
+    /// Later phases wait until it has acknowledged.
+    let acknowledges: Bool
     /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
     private(set) var isDirect = true
     /// What it is owed, while it is owed anything or has to wait.
@@ -48,13 +52,15 @@ struct Subscription: ~Copyable {
         text: SubscriptionTextReference,
         serial: UInt64,
         kind: EventKind,
-        delivery: Delivery
+        options: RequestOptions
     ) {
         self.session = session
         self.text = text
         self.serial = serial
         self.kind = kind
-        self.delivery = delivery
+        delivery = options.delivery
+        phase = options.phase
+        acknowledges = options.acknowledges
     }
 
     /// Makes sure that there is a place for what is owed.
@@ -68,7 +74,7 @@ struct Subscription: ~Copyable {
 
     /// Gives that place up when nothing is owed and nothing has to wait.
     mutating func dropEmptyBacklog() {
-        guard let backlog, backlog.pointee.isEmpty, !backlog.pointee.isPaused else { return }
+        guard let backlog, !backlog.pointee.isNeeded else { return }
         releaseBacklog()
     }
 
@@ -80,10 +86,11 @@ struct Subscription: ~Copyable {
         isDirect = true
     }
 
-    /// An event may be told at once.
-    var isFree: Bool {
+    /// An event about a key may be told at once.
+    func isFree(_ keyHash: UInt64) -> Bool {
         guard let backlog else { return true }
-        return backlog.pointee.isEmpty && !backlog.pointee.isBlocked
+        if let window = backlog.pointee.window, window.holds(keyHash) { return false }
+        return backlog.pointee.isEmpty && !backlog.pointee.isPaused
     }
 
     /// Adds the first of its patterns that matches a key.

@@ -15,13 +15,6 @@
         prepareStream(accept(listener, nil, nil))
     }
 
-    func connectedProcess(_ fd: Int32) -> Int32 {
-        var process: Int32 = 0
-        var length = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &process, &length) == 0 else { return 0 }
-        return process
-    }
-
     func socketAddressHeader(_ address: inout sockaddr_un) {
         address.sun_family = sa_family_t(AF_UNIX)
         address.sun_len = UInt8(MemoryLayout<sockaddr_un>.size)

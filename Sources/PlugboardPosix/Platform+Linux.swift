@@ -16,15 +16,6 @@
         accept4(listener, nil, nil, Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue))
     }
 
-    /// The process that connected a socket; 0 where that isn't known.
-    func connectedProcess(_ fd: Int32) -> Int32 {
-        // struct ucred: pid, uid, gid.
-        var credentials: (Int32, UInt32, UInt32) = (0, 0, 0)
-        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
-        guard getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return 0 }
-        return credentials.0
-    }
-
     func socketAddressHeader(_ address: inout sockaddr_un) {
         address.sun_family = sa_family_t(AF_UNIX)
     }

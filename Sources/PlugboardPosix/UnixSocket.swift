@@ -60,12 +60,6 @@ public enum UnixSocket {
         }
     }
 
-    /// The number of the process at the other end of a connection; 0 where the system doesn't
-    /// say.
-    public static func peerProcess(_ fd: Int32) -> Int32 {
-        connectedProcess(fd)
-    }
-
     /// Two connected sockets, for tests and for handing one to a child.
     public static func pair() throws -> Pair {
         var fds: (Int32, Int32) = (-1, -1)

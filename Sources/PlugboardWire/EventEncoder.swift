@@ -50,6 +50,7 @@ public enum EventEncoder {
             buffer.append(#","skipped":"#)
             buffer.append(decimal: UInt64(tail.skipped))
         }
+        if let names = tail.unacknowledged { buffer.append(names) }
         buffer.append("}\n")
     }
 
@@ -143,6 +144,8 @@ public struct EventTail {
     public var live: Bool?
     /// Updates folded into this one.
     public var skipped: UInt32 = 0
+    /// `,"unacked":[…]`: who of an earlier phase had not acknowledged in time.
+    public var unacknowledged: UnsafeRawBufferPointer?
 
     @inlinable
     public init(

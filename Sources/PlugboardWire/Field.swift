@@ -13,13 +13,9 @@ public enum Field: UInt8, CaseIterable, Sendable {
     @inline(__always)
     public var isAvailable: Bool {
         switch self {
-        case .delivery: false
-        case .every: false
         case .fields: false
         case .condition: false
         case .difference: false
-        case .phase, .acknowledges, .revision: false
-        case .client, .count: false
         case .whileConnected: false
         case .timeToLive: false
         case .timeout, .call, .error: false

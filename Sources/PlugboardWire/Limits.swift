@@ -103,6 +103,7 @@ public enum ProtocolVersion {
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
-        "batch", "cause", "explain", "if", "initial", "old", "patch", "shorthand", "values", "who", "why",
+        "ack", "batch", "cause", "delivery", "every", "explain", "if", "initial", "old", "patch", "pause",
+        "phase", "shorthand", "values", "who", "why",
     ]
 }

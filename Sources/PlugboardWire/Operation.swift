@@ -14,7 +14,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     @inline(__always)
     public var isAvailable: Bool {
         switch self {
-        case .pause, .resume, .step, .acknowledge: false
         case .will, .goodbye: false
         case .serve, .unserve, .call, .answer: false
         case .trace: false
@@ -68,7 +67,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     @inlinable
     public var isSilent: Bool {
         switch self {
-        case .publish, .emit, .patch, .delete, .batch, .answer, .acknowledge: true
+        case .publish, .emit, .patch, .delete, .batch: true
         default: false
         }
     }

@@ -30,6 +30,24 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
+    /// A reply about a subscription that is paused, stepped or resumed: whose it is, unless
+    /// it is the client's own, and how many lines it is owed.
+    public static func appendControl(
+        _ operation: Operation,
+        id: UnsafeRawBufferPointer,
+        sub: UnsafeRawBufferPointer,
+        client: UInt64?,
+        owed: Int,
+        to buffer: inout ByteBuffer
+    ) {
+        appendStart(operation, id: id, to: &buffer)
+        buffer.append(#","sub":"#)
+        buffer.append(sub)
+        if let client { appendNumber(#","client":"#, client, &buffer) }
+        appendNumber(#","owed":"#, UInt64(max(0, owed)), &buffer)
+        buffer.append("}\n")
+    }
+
     /// An error. Without an `id` it names the connection's `line`.
     public static func appendRefusal(
         _ refusal: Refusal,

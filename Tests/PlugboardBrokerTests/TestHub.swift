@@ -2,6 +2,7 @@
 // test says so. What the loop does at the end of a turn is done here by hand.
 
 @testable import PlugboardBroker
+import PlugboardPosix
 import PlugboardWire
 
 /// A hub with clients that the test plays.
@@ -11,19 +12,26 @@ final class TestHub {
     }
     private var box = Box()
     private var sessions: [SessionReference] = []
+    /// Later than any real clock, so that time passes only where the test lets it.
+    private static let start: UInt64 = .max / 2
+
+    init() {
+        box.hub.expire(now: Self.start, logBytesMax: .max)
+    }
 
     deinit {
         for session in sessions {
-            box.hub.leave(session)
+            box.hub.forget(session)
             session.deinitialize(count: 1)
             session.deallocate()
         }
     }
 
     /// A new client; its greeting is dropped.
-    func client() -> Int {
+    func client(user: UInt32 = 1_000) -> Int {
         let session = SessionReference.allocate(capacity: 1)
-        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count))
+        let peer = PeerIdentity(process: 1, user: user)
+        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count, peer: peer))
         sessions.append(session)
         box.hub.greet(session)
         _ = read(sessions.count - 1)
@@ -103,5 +111,19 @@ final class TestHub {
             next = KeyOrder.next(after: observable)
         }
         return count
+    }
+
+    /// Lets time pass: whatever falls due within so many milliseconds of the test's start.
+    func expireAll(after milliseconds: UInt64) {
+        box.hub.expire(now: Self.start + milliseconds * 1_000_000, logBytesMax: .max)
+        endTurn()
+    }
+
+    var deadlineCount: Int { box.hub.deadlines.count }
+
+    /// Ends a client's connection.
+    func leave(_ client: Int) {
+        box.hub.leave(sessions[client])
+        endTurn()
     }
 }

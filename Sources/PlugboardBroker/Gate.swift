@@ -1,0 +1,45 @@
+// Observers in phases. A write of a key with acknowledging observers reaches the later
+// phases when those of the earlier one have said that they are done, or were given
+// their time. A gate stands for one key: newer writes of it wait at the same gate.
+
+import PlugboardWire
+
+/// A key that has not reached its later observers yet.
+struct Gate {
+    /// The newest revision that waits.
+    var revision: UInt64
+    /// The phase that was told last; later ones wait.
+    var phase: UInt8
+    /// Subscriptions of that phase that have not acknowledged the newest revision.
+    var waiting: [SubscriptionReference]
+    /// Tells it from an earlier gate of the same key, for its deadline.
+    let serial: UInt64
+    /// When time is up, in monotonic nanoseconds.
+    let end: UInt64
+    var ticket: DeadlineTicket
+}
+
+/// What a subscription with `ack` was told and has not acknowledged.
+struct Awaited: BitwiseCopyable {
+    let observable: ObservableReference
+    let revision: UInt64
+}
+
+/// The gates of a bus, and who is waited for.
+struct GateTable: ~Copyable {
+    var gates: [ObservableReference: Gate] = [:]
+    var bySerial: [UInt64: ObservableReference] = [:]
+    /// In the order they were told.
+    var awaited: [SubscriptionReference: [Awaited]] = [:]
+    var lastSerial: UInt64 = 0
+
+    init() {}
+
+    @inline(__always) var isEmpty: Bool { gates.isEmpty }
+
+    /// Whether a key has yet to be let through to a phase.
+    func holds(_ observable: ObservableReference, from phase: UInt8) -> Bool {
+        guard let gate = gates[observable] else { return false }
+        return gate.phase < phase
+    }
+}

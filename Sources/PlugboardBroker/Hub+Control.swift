@@ -1,0 +1,96 @@
+// A debugger for notifications: a subscription is paused, stepped and resumed, one's
+// own or that of another client of the same user. A paused one is owed, like a slow one.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func pause(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let subscription = try target(of: request, line, session)
+        subscription.pointee.makeBacklog()
+        subscription.pointee.backlog?.pointee.isPaused = true
+        replyControl(request, line, subscription, session)
+    }
+
+    mutating func resume(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let subscription = try target(of: request, line, session)
+        subscription.pointee.backlog?.pointee.isPaused = false
+        subscription.pointee.backlog?.pointee.steps = 0
+        replyControl(request, line, subscription, session)
+        subscription.pointee.dropEmptyBacklog()
+        readyIfFree(subscription)
+    }
+
+    /// Lets so many lines pass that are owed; none that are still to come.
+    mutating func step(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let subscription = try target(of: request, line, session)
+        guard let backlog = subscription.pointee.backlog, backlog.pointee.isPaused else {
+            throw Self.notPaused(subscription, request)
+        }
+        let owed = backlog.pointee.keys.count + backlog.pointee.lines.count
+        backlog.pointee.steps = min(decoder.options.count, owed)
+        replyControl(request, line, subscription, session)
+        readyIfFree(subscription)
+    }
+
+    /// The subscription that a request names, of this client or of the one it names.
+    private func target(
+        of request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) -> SubscriptionReference {
+        let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
+        let sub = Self.subText(request, line)
+        guard let text = texts.find(sub.bytes), let found = owner.pointee.subscriptions.find(text) else {
+            throw Self.unknown(sub, request)
+        }
+        return found
+    }
+
+    private func other(_ client: UInt64, for session: SessionReference) throws(Refusal) -> SessionReference {
+        guard let other = sessions.find(client: client) else {
+            throw Refusal(.notFound, "there is no client \(client)", hint: "who tells the clients of a key")
+        }
+        guard other.pointee.peer.user == session.pointee.peer.user || session.pointee.peer.user == 0 else {
+            throw Refusal(.forbidden, "client \(client) is another user's")
+        }
+        return other
+    }
+
+    /// Says what is owed: before anything passes.
+    private mutating func replyControl(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ subscription: SubscriptionReference,
+        _ session: SessionReference
+    ) {
+        let backlog = subscription.pointee.backlog
+        openReply(to: session)
+        ReplyEncoder.appendControl(
+            request.operation,
+            id: request.id.bytes(of: line),
+            sub: subscription.pointee.text.pointee.sub,
+            client: request.has(.client) ? decoder.options.client : nil,
+            owed: (backlog?.pointee.keys.count ?? 0) + (backlog?.pointee.lines.count ?? 0),
+            to: &session.pointee.outbox.own
+        )
+    }
+
+    private static func notPaused(_ subscription: SubscriptionReference, _ request: Request) -> Refusal {
+        let text = String(decoding: subscription.pointee.text.pointee.sub, as: UTF8.self)
+        var refusal = Refusal(.conflict, "subscription \(text) is not paused", hint: "pause it first")
+        refusal.offset = request.sub.start
+        return refusal
+    }
+}

@@ -1,0 +1,175 @@
+// Telling in phases: see `Gate`. Nothing of it happens for a key without an observer
+// that acknowledges.
+
+import PlugboardWire
+
+extension Hub {
+    /// How long an observer may take before those of later phases are told all the same.
+    static let acknowledgementNanoseconds: UInt64 = 1_000_000_000
+
+    /// Tells the first phases at once, up to the first that acknowledges; owes the others.
+    mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableReference) {
+        let observers = observable.pointee.observers.elements
+        let phase = Self.acknowledgingPhase(of: observable, after: nil)
+        log.beginEvent()
+        var isHeld = false
+        for subscription in observers where subscription.pointee.session.pointee.isOpen {
+            if let phase, subscription.pointee.phase > phase {
+                isHeld = true
+                owe(event, tail, of: observable, to: subscription, isGated: true)
+            } else {
+                tellOrOwe(event, tail, of: observable, to: subscription)
+            }
+        }
+        guard let phase, isHeld else { return }
+        close(observable, revision: tail.revision, phase: phase)
+    }
+
+    /// The next phase with an observer that acknowledges.
+    private static func acknowledgingPhase(of observable: ObservableReference, after phase: UInt8?) -> UInt8?
+    {
+        for subscription in observable.pointee.observers.elements {
+            guard subscription.pointee.acknowledges, subscription.pointee.session.pointee.isOpen else {
+                continue
+            }
+            if let phase, subscription.pointee.phase <= phase { continue }
+            return subscription.pointee.phase
+        }
+        return nil
+    }
+
+    /// Waits for the observers of a phase.
+    private mutating func close(_ observable: ObservableReference, revision: UInt64, phase: UInt8) {
+        let waiting = observable.pointee.observers.elements.filter {
+            $0.pointee.acknowledges && $0.pointee.phase == phase && $0.pointee.session.pointee.isOpen
+        }
+        for subscription in waiting {
+            let awaited = Awaited(observable: observable, revision: revision)
+            gates.awaited[subscription, default: []].append(awaited)
+            // What the gate names must live as long as it does.
+            observable.pointee.owedBy += 1
+        }
+        // Who writes on and on does not put off the end of the wait.
+        let end = gates.gates[observable]?.end ?? clock() + Self.acknowledgementNanoseconds
+        if let gate = gates.gates[observable] { open(observable, gate) }
+        gates.lastSerial += 1
+        let serial = gates.lastSerial
+        let ticket = deadlines.add(at: end, .gate(serial))
+        gates.bySerial[serial] = observable
+        gates.gates[observable] = Gate(
+            revision: revision,
+            phase: phase,
+            waiting: waiting,
+            serial: serial,
+            end: end,
+            ticket: ticket
+        )
+        observable.pointee.owedBy += 1
+    }
+
+    /// Takes a gate away without letting anything through.
+    private mutating func open(_ observable: ObservableReference, _ gate: Gate) {
+        deadlines.cancel(gate.ticket)
+        gates.bySerial[gate.serial] = nil
+        gates.gates[observable] = nil
+        observable.pointee.owedBy -= 1
+    }
+
+    mutating func acknowledge(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let sub = Self.subText(request, line)
+        guard let text = texts.find(sub.bytes), let subscription = session.pointee.subscriptions.find(text)
+        else { throw Self.unknown(sub, request) }
+        guard subscription.pointee.acknowledges else {
+            let message = "subscription \(String(decoding: sub.bytes, as: UTF8.self)) does not acknowledge"
+            throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
+        }
+        noteAcknowledged(subscription, upTo: decoder.options.revision)
+        if request.wantsReply { replyDone(request, line, session) }
+    }
+
+    /// An observer has done its part up to a revision; one that ends has done all.
+    mutating func noteAcknowledged(_ subscription: SubscriptionReference, upTo revision: UInt64) {
+        guard let awaited = gates.awaited[subscription] else { return }
+        let done = awaited.prefix { $0.revision <= revision }
+        let rest = awaited.dropFirst(done.count)
+        gates.awaited[subscription] = rest.isEmpty ? nil : Array(rest)
+        for entry in done {
+            release(entry, by: subscription)
+            entry.observable.pointee.owedBy -= 1
+            removeIfUnneeded(entry.observable)
+        }
+    }
+
+    private mutating func release(_ entry: Awaited, by subscription: SubscriptionReference) {
+        guard var gate = gates.gates[entry.observable], gate.revision <= entry.revision else { return }
+        gate.waiting.removeAll { $0 == subscription }
+        gates.gates[entry.observable] = gate
+        if gate.waiting.isEmpty { advance(entry.observable, gate, unacknowledged: nil) }
+    }
+
+    /// Time is up for the observers of a phase.
+    mutating func expireGate(_ serial: UInt64) {
+        guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
+        let text = Self.names(of: gate.waiting)
+        let names = HeldBytes.make(text.bytes)
+        advance(observable, gate, unacknowledged: names)
+        HeldBytes.release(names)
+    }
+
+    /// `,"unacked":[…]`: the names of clients, each once.
+    private static func names(of subscriptions: [SubscriptionReference]) -> ByteBuffer {
+        var text = ByteBuffer()
+        var named: Set<UInt64> = []
+        for subscription in subscriptions {
+            let session = subscription.pointee.session
+            guard named.insert(session.pointee.client).inserted else { continue }
+            text.append(named.count == 1 ? #","unacked":["# : ",")
+            text.append(session.pointee.author.pointee.name)
+        }
+        if !named.isEmpty { text.append("]") }
+        return text
+    }
+
+    /// Lets a key through to the next phases, up to the next that acknowledges.
+    private mutating func advance(
+        _ observable: ObservableReference,
+        _ gate: Gate,
+        unacknowledged: HeldBytesReference?
+    ) {
+        refreshObservers(of: observable)
+        let next = Self.acknowledgingPhase(of: observable, after: gate.phase)
+        // Kept by one more, so that letting go of the gate doesn't end it.
+        observable.pointee.owedBy += 1
+        open(observable, gate)
+        var isHeld = false
+        for subscription in observable.pointee.observers.elements
+        where subscription.pointee.phase > gate.phase {
+            if let next, subscription.pointee.phase > next {
+                isHeld = true
+            } else {
+                pass(observable, to: subscription, unacknowledged)
+            }
+        }
+        if let next, isHeld { close(observable, revision: gate.revision, phase: next) }
+        observable.pointee.owedBy -= 1
+        removeIfUnneeded(observable)
+    }
+
+    private mutating func pass(
+        _ observable: ObservableReference,
+        to subscription: SubscriptionReference,
+        _ unacknowledged: HeldBytesReference?
+    ) {
+        if let unacknowledged, let owed = subscription.pointee.backlog?.pointee.keys.find(observable),
+            owed.pointee.isGated, owed.pointee.unacknowledged == nil
+        {
+            HeldBytes.retain(unacknowledged)
+            owed.pointee.unacknowledged = unacknowledged
+        }
+        readyIfFree(subscription)
+    }
+}

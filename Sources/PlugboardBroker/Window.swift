@@ -1,0 +1,56 @@
+// The rhythm of a subscription with `every`. What was told lately is remembered by its
+// key's hash: a key that wasn't is told at once, one that was is owed until the window
+// ends, and with it all that comes after, so that the order holds. Two sets that take
+// turns forget what is old without a clock for each key.
+
+import PlugboardWire
+
+/// When a throttled subscription may be told again.
+struct Window {
+    /// Nanoseconds between two lines of one key.
+    let span: UInt64
+    /// Keys told since the last tick, and since the one before.
+    private var told: Set<UInt64> = []
+    private var toldBefore: Set<UInt64> = []
+    /// When a line was last told.
+    private(set) var lastTold: UInt64 = 0
+    /// The next tick, while one is coming: without it nothing is held.
+    var ticket: DeadlineTicket?
+    /// What was owed by then passes, although a tick is coming.
+    private var openRevision: UInt64 = 0
+    private var openEvent: UInt64 = 0
+
+    init(milliseconds: UInt32) {
+        span = UInt64(milliseconds) * 1_000_000
+    }
+
+    var isTicking: Bool { ticket != nil }
+
+    /// Whether a key must wait.
+    func holds(_ keyHash: UInt64) -> Bool {
+        isTicking && (told.contains(keyHash) || toldBefore.contains(keyHash))
+    }
+
+    /// Whether what is owed since that revision, or that event, may be told.
+    func lets(revision: UInt64) -> Bool { !isTicking || revision <= openRevision }
+
+    func lets(event: UInt64) -> Bool { !isTicking || event <= openEvent }
+
+    mutating func note(_ keyHash: UInt64, at now: UInt64) {
+        told.insert(keyHash)
+        lastTold = now
+    }
+
+    /// Lets everything pass that is owed by now.
+    mutating func open(revision: UInt64, event: UInt64) {
+        openRevision = revision
+        openEvent = event
+    }
+
+    /// Forgets what was told a whole span ago. Returns whether anything is still remembered.
+    mutating func age() -> Bool {
+        toldBefore = told
+        told = []
+        return !toldBefore.isEmpty
+    }
+}

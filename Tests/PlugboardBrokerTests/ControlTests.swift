@@ -1,0 +1,239 @@
+@testable import PlugboardBroker
+import PlugboardWire
+import Testing
+
+@Suite("Pausing, stepping and throttling")
+struct ControlTests {
+    private let hub = TestHub()
+    private let observer: Int
+    private let writer: Int
+
+    init() {
+        observer = hub.client()
+        writer = hub.client()
+    }
+
+    private func subscribe(_ options: String = "") {
+        hub.send(#"{"op":"subscribe","key":"**"\#(options)}"#, from: observer)
+        _ = hub.read(observer)
+    }
+
+    private func told(_ lines: [String]) -> [String] {
+        lines.map { line in
+            let key = line.split(separator: #""key":""#).last?.prefix { $0 != "\"" } ?? ""
+            let value = line.split(separator: #""value":"#).last?.prefix { $0 != "," && $0 != "}" } ?? ""
+            let skipped = number("skipped", in: line).map { "+\($0)" } ?? ""
+            return line.contains(#""value""#) ? "\(key)=\(value)\(skipped)" : line
+        }
+    }
+
+    @Test("a paused one is told nothing until it is resumed, and then the newest")
+    func pausing() {
+        subscribe()
+        hub.send("pause 1", from: observer)
+        #expect(hub.read(observer) == [#"{"ok":"pause","sub":1,"owed":0}"#])
+        hub.send("publish a 1\npublish a 2\npublish b 1", from: writer)
+        #expect(hub.read(observer).isEmpty)
+        hub.send("get a", from: observer)
+        #expect(hub.read(observer).count == 1)
+        hub.send("resume 1", from: observer)
+        let lines = hub.read(observer)
+        #expect(lines.first == #"{"ok":"resume","sub":1,"owed":2}"#)
+        #expect(told(Array(lines.dropFirst())) == ["a=2+1", "b=1"])
+        hub.send("publish a 3", from: writer)
+        #expect(told(hub.read(observer)) == ["a=3"])
+    }
+
+    @Test("a step lets one line pass, or as many as it says, and no more than are owed")
+    func stepping() {
+        subscribe()
+        hub.send("pause 1\nstep 1", from: observer)
+        #expect(hub.read(observer).last == #"{"ok":"step","sub":1,"owed":0}"#)
+        hub.send("publish a 1\npublish b 1\nemit e 7\npublish c 1\npublish d 1", from: writer)
+        hub.send("step 1", from: observer)
+        #expect(hub.read(observer).map { told([$0])[0] } == [#"{"ok":"step","sub":1,"owed":5}"#, "a=1"])
+        hub.send(#"{"op":"step","sub":1,"count":2}"#, from: observer)
+        #expect(told(Array(hub.read(observer).dropFirst())) == ["b=1", "e=7"])
+        hub.send(#"{"op":"step","sub":1,"count":1000000}"#, from: observer)
+        #expect(told(Array(hub.read(observer).dropFirst())) == ["c=1", "d=1"])
+        hub.send("publish a 2", from: writer)
+        #expect(hub.read(observer).isEmpty)
+    }
+
+    @Test("another client of the same user can be paused and stepped by its number")
+    func others() {
+        subscribe()
+        hub.send(#"{"op":"pause","sub":1,"client":1}"#, from: writer)
+        #expect(hub.read(writer) == [#"{"ok":"pause","sub":1,"client":1,"owed":0}"#])
+        hub.send("publish a 1\npublish b 1", from: writer)
+        #expect(hub.read(observer).isEmpty)
+        hub.send(#"{"op":"step","sub":1,"client":1}"#, from: writer)
+        #expect(told(hub.read(observer)) == ["a=1"])
+        hub.send(#"{"op":"resume","sub":1,"client":1}"#, from: writer)
+        #expect(told(hub.read(observer)) == ["b=1"])
+    }
+
+    @Test("what can't be paused is answered")
+    func refusals() {
+        subscribe()
+        hub.send("pause 2\nstep 1", from: observer)
+        #expect(
+            hub.read(observer).map { String($0.prefix(22)) } == [
+                #"{"error":"unknown_sub""#, #"{"error":"conflict","l"#,
+            ]
+        )
+        hub.send(#"{"op":"pause","sub":1,"client":9}"#, from: writer)
+        #expect(hub.read(writer)[0].hasPrefix(#"{"error":"not_found""#))
+        let stranger = hub.client(user: 4_711)
+        hub.send(#"{"op":"pause","sub":1,"client":1}"#, from: stranger)
+        #expect(hub.read(stranger)[0].hasPrefix(#"{"error":"forbidden""#))
+    }
+
+    @Test("all keeps each update while it is paused, latest the newest")
+    func all() {
+        subscribe(#","delivery":"all""#)
+        hub.send("pause 1", from: observer)
+        hub.send("publish a 1\npublish a 2\ndelete a\nemit a 4", from: writer)
+        hub.send("resume 1", from: observer)
+        let lines = Array(hub.read(observer).dropFirst(2))
+        #expect(told(lines.filter { $0.contains("value") }) == ["a=1", "a=2", "a=4"])
+        #expect(lines.count == 4)
+    }
+
+    @Test("past its bound, all drops the newest and says which")
+    func allOverflows() {
+        subscribe(#","delivery":"all""#)
+        hub.send("pause 1", from: observer)
+        _ = hub.read(observer)
+        let value = "\"" + String(repeating: "v", count: 1_000) + "\""
+        for _ in 0..<2_000 { hub.send("publish a \(value)", from: writer) }
+        #expect(hub.waitingBytes(observer) <= Limits.queueBytesMax)
+        hub.send("resume 1", from: observer)
+        let lines = Array(hub.read(observer).dropFirst())
+        let dropped = lines.last.flatMap { number("dropped", in: $0) } ?? 0
+        #expect(dropped > 0)
+        #expect(lines.count - 1 + dropped == 2_000)
+        #expect(number("first", in: lines.last ?? "") == lines.count)
+        #expect(number("last", in: lines.last ?? "") == 2_000)
+        hub.send("publish a 1", from: writer)
+        #expect(told(hub.read(observer)) == ["a=1"])
+    }
+
+    @Test("every tells a key once in its time, the newest, and the last always")
+    func throttled() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1\npublish b 1", from: writer)
+        #expect(told(hub.read(observer)) == ["a=1", "b=1"])
+        hub.send("publish a 2\npublish a 3\npublish c 1", from: writer)
+        // What is behind a key that waits, waits with it: the order holds.
+        #expect(hub.read(observer).isEmpty)
+        hub.expireAll(after: 500)
+        #expect(hub.read(observer).isEmpty)
+        hub.expireAll(after: 1_001)
+        #expect(told(hub.read(observer)) == ["a=3+1", "c=1"])
+        hub.send("publish d 1\npublish a 4", from: writer)
+        #expect(told(hub.read(observer)) == ["d=1"])
+        hub.expireAll(after: 2_100)
+        #expect(told(hub.read(observer)) == ["a=4"])
+        for step in 1...4 { hub.expireAll(after: 2_100 + UInt64(step) * 1_100) }
+        #expect(hub.deadlineCount == 0)
+        hub.send("unsubscribe 1", from: observer)
+        #expect(hub.deadlineCount == 0)
+    }
+}
+
+@Suite("Observers in phases")
+struct PhaseTests {
+    private let hub = TestHub()
+
+    private func observer(_ name: String, _ options: String) -> Int {
+        let client = hub.client()
+        hub.send(
+            "hello \(name)\n" + #"{"op":"subscribe","key":"**","initial":false\#(options)}"#,
+            from: client
+        )
+        _ = hub.read(client)
+        return client
+    }
+
+    @Test("a later phase is told when all of the earlier one have acknowledged")
+    func inTurn() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let tax = observer("tax", #","phase":1,"ack":true"#)
+        let banner = observer("banner", #","phase":3,"ack":true"#)
+        let logger = observer("logger", "")
+        let writer = hub.client()
+        hub.send("publish a 1", from: writer)
+        #expect(hub.read(price).count == 1)
+        #expect(hub.read(tax).count == 1)
+        #expect(hub.read(banner).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(banner).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: tax)
+        #expect(
+            hub.read(banner) == [##"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"#5"}"##]
+        )
+        #expect(hub.read(logger).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: banner)
+        #expect(hub.read(logger).count == 1)
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("after a second the later phases are told all the same, and who was late")
+    func late() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let logger = observer("logger", "")
+        hub.send("publish a 1", from: hub.client())
+        _ = hub.read(price)
+        hub.expireAll(after: 900)
+        #expect(hub.read(logger).isEmpty)
+        hub.expireAll(after: 1_001)
+        #expect(
+            hub.read(logger) == [
+                ##"{"event":"update","sub":1,"key":"a","revision":1,"value":1,"by":"#3","unacked":["price"]}"##
+            ]
+        )
+        hub.send(#"{"op":"ack","sub":1,"revision":1,"id":1}"#, from: price)
+        #expect(hub.read(price) == [#"{"ok":"ack","id":1,"revision":1}"#])
+    }
+
+    @Test("an observer that leaves is waited for no longer, nor is one that unsubscribes")
+    func leaving() {
+        let logger = observer("logger", "")
+        let writer = hub.client()
+        for leave in [true, false] {
+            let price = observer("price", #","phase":1,"ack":true"#)
+            hub.send("publish a 1\ndelete a", from: writer)
+            #expect(hub.read(logger).isEmpty)
+            if leave { hub.leave(price) } else { hub.send("unsubscribe 1", from: price) }
+            #expect(hub.read(logger).count == 1)
+        }
+        #expect(hub.deadlineCount == 0)
+        #expect(hub.keyCount == 0)
+    }
+
+    @Test("writes that go on are folded for the later phase; no line of it overtakes another")
+    func folded() {
+        let price = observer("price", #","phase":0,"ack":true"#)
+        let logger = observer("logger", #","phase":9"#)
+        let writer = hub.client()
+        hub.send("publish a 1\npublish a 2\npublish b 1\nemit e 1", from: writer)
+        #expect(hub.read(price).count == 4)
+        #expect(hub.read(logger).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: price)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [2])
+        hub.send(#"{"op":"ack","sub":1,"revision":3}"#, from: price)
+        #expect(hub.read(logger).count == 2)
+    }
+
+    @Test("who does not acknowledge can't; without acknowledgers phases only order")
+    func plain() {
+        let late = observer("late", #","phase":9"#)
+        let early = observer("early", #","phase":0"#)
+        hub.send("publish a 1", from: hub.client())
+        #expect(hub.read(late).count == 1)
+        #expect(hub.read(early).count == 1)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: late)
+        #expect(hub.read(late)[0].hasPrefix(#"{"error":"conflict""#))
+    }
+}
