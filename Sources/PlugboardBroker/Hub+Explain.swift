@@ -59,12 +59,13 @@ extension Hub {
             buffer.append(#","value":"#)
             buffer.append(write.operation == .patch ? scratch.bytes : write.value.bytes(of: line))
         }
+        let keyHash = observables.hash(write.key.bytes(of: line))
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
             appendIdentity(of: subscription, of: write.key.bytes(of: line), &buffer)
             buffer.append(#","outcome":""#)
-            buffer.append(outcome(of: event, for: subscription).name)
+            buffer.append(outcome(of: event, keyHash, for: subscription).name)
             buffer.append("\"}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
@@ -72,9 +73,13 @@ extension Hub {
     }
 
     /// What would become of an event on its way to an observer now.
-    private func outcome(of event: Event, for subscription: SubscriptionReference) -> Outcome {
+    private func outcome(
+        of event: Event,
+        _ keyHash: UInt64,
+        for subscription: SubscriptionReference
+    ) -> Outcome {
         let session = subscription.pointee.session
-        if let backlog = subscription.pointee.backlog, !subscription.pointee.isFree {
+        if let backlog = subscription.pointee.backlog, !subscription.pointee.isFree(keyHash) {
             if backlog.pointee.isBlocked { return .paused }
         } else if !session.pointee.isBehind {
             return .sent
