@@ -6,7 +6,7 @@ enum CommandTable {
         .up, .broker,
         .publish, .emit, .patch, .delete, .batch, .replay,
         .get, .keys, .subscribe, .record,
-        .bench, .limits, .help,
+        .who, .why, .explain, .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,
     ]
 

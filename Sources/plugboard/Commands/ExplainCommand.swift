@@ -1,0 +1,76 @@
+// `explain`: what a write would do, without doing it.
+
+import PlugboardPosix
+
+extension Command {
+    static let explain = Command(
+        name: "explain",
+        group: .about,
+        summary: "say what a write would do, and who would be told, without making it",
+        parameters: [
+            Parameter("WRITE", "publish, emit, patch or delete"), .key,
+            Parameter("VALUE", "JSON, as the write takes it", .any),
+        ],
+        options: [.ifRevision, .cause, .json] + Option.connection,
+        details: """
+            Prints the event that observers would get and what would become of it for each. A write \
+            that would be refused is an error, status 1, with the reason. --json prints the broker's \
+            reply.
+            """,
+        examples: ["explain publish cart.total 42.50", "explain delete banner --if 7"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let request = RequestLine("explain").adding("write", json: try write(invocation))
+        let reply = try Connection.open(invocation).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        if let refused = reply["refused"]?.object { throw wouldBeRefused(refused) }
+        if invocation.has(.json) { return }
+        for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
+    }
+
+    private static func write(_ invocation: Invocation) throws -> ArraySlice<UInt8> {
+        let operation = invocation.arguments[0]
+        guard ["publish", "emit", "patch", "delete"].contains(operation) else {
+            throw CommandError.usage("\"\(operation)\" is no write: publish, emit, patch or delete")
+        }
+        let key = invocation.arguments[1]
+        var write = RequestLine(operation).adding("key", string: key)
+        let words = Array(invocation.arguments.dropFirst(2))
+        if operation == "delete" {
+            guard words.isEmpty else { throw CommandError.usage("delete takes a key and no value") }
+        } else {
+            guard !words.isEmpty else { throw CommandError.usage("VALUE is missing") }
+            let value = try ValueArgument.parse(words, command: "explain \(operation)", key: key)
+            write = write.adding("value", json: value)
+        }
+        write = write.adding("if", invocation.integer(.ifRevision))
+            .adding("cause", invocation.integer(.cause))
+        return write.line.dropLast()
+    }
+
+    private static func wouldBeRefused(_ refused: JSONObject) -> CommandError {
+        let code = refused["error"]?.string ?? "refused"
+        let hints = refused["hint"]?.string.map { ["hint: \($0)"] } ?? []
+        return CommandError(
+            .refused,
+            "it would be refused: \(code): \(refused["message"]?.string ?? "")",
+            hints: hints
+        )
+    }
+
+    private static func lines(of reply: BrokerLine, _ paint: Paint) -> [String] {
+        let observers = reply["observers"]?.array?.compactMap(\.object) ?? []
+        let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
+        var lines = ["\(key)  \(reply["event"]?.string ?? "") at revision \(reply["revision"]?.text ?? "")"]
+        if reply["op"]?.string == "patch", let value = reply["value"] {
+            lines.append("  \(Printable.shortened(Printable.json(value.bytes), to: 2_000))")
+        }
+        lines += ObserverText.table(observers, paint, ending: ObserverText.outcome)
+        if reply["more"]?.bool == true { lines.append("  and more") }
+        if let note = reply["note"]?.string { lines.append(Printable.text(note)) }
+        return lines
+    }
+}

@@ -1,0 +1,105 @@
+// `who`: whom a write to a key reaches, how each of them is doing, and who wrote it.
+
+import PlugboardPosix
+
+extension Command {
+    static let who = Command(
+        name: "who",
+        group: .about,
+        summary: "show who observes a key and who wrote it",
+        parameters: [.key],
+        options: [.json] + Option.connection,
+        details: """
+            Observers are listed in the order in which they are told. live: told at once; lagging: it \
+            reads too slowly, or waits for something; paused: until somebody resumes it. --json prints \
+            the broker's reply.
+            """,
+        examples: ["who cart.total"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let key = try ValueArgument.key(invocation.arguments[0])
+        let reply = try Connection.open(invocation).request(RequestLine("who").adding("key", string: key))
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        if invocation.has(.json) { return }
+        let paint = console.output.paint
+        try console.output.line(ObserverText.writer(reply, paint))
+        if let server = ObserverText.server(reply, paint) { try console.output.line(server) }
+        let observers = reply["observers"]?.array?.compactMap(\.object) ?? []
+        if observers.isEmpty { try console.output.line("nobody observes it") }
+        for line in ObserverText.table(observers, paint, ending: ObserverText.state) {
+            try console.output.line(line)
+        }
+        if reply["more"]?.bool == true { try console.output.line("  and more") }
+    }
+}
+
+/// Observers for a person: those of `who`, `explain` and `trace`.
+enum ObserverText {
+    /// Observers in columns, each ending with what `ending` says of it.
+    static func table(
+        _ observers: [JSONObject],
+        _ paint: Paint,
+        ending: (JSONObject, Paint) -> String
+    ) -> [String] {
+        let rows = observers.map { observer in
+            [
+                name(observer),
+                "client \(observer["client"]?.text ?? "?")"
+                    + (observer["pid"].map { ", pid \($0.text)" } ?? ""),
+                "sub \(Printable.json(observer["sub"]?.bytes ?? []))",
+                Printable.text(observer["pattern"]?.string ?? ""),
+            ]
+        }
+        let widths = (0..<4).map { column in min(40, rows.map { $0[column].count }.max() ?? 0) }
+        return zip(observers, rows).map { observer, row in
+            let cells = zip(row, widths).map(HelpText.padded)
+            let phase = observer["phase"]?.text ?? "5"
+            let order = phase == "5" ? "" : "  \(paint.dim("phase \(phase)"))"
+            return "  \(paint.bold(cells[0]))  \(cells[1...].joined(separator: "  "))"
+                + "  \(ending(observer, paint))\(order)"
+        }
+    }
+
+    static func name(_ observer: JSONObject) -> String {
+        Printable.text(observer["name"]?.string ?? "?")
+    }
+
+    /// `live`, or what is in the way.
+    static func state(_ observer: JSONObject, _ paint: Paint) -> String {
+        let state = observer["state"]?.string ?? "?"
+        if state == "live" { return paint.green(state) }
+        let owed = observer["owed"]?.integer ?? 0
+        let queued = observer["queued"]?.integer ?? 0
+        let revision = observer["revision"]?.text ?? "?"
+        let keys = "\(owed) \(owed == 1 ? "key" : "keys") owed"
+        let waiting = "\(keys), \(queued) bytes queued, told up to \(revision)"
+        return "\(paint.yellow(Printable.text(state))): \(waiting)"
+    }
+
+    static func writer(_ reply: BrokerLine, _ paint: Paint) -> String {
+        let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
+        guard let writer = reply["writer"]?.object else { return "\(key)  has no value" }
+        let gone = writer["live"]?.bool == false ? ", who is gone" : ""
+        return "\(key)  written by \(name(writer)) (client \(writer["client"]?.text ?? "?"))\(gone)"
+            + "  \(paint.dim("revision \(writer["revision"]?.text ?? "?")"))"
+    }
+
+    static func server(_ reply: BrokerLine, _ paint: Paint) -> String? {
+        guard let server = reply["server"]?.object else { return nil }
+        return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))"
+    }
+
+    /// `sent`, `conflated` and so on.
+    static func outcome(_ observer: JSONObject, _ paint: Paint) -> String {
+        let outcome = Printable.text(observer["outcome"]?.string ?? "?")
+        switch outcome {
+        case "sent": return paint.green(outcome)
+        case "filtered": return paint.dim(outcome)
+        case "dropped": return paint.red(outcome)
+        default: return paint.yellow(outcome)
+        }
+    }
+}

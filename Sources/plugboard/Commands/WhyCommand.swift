@@ -1,0 +1,66 @@
+// `why`: the causes of a key's newest write, one below the other.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Option {
+    static let limit = Option(
+        "limit",
+        "N",
+        "at most N steps (\(Limits.chainStepsDefault))",
+        .integer(1...UInt64(Limits.pageKeysMax))
+    )
+}
+
+extension Command {
+    static let why = Command(
+        name: "why",
+        group: .about,
+        summary: "follow the causes of a key's value back to the first",
+        parameters: [.key],
+        options: [.json, .limit] + Option.connection,
+        details: """
+            Begins with the newest write of the key, or its delete, and goes on with the write that each \
+            was made because of: one a line, with who made it, at which revision, and when (UTC). The \
+            broker remembers the last 65,536 writes. --json prints its reply.
+            """,
+        examples: ["why cart.total", "why banner --limit 10"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let key = try ValueArgument.key(invocation.arguments[0])
+        let request = RequestLine("why").adding("key", string: key)
+            .adding("limit", invocation.integer(.limit))
+        let reply = try Connection.open(invocation).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        if invocation.has(.json) { return }
+        for line in ChainText.lines(of: reply, console.output.paint) { try console.output.line(line) }
+    }
+}
+
+/// A chain of causes for a person.
+enum ChainText {
+    static func lines(of reply: BrokerLine, _ paint: Paint) -> [String] {
+        let steps = reply["chain"]?.array?.compactMap(\.object) ?? []
+        let keys = steps.map { Printable.text($0["key"]?.string ?? "?") }
+        let widest = min(40, keys.map(\.count).max() ?? 0)
+        var lines: [String] = []
+        for (step, key) in zip(steps, keys) {
+            let arrow = lines.isEmpty ? "  " : "← "
+            lines.append("\(arrow)\(paint.bold(HelpText.padded(key, widest)))  \(text(of: step, paint))")
+        }
+        if reply["more"]?.bool == true { lines.append("← more: --limit shows them") }
+        if reply["truncated"]?.bool == true { lines.append("← older than what the broker remembers") }
+        return lines
+    }
+
+    private static func text(of step: JSONObject, _ paint: Paint) -> String {
+        let operation = step["op"]?.string ?? "written"
+        let writer = Printable.text(step["by"]?.string ?? "?")
+        let place = paint.dim("revision \(step["revision"]?.text ?? "?")")
+        let when = step["when"]?.string.map { "  " + paint.dim(Printable.text($0)) } ?? ""
+        return "\(Printable.text(operation)) by \(writer)  \(place)\(when)"
+    }
+}

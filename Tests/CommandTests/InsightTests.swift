@@ -1,0 +1,90 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("Commands that find out", .oneAtATime)
+struct InsightTests {
+    private let folder: TemporaryFolder
+    private let broker: Run
+
+    init() throws {
+        folder = try TemporaryFolder()
+        broker = try startBroker(in: folder)
+    }
+
+    private func run(_ words: String...) throws -> Finished {
+        try Run(words, in: folder).finished()
+    }
+
+    @Test("why prints a step a line, the newest first")
+    func why() throws {
+        _ = try run("publish", "cart.items", "[1]", "--name", "cart")
+        _ = try run("publish", "total", "1", "--name", "price", "--cause", "1")
+        let lines = try run("why", "total").lines
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("  total       publish by price  revision 2  20"))
+        #expect(lines[1].hasPrefix("← cart.items  publish by cart  revision 1  20"))
+        let cut = try run("why", "total", "--limit", "1").lines
+        #expect(cut.count == 2)
+        #expect(cut.last == "← more: --limit shows them")
+    }
+
+    @Test("why --json prints the broker's reply; what was never written is refused with what is near")
+    func whyReplies() throws {
+        _ = try run("publish", "total", "1")
+        let reply = try run("why", "total", "--json").output
+        #expect(reply.hasPrefix(#"{"ok":"why","id":1,"key":"total","chain":[{"#))
+        let refused = try run("why", "totla")
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains("not_found"))
+        #expect(refused.messages.contains("did you mean \"total\"?"))
+        #expect(try run("why", "a.*").end == .exited(64))
+        #expect(try run("why", "total", "--limit", "0").end == .exited(64))
+    }
+
+    @Test("who prints the writer and each observer")
+    func who() throws {
+        #expect(try run("who", "cart.total").lines == ["cart.total  has no value", "nobody observes it"])
+        let watcher = try Run(["subscribe", "cart.*"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        _ = try run("publish", "cart.total", "1", "--name", "till")
+        let lines = try run("who", "cart.total").lines
+        #expect(lines.count == 2)
+        #expect(lines[0].hasPrefix("cart.total  written by till (client "))
+        #expect(lines[0].hasSuffix("), who is gone  revision 1"))
+        #expect(lines[1].contains("pid \(watcher.pid)  sub 1  cart.*  live"))
+        #expect(try run("who", "cart.total", "--json").output.contains(#""pattern":"cart.*","phase":5,"#))
+    }
+
+    @Test("explain prints who would be told, and fails with the reason where nobody would")
+    func explain() throws {
+        let nobody = try run("explain", "publish", "cart.total", "1")
+        #expect(nobody.lines.first == "cart.total  update at revision 1")
+        #expect(nobody.lines.last?.hasPrefix("nobody observes this key") == true)
+        let watcher = try Run(["subscribe", "cart.*"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        let told = try run("explain", "patch", "cart.total", #"{"a":1}"#)
+        #expect(told.lines.count == 3)
+        #expect(told.lines[1] == #"  {"a":1}"#)
+        #expect(told.lines[2].hasSuffix("sub 1  cart.*  sent"))
+        let refused = try run("explain", "delete", "cart.total")
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains("it would be refused: not_found"))
+        #expect(try run("explain", "publish", "a", "1", "--if", "7").messages.contains("conflict"))
+        #expect(try run("explain", "publish", "$broker.stats", "1").messages.contains("forbidden"))
+        #expect(try run("keys").output.isEmpty)
+    }
+
+    @Test("explain takes the four writes, with a value where they have one")
+    func explainUsage() throws {
+        let wrong = [
+            ["get", "a"], ["publish", "a"], ["delete", "a", "1"], ["publish", "a", "b"], ["publish"],
+        ]
+        for words in wrong {
+            #expect(try Run(["explain"] + words, in: folder).finished().end == .exited(64), "\(words)")
+        }
+        #expect(try run("explain", "emit", "a", "1").end == .exited(0))
+    }
+}
