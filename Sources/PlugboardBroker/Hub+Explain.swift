@@ -80,7 +80,7 @@ extension Hub {
     ) -> Outcome {
         let session = subscription.pointee.session
         if let backlog = subscription.pointee.backlog, !subscription.pointee.isFree(keyHash) {
-            if backlog.pointee.isBlocked { return .paused }
+            if backlog.pointee.isPaused, backlog.pointee.steps == 0 { return .paused }
         } else if !session.pointee.isBehind {
             return .sent
         }
