@@ -56,8 +56,8 @@ extension EventLoop {
         }
     }
 
-    /// Executes line by line, while the client reads its replies. Returns how many bytes
-    /// are done with.
+    /// Executes lines, while the client reads its replies. Returns how many bytes are done
+    /// with.
     private mutating func executeLines(
         of connection: ConnectionReference,
         in bytes: UnsafeMutableRawBufferPointer,
@@ -71,13 +71,18 @@ extension EventLoop {
             finishLine(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), of: connection)
             start = feed + 1
             search = start
-            if !session.pointee.isOpen { return bytes.count }
-            if session.pointee.outbox.count > Self.unreadRepliesMax || session.pointee.isHeld {
-                connection.pointee.isHeldBack = true
-                break
-            }
+            if !session.pointee.isOpen || Self.mustWait(session) { break }
         }
+        hub.finishLines()
+        if !session.pointee.isOpen { return bytes.count }
+        if start > 0, Self.mustWait(session) { connection.pointee.isHeldBack = true }
         return start
+    }
+
+    /// Whether a client has to read before more of its lines are executed.
+    @inline(__always)
+    private static func mustWait(_ session: SessionReference) -> Bool {
+        session.pointee.outbox.count > unreadRepliesMax || session.pointee.isHeld
     }
 
     private mutating func finishLine(
@@ -92,7 +97,7 @@ extension EventLoop {
         session.pointee.line += 1
         guard line.count <= Limits.lineBytesMax else { return refuseOverlong(connection) }
         connection.pointee.overlongLines = 0
-        hub.execute(line, from: session)
+        hub.take(line, from: session)
     }
 
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
@@ -122,6 +127,7 @@ extension EventLoop {
     }
 
     private mutating func refuseOverlong(_ connection: ConnectionReference) {
+        hub.finishLines()
         connection.pointee.overlongLines += 1
         hub.refuseOverlong(from: connection.pointee.session)
         if connection.pointee.overlongLines > Limits.overlongLinesMax,

@@ -11,15 +11,19 @@ extension Hub {
     }
 
     /// Tells the observers of a key one event. Encode before the value changes: `tail`
-    /// may refer to the old one.
+    /// may refer to the old one; it is not made where nobody is told.
     @inline(__always)
-    mutating func tell(_ event: Event, _ tail: EventTail, to observable: ObservableReference) {
+    mutating func tell(
+        _ event: Event,
+        _ tail: @autoclosure () -> EventTail,
+        to observable: ObservableReference
+    ) {
         refreshObservers(of: observable)
         if observable.pointee.observers.isEmpty { return }
         if observable.pointee.hasAcknowledgers, event != .emit {
-            return tellInPhases(event, tail, of: observable)
+            return tellInPhases(event, tail(), of: observable)
         }
-        deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
+        deliver(event, tail(), of: observable, to: observable.pointee.observers.elements)
     }
 
     private mutating func deliver(

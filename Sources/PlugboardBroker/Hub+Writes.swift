@@ -11,7 +11,18 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) {
-        let planned = try plan(request, line)
+        try write(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
+    }
+
+    /// The same, with the key's hash at hand.
+    @inline(__always)
+    mutating func write(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        hash: UInt64,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let planned = try plan(request, line, hash: hash)
         if request.operation == .patch { try mergePatch(planned, request, line) }
         if request.operation != .emit { revision += 1 }
         let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
@@ -20,10 +31,18 @@ extension Hub {
     }
 
     /// Checks a write against the state, changing nothing.
-    @inline(__always)
     mutating func plan(_ request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> PlannedWrite {
+        try plan(request, line, hash: observables.hash(request.key.bytes(of: line)))
+    }
+
+    /// The same, with the key's hash at hand.
+    @inline(__always)
+    private mutating func plan(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        hash: UInt64
+    ) throws(Refusal) -> PlannedWrite {
         let key = request.key.bytes(of: line)
-        let hash = observables.hash(key)
         let observable = observables.find(key, hash: hash)
         if let observable {
             if observable.pointee.isReserved { throw Self.reserved(request, line) }
@@ -78,15 +97,18 @@ extension Hub {
     ) {
         let author = session.pointee.author
         let cause = request.cause
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: revision,
-            value: value,
-            old: observable.pointee.value,
-            by: author.pointee.by,
-            cause: cause
-        )
-        tell(.update, tail, to: observable)
+        let revision = revision
+        let tail = {
+            EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: value,
+                old: observable.pointee.value,
+                by: author.pointee.by,
+                cause: cause
+            )
+        }
+        tell(.update, tail(), to: observable)
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
     }

@@ -16,6 +16,10 @@ struct Hub: ~Copyable {
     var warnings = Warnings()
     let patterns = PatternTree()
     var decoder = RequestDecoder()
+    /// Publishes that were read and not yet made.
+    var group = PublishGroup()
+    /// Something of each observable that was last looked for, so that they are really read.
+    var fetched: UInt64 = 0
     /// The events of this turn.
     var log = TurnLog()
     var texts = SubscriptionTexts()
@@ -68,19 +72,16 @@ struct Hub: ~Copyable {
         )
     }
 
-    /// Executes one line of a client. Its bytes may change while it is decoded.
-    mutating func execute(_ line: UnsafeMutableRawBufferPointer, from session: SessionReference) {
-        let bytes = UnsafeRawBufferPointer(line)
-        if RequestDecoder.isIgnored(bytes) { return }
+    /// Before a request is executed: its replies are this client's.
+    @inline(__always)
+    mutating func begin(_ session: SessionReference) {
         executing = session
-        defer { if session.pointee.isBehind { deferReply(of: session) } }
-        do throws(Refusal) {
-            try decoder.decode(line)
-            let request = decoder.request
-            try perform(request, bytes, session)
-        } catch {
-            refuse(error, bytes, session)
-        }
+    }
+
+    /// After a request: a client that is behind gets the reply later.
+    @inline(__always)
+    mutating func end(_ session: SessionReference) {
+        if session.pointee.isBehind { deferReply(of: session) }
     }
 
     /// Answers that a line was too long to be read.
@@ -154,7 +155,7 @@ struct Hub: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func perform(
+    mutating func perform(
         _ request: Request,
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
@@ -193,16 +194,7 @@ struct Hub: ~Copyable {
         )
     }
 
-    private mutating func refuse(
-        _ refusal: Refusal,
-        _ line: UnsafeRawBufferPointer,
-        _ session: SessionReference
-    ) {
-        refuse(refusal, id: decoder.request.id.bytes(of: line), session)
-    }
-
-    private mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference)
-    {
+    mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference) {
         let number = session.pointee.line
         openReply(to: session)
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox.own)

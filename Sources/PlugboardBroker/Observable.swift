@@ -81,6 +81,14 @@ struct Observable: ~Copyable {
         writer?.pointee.by ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
+    /// Reads something of each piece of memory that a write needs, for the reading's sake.
+    @inline(__always)
+    func touch() -> UInt64 {
+        let start = prefix.baseAddress.unsafelyUnwrapped
+        let ends = start.load(as: UInt8.self) &+ start.load(fromByteOffset: prefix.count &- 1, as: UInt8.self)
+        return hash &+ revision &+ observersGeneration &+ UInt64(ends)
+    }
+
     /// Whether the connection of who wrote the value still lives.
     var isLive: Bool { writer?.pointee.isLive ?? false }
 

@@ -40,6 +40,23 @@ struct ObservableTable: ~Copyable {
         return nil
     }
 
+    /// Reads what a search for a hash looks at first, for the reading's sake.
+    @inline(__always)
+    func touch(_ hash: UInt64) -> UInt64 {
+        slots[Int(truncatingIfNeeded: hash) & mask].hash
+    }
+
+    /// The observable with this hash, which nearly always is the one that is looked for.
+    @inline(__always)
+    func candidate(_ hash: UInt64) -> ObservableReference? {
+        var index = Int(truncatingIfNeeded: hash) & mask
+        while let observable = slots[index].observable {
+            if slots[index].hash == hash { return observable }
+            index = (index &+ 1) & mask
+        }
+        return nil
+    }
+
     /// Makes the observable of a well-formed key that has none.
     mutating func insert(_ key: UnsafeRawBufferPointer, hash: UInt64) -> ObservableReference {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }

@@ -4,8 +4,6 @@
 
 /// Decodes lines. One per thread; it keeps its memory from line to line.
 public struct RequestDecoder: ~Copyable {
-    /// The request of the last line; after a refusal, what was read of it (its `id`).
-    public private(set) var request = Request()
     private var reader: EnvelopeReader
 
     public init() {
@@ -25,29 +23,56 @@ public struct RequestDecoder: ~Copyable {
     public var options: RequestOptions { reader.options }
 
     /// Decodes a line without its line feed. The bytes of decoded strings change in place.
-    /// The results hold until the next call.
-    public mutating func decode(_ line: UnsafeMutableRawBufferPointer) throws(Refusal) {
+    /// The results hold until the next call; after a refusal, `request` has what was read
+    /// (its `id`).
+    public mutating func decode(
+        _ line: UnsafeMutableRawBufferPointer,
+        into request: inout Request
+    ) throws(Refusal) {
+        if decodePlain(UnsafeRawBufferPointer(line), into: &request) { return }
+        try decodeUnusual(line, into: &request)
+    }
+
+    /// Decodes a line of the commonest kind, whose request needs nothing of the decoder's and
+    /// holds as long as the line does. False where it is not of that kind.
+    public mutating func decodePlain(_ line: UnsafeRawBufferPointer, into request: inout Request) -> Bool {
         reader.reset()
         request = Request()
-        if request.readPlain(UnsafeRawBufferPointer(line)) { return }
+        return request.readPlain(line)
+    }
+
+    /// Decodes a line that is not plain.
+    public mutating func decodeUnusual(
+        _ line: UnsafeMutableRawBufferPointer,
+        into request: inout Request
+    ) throws(Refusal) {
+        reader.reset()
         request = Request()
         if let first = line.first, first != UInt8(ascii: "{"), !JSONScanner.isWhitespace(first) {
             request.isShorthand = true
             try reader.readShorthand(UnsafeRawBufferPointer(line), into: &request)
         } else {
-            try decodeJSON(line)
+            try decodeJSON(line, into: &request)
         }
     }
 
     /// Whether a line holds nothing to execute: blank, or a comment.
+    @inlinable
+    @inline(__always)
     public static func isIgnored(_ line: UnsafeRawBufferPointer) -> Bool {
-        guard let first = line.first else { return true }
-        if first == UInt8(ascii: "{") { return false }
-        return first == UInt8(ascii: "#") || line.allSatisfy { JSONScanner.isWhitespace($0) }
+        line.isEmpty || (line[0] != UInt8(ascii: "{") && isBlankOrComment(line))
+    }
+
+    @usableFromInline
+    static func isBlankOrComment(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.first == UInt8(ascii: "#") || line.allSatisfy { JSONScanner.isWhitespace($0) }
     }
 
     @inline(__always)
-    private mutating func decodeJSON(_ line: UnsafeMutableRawBufferPointer) throws(Refusal) {
+    private mutating func decodeJSON(
+        _ line: UnsafeMutableRawBufferPointer,
+        into request: inout Request
+    ) throws(Refusal) {
         var scanner = JSONScanner(UnsafeRawBufferPointer(line))
         do throws(JSONFailure) {
             scanner.skipWhitespace()

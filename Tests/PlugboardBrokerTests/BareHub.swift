@@ -27,11 +27,30 @@ final class BareHub {
         return session
     }
 
+    /// Takes a line as the loop does and finishes it.
+    func take(_ line: String, from session: SessionReference) {
+        sendTogether([line], from: session)
+    }
+
+    /// Takes lines that came with one read.
+    func sendTogether(_ lines: [String], from session: SessionReference) {
+        var bytes = Array(lines.joined(separator: "\n").utf8)
+        bytes.withUnsafeMutableBytes { bytes in
+            var start = 0
+            for line in lines {
+                let end = start + line.utf8.count
+                session.pointee.line += 1
+                hub.take(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), from: session)
+                start = end + 1
+            }
+            hub.finishLines()
+        }
+    }
+
     /// Executes a line and returns what every client is sent for it, this one's lines first.
     @discardableResult
     func send(_ line: String, from session: SessionReference) -> [String] {
-        var bytes = Array(line.utf8)
-        bytes.withUnsafeMutableBytes { hub.execute($0, from: session) }
+        take(line, from: session)
         let own = lines(of: session)
         return own + sessions.filter { $0 != session }.flatMap { lines(of: $0) }
     }

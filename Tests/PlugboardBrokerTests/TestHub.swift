@@ -54,7 +54,10 @@ final class TestHub {
     func send(_ lines: String, from client: Int) {
         for line in lines.split(separator: "\n") {
             var bytes = Array(line.utf8)
-            bytes.withUnsafeMutableBytes { box.hub.execute($0, from: sessions[client]) }
+            bytes.withUnsafeMutableBytes {
+                box.hub.take($0, from: sessions[client])
+                box.hub.finishLines()
+            }
         }
         endTurn()
     }

@@ -58,10 +58,8 @@ struct WhoTests {
         let test = BareHub()
         let (observer, asker) = (test.client(), test.client())
         test.send("subscribe k", from: observer)
-        var line = Array("publish k \"0123456789\"".utf8)
-        line.withUnsafeMutableBytes { test.hub.execute($0, from: asker) }
-        line = Array("who k".utf8)
-        line.withUnsafeMutableBytes { test.hub.execute($0, from: asker) }
+        test.take("publish k \"0123456789\"", from: asker)
+        test.take("who k", from: asker)
         let told = test.lines(of: observer).joined().utf8.count + 1
         let reply = test.lines(of: asker).last
         #expect(observers(reply).map { field("queued", $0) } == ["\(told)"])

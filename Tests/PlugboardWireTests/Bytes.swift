@@ -71,17 +71,16 @@ func decode(_ line: [UInt8], offersEverything: Bool = false) -> Decoded {
     copy.copyBytes(from: line)
     var decoded = Decoded()
     do throws(Refusal) {
-        try decoder.decode(copy)
+        try decoder.decode(copy, into: &decoded.request)
     } catch {
         decoded.refusal = error
     }
     let bytes = UnsafeRawBufferPointer(copy)
     func string(_ range: ByteRange) -> String { String(decoding: range.bytes(of: bytes), as: UTF8.self) }
-    decoded.request = decoder.request
-    decoded.key = string(decoder.request.key)
-    decoded.value = string(decoder.request.value)
-    decoded.id = string(decoder.request.id)
-    decoded.sub = string(decoder.request.sub)
+    decoded.key = string(decoded.request.key)
+    decoded.value = string(decoded.request.value)
+    decoded.id = string(decoded.request.id)
+    decoded.sub = string(decoded.request.sub)
     decoded.patterns = decoder.patterns.map(string)
     decoded.pointers = string(decoder.options.fields)
     decoded.writes = decoder.writes

@@ -53,7 +53,8 @@ struct OptionTests {
         var decoder = RequestDecoder(offersEverything: true)
         func decode(_ line: String) throws {
             var bytes = Array(line.utf8)
-            try bytes.withUnsafeMutableBytes { try decoder.decode($0) }
+            var request = Request()
+            try bytes.withUnsafeMutableBytes { try decoder.decode($0, into: &request) }
         }
         try decode(
             subscribe(#""phase":1,"every":2,"delivery":"all","ack":true,"fields":["/a"],"initial":false"#)

@@ -1,0 +1,80 @@
+// Publishes in a row are read together and made one after the other: nobody may be able
+// to tell.
+
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Publishes in a row")
+struct PublishGroupTests {
+    /// What a writer and an observer of everything are told for lines that come at once, or
+    /// one by one.
+    private func told(_ lines: [String], together: Bool) -> [[String]] {
+        let hub = BareHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"**"}"#, from: observer)
+        if together {
+            hub.sendTogether(lines, from: writer)
+        } else {
+            for line in lines { hub.take(line, from: writer) }
+        }
+        return [hub.lines(of: writer), hub.lines(of: observer)]
+    }
+
+    private func expectSame(_ lines: [String]) {
+        #expect(told(lines, together: true) == told(lines, together: false))
+    }
+
+    @Test(
+        "as many as a group holds, one fewer and one more are told in their order",
+        arguments: [-1, 0, 1, 20]
+    )
+    func sizes(more: Int) {
+        let lines = (0..<(PublishGroup.publishesMax + more)).map {
+            #"{"op":"publish","key":"k\#($0 % 5)","value":\#($0)}"#
+        }
+        expectSame(lines)
+        let revisions = told(lines, together: true)[1].filter { $0.contains(#""event":"update""#) }
+        #expect(revisions.count == lines.count)
+    }
+
+    @Test("what comes between them finds everything before it done")
+    func between() {
+        expectSame([
+            #"{"op":"publish","key":"a","value":1}"#, #"{"op":"get","key":"a","id":1}"#,
+            #"{"op":"publish","key":"a","value":2}"#, #"{"op":"delete","key":"a"}"#,
+            #"{"op":"publish","key":"a","value":3,"id":2}"#, "get a",
+            #"{"op":"publish","key":"b","value":4}"#, "# a comment", "",
+            #"{"op":"batch","writes":[{"op":"delete","key":"b"},{"op":"publish","key":"c","value":5}]}"#,
+            #"{"op":"publish","key":"\u0062","value":6}"#, #"{"op":"publish","key":"b","value":7}"#,
+            #"{"op":"keys","key":"*","id":3}"#,
+        ])
+    }
+
+    @Test("a refusal names its own line, wherever it stands")
+    func refusals() {
+        let lines = [
+            #"{"op":"publish","key":"a","value":1}"#, #"{"op":"publish","key":"a b","value":2}"#,
+            #"{"op":"publish","key":"a","value":3}"#, #"{"op":"publish","key":"$bus","value":4}"#,
+            "nonsense", #"{"op":"publish","key":"a","value":}"#,
+            #"{"op":"publish","key":"a","value":5,"id":2}"#,
+        ]
+        expectSame(lines)
+        let numbers = told(lines, together: true)[0].filter { $0.contains("error") }
+        #expect(numbers.count == 4)
+        for (refusal, number) in zip(numbers, [2, 4, 5, 6]) {
+            #expect(refusal.contains(#""line":\#(number)"#))
+        }
+    }
+
+    @Test("keys made and let go of within a group are found where they are by then")
+    func changing() {
+        var lines: [String] = []
+        for number in 0..<600 {
+            let key = "k\(number * 7 % 40)"
+            lines.append(#"{"op":"publish","key":"\#(key)","value":\#(number)}"#)
+            if number % 9 == 0 { lines.append(#"{"op":"delete","key":"\#(key)"}"#) }
+        }
+        expectSame(lines)
+    }
+}
