@@ -20,21 +20,22 @@ extension Table {
             + aligned([head] + lines)
     }
 
-    /// Every figure to reach, and what was measured of it.
+    /// Every figure to reach of which something was measured, and how many more there are.
     public static func goals(of report: Report) -> String {
-        let lines = Goals.all.map { goal in
-            let value = goal.measure(report)
-            let verdict = goal.verdict(value)
-            let isAim = value.map { goal.aim.holds($0) } ?? false
-            return [
-                goal.what, value.map(Digits.text) ?? "–", goal.must.text, goal.aim.text,
-                verdict.rawValue + (verdict == .holds && goal.aim.isBound && isAim ? ", and the aim" : ""),
-            ]
-        }
-        return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + lines)
-            + (report.machine.isDynamic
-                ? "  this build loads Swift's library: one made with --static-swift-stdlib starts sooner\n"
-                : "")
+        let measured = Goals.all.compactMap { goal in goal.measure(report).map { line(goal, $0) } }
+        let others = Goals.all.count - measured.count
+        let needs = "all rows, --peers, --growth, a build with --static-swift-stdlib"
+        return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + measured)
+            + (others > 0 ? "  \(others) more were not measured: they need \(needs)\n" : "")
+    }
+
+    private static func line(_ goal: Goal, _ value: Double) -> [String] {
+        let verdict = goal.verdict(value)
+        let isAimed = verdict == .holds && goal.aim.isBound && goal.aim.holds(value)
+        return [
+            goal.what, Digits.text(value), goal.must.text, goal.aim.text,
+            verdict.rawValue + (isAimed ? ", and the aim" : ""),
+        ]
     }
 
     /// How the figures came about, as far as it bears on what they mean.
