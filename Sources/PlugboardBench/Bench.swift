@@ -64,7 +64,7 @@ public struct Bench {
                 signals: signals,
                 descriptors: descriptors
             )
-            return Row(workload: workload, systems: try load.measure(workload, supporting))
+            return try load.measure(workload, supporting)
         case .idle(let connections):
             return try measureResting(workload, supporting) {
                 try Resting(programs: programs).idle(workload, connections: connections, $0)
@@ -80,17 +80,21 @@ public struct Bench {
         _ body: (any Dialect) throws -> [Quantity: Double]?
     ) throws -> Row {
         let alone = dialects.filter { !$0.isVariant }
+        var row = Row(workload: workload)
         var samples = Array(repeating: Samples(), count: alone.count)
         for _ in 0..<options.runs {
             for (index, dialect) in alone.enumerated() {
                 if signals?.next() != nil { throw BenchError.interrupted }
-                if let run = try BenchError.naming(workload, dialect, { try body(dialect) }) {
-                    samples[index].append(run)
-                }
+                if row.failures.contains(where: { $0.system == dialect.name }) { continue }
+                let run = try row.attempt(dialect) { try body(dialect) }
+                if let run = run ?? nil { samples[index].append(run) }
             }
         }
-        let measured = zip(alone, samples).filter { !$1.values.isEmpty }
-        return Row(workload: workload, systems: measured.map { SystemRow($0, batch: workload.batch, $1) })
+        let measured = zip(alone, samples).filter { dialect, samples in
+            !samples.values.isEmpty && !row.failures.contains { $0.system == dialect.name }
+        }
+        row.systems = measured.map { SystemRow($0, batch: workload.batch, $1) }
+        return row
     }
 
     private static func dialects(_ options: BenchOptions, _ programs: Programs) -> [any Dialect] {

@@ -12,8 +12,6 @@ public enum BenchError: Error, Equatable, CustomStringConvertible {
     case interrupted
     /// No row has that name.
     case unknownWorkload(String)
-    /// One of the above, and where it happened.
-    indirect case failed(workload: String, system: String, BenchError)
 
     public var description: String {
         switch self {
@@ -22,22 +20,6 @@ public enum BenchError: Error, Equatable, CustomStringConvertible {
         case .unexpected(let what): "unexpected answer: \(what)"
         case .interrupted: "interrupted"
         case .unknownWorkload(let name): "no workload's name contains \"\(name)\""
-        case .failed(let workload, let system, let error): "\(workload), \(system): \(error)"
-        }
-    }
-}
-
-extension BenchError {
-    /// Says where an error of `body` came from.
-    static func naming<Result>(_ workload: Workload, _ dialect: any Dialect, _ body: () throws -> Result)
-        throws -> Result
-    {
-        do {
-            return try body()
-        } catch BenchError.interrupted {
-            throw BenchError.interrupted
-        } catch let error as BenchError {
-            throw BenchError.failed(workload: workload.name, system: dialect.name, error)
         }
     }
 }

@@ -58,21 +58,17 @@ public struct GrowthRows: Sendable {
     /// One for each size, in their order.
     let rows: [Row]
 
-    /// The systems that were measured at every size.
-    var systems: [String] {
-        (rows.first?.systems ?? []).map(\.system).filter { system in
-            rows.allSatisfy { $0.samples(of: system) != nil }
-        }
-    }
+    /// The systems that were measured from the smallest size on, if not at all of them.
+    var systems: [String] { (rows.first?.systems ?? []).map(\.system) }
 
-    /// A system's figures, one for each size.
-    func figures(of system: String) -> [Figure] {
-        rows.compactMap { $0.samples(of: system)?.figure(growth.quantity) }
+    /// A system's figures, one for each size; nil where it wasn't measured.
+    func figures(of system: String) -> [Figure?] {
+        rows.map { $0.samples(of: system)?.figure(growth.quantity) }
     }
 
     /// How many times its lowest cost a system's highest cost is: 1 is flat.
     func factor(of system: String) -> Double? {
-        let medians = figures(of: system).map(\.median)
+        let medians = figures(of: system).compactMap(\.?.median)
         guard let least = medians.min(), let most = medians.max(), least > 0 else { return nil }
         return most / least
     }

@@ -14,60 +14,79 @@ struct Loading {
     /// As many as this process may open.
     let descriptors: Int
 
-    /// What each of these systems came to, in their order, those that are installed.
-    func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> [SystemRow] {
+    /// What each of these systems came to, in their order, those that are installed. Throws
+    /// only where a signal ended the bench; what fails is told in the row.
+    func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
         let connections = workload.publishers + workload.observers + workload.connectionsAtRest
         let together = connections * dialects.count + Self.descriptorsSpare <= descriptors
         var wanted: Double?
-        var rows: [SystemRow] = []
+        var row = Row(workload: workload)
         for group in together ? [dialects] : dialects.map({ [$0] }) {
-            rows += try measureTogether(workload, group, messagesPerRead: &wanted)
+            try measureTogether(group, messagesPerRead: &wanted, into: &row)
         }
-        return rows
+        return row
     }
 
     private func measureTogether(
-        _ workload: Workload,
         _ dialects: [any Dialect],
-        messagesPerRead wanted: inout Double?
-    ) throws -> [SystemRow] {
-        let sessions = try dialects.compactMap { dialect in
-            try BenchError.naming(workload, dialect) {
-                let session = try Session(workload, dialect, programs: programs, signals: signals)
-                if let session { try equalise(session, &wanted) }
-                return session
-            }
+        messagesPerRead wanted: inout Double?,
+        into row: inout Row
+    ) throws {
+        let workload = row.workload
+        var entries: [Entry] = []
+        for dialect in dialects {
+            let session = try row.attempt(dialect) { try setUp(workload, dialect, &wanted) }
+            if let session = session ?? nil { entries.append(Entry(session: session)) }
         }
-        var samples = Array(repeating: Samples(), count: sessions.count)
         for _ in 0..<options.runs {
-            for (index, session) in sessions.enumerated() {
-                try BenchError.naming(workload, session.dialect) {
-                    samples[index].append(try session.run(nanoseconds: UInt64(options.secondsPerRun * 1e9)))
+            for index in entries.indices where !entries[index].hasFailed {
+                let session = entries[index].session
+                let run = try row.attempt(session.dialect) {
+                    try session.run(nanoseconds: UInt64(options.secondsPerRun * 1e9))
                 }
+                entries[index].note(run)
             }
         }
-        try countAllocations(workload, sessions, &samples)
-        return zip(sessions, samples).map { SystemRow($0.dialect, batch: $0.workload.batch, $1) }
+        try countAllocations(&entries, &row)
+        row.systems += entries.filter { !$0.hasFailed }.map {
+            SystemRow($0.session.dialect, batch: $0.session.workload.batch, $0.samples)
+        }
+    }
+
+    /// One system that is being measured.
+    private struct Entry {
+        let session: Session
+        var samples = Samples()
+        var hasFailed = false
+
+        mutating func note(_ run: [Quantity: Double]?) {
+            if let run { samples.append(run) } else { hasFailed = true }
+        }
     }
 
     /// The broker sets the mean batch; the limit, to which its CPU is compared, takes on the same.
-    private func equalise(_ session: Session, _ wanted: inout Double?) throws {
-        guard session.workload.measure == .rate else { return }
-        if session.dialect is PlugboardDialect { wanted = try session.messagesPerRead() }
-        if session.dialect is LimitDialect, let wanted {
+    private func setUp(_ workload: Workload, _ dialect: any Dialect, _ wanted: inout Double?) throws
+        -> Session?
+    {
+        guard let session = try Session(workload, dialect, programs: programs, signals: signals) else {
+            return nil
+        }
+        guard workload.measure == .rate else { return session }
+        if dialect is PlugboardDialect { wanted = try session.messagesPerRead() }
+        if dialect is LimitDialect, let wanted {
             try BatchMatch.approach(messagesPerRead: wanted, session)
         }
+        return session
     }
 
-    private func countAllocations(_ workload: Workload, _ sessions: [Session], _ samples: inout [Samples])
-        throws
-    {
-        guard options.countsAllocations, workload.measure == .rate,
-            let index = sessions.firstIndex(where: { $0.dialect is PlugboardDialect })
+    private func countAllocations(_ entries: inout [Entry], _ row: inout Row) throws {
+        guard options.countsAllocations, row.workload.measure == .rate,
+            let index = entries.firstIndex(where: { $0.session.dialect is PlugboardDialect })
         else { return }
-        let count = try BenchError.naming(workload, sessions[index].dialect) {
+        let workload = row.workload
+        let count = try row.attempt(entries[index].session.dialect) {
             try Allocations(programs: programs, signals: signals).count(workload)
         }
-        if let count { samples[index].append([.allocationsPerMessage: count.perMessage]) }
+        if let count = count ?? nil { entries[index].note([.allocationsPerMessage: count.perMessage]) }
     }
 }

@@ -64,6 +64,15 @@ struct GoalTests {
         #expect(try goal("growth-connections", in: report) == (2, .shown))
     }
 
+    @Test("a system that was left out of some sizes has the others")
+    func partialGrowth() throws {
+        let growth = Growths.all[1]
+        let rows = [Self.row("growth", .made("plugboard", [growth.quantity: [5]])), Self.row("growth")]
+        let partial = GrowthRows(growth: growth, rows: rows)
+        #expect(partial.figures(of: "plugboard").map { $0?.median } == [5, nil])
+        #expect(Chart.svg(of: .made([], growth: [partial])).contains("<circle"))
+    }
+
     @Test(
         "the table at the end has what was measured, with must, aim and verdict, and says what else there is"
     )

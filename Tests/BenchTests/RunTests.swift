@@ -100,16 +100,26 @@ struct RunTests {
         let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 0)
         let program = Products.programs.plugboard
         let dialects: [any Dialect] = [PlugboardDialect(program: program), LimitDialect(program: program)]
-        let rows = try load.measure(Self.small, dialects)
+        let rows = try load.measure(Self.small, dialects).systems
         #expect(rows.map(\.system) == ["plugboard", "limit"])
     }
 
-    @Test("an error says in which row and of whom")
-    func errors() throws {
-        let workload = Self.small.with { $0.keys = 1 }
-        #expect(throws: BenchError.failed(workload: "small", system: "limit", .closed)) {
-            try BenchError.naming(workload, LimitDialect(program: "")) { throw BenchError.closed }
-        }
+    @Test("a system that fails is told in its row, and costs the others nothing")
+    func failures() throws {
+        var options = BenchOptions()
+        options.runs = 1
+        options.secondsPerRun = 0.01
+        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 10_000)
+        let program = Products.programs.plugboard
+        let row = try load.measure(
+            Self.small,
+            [PlugboardDialect(program: "/bin/false"), LimitDialect(program: program)]
+        )
+        #expect(row.systems.map(\.system) == ["limit"])
+        let reason = "unexpected answer: the server exited with status 1"
+        #expect(row.failures == [Failure(workload: "small", system: "plugboard", reason: reason)])
+        #expect(Table.text(of: row).contains("\n  plugboard failed: \(reason)\n"))
+        #expect(Report.made([row]).ownFailures.map(\.description) == ["small, plugboard: \(reason)"])
     }
 
     @Test(
@@ -146,9 +156,11 @@ struct RunTests {
             Self.small.with { $0.interest = .patterns(5, matching: 1) },
         ] {
             let supporting = dialects.filter { $0.supports(workload) }
-            let rows = try load.measure(workload, supporting)
-            #expect(rows.count == supporting.count)
-            for row in rows { #expect(try #require(row.samples.figure(.messagesPerSecond)).median > 0) }
+            let row = try load.measure(workload, supporting)
+            #expect(row.systems.count == supporting.count && row.failures == [])
+            for row in row.systems {
+                #expect(try #require(row.samples.figure(.messagesPerSecond)).median > 0)
+            }
         }
         let version = try SystemVersion.of(dialects[0], programs: Products.programs)
         #expect(version.version?.contains(".") == true)

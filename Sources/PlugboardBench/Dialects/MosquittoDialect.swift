@@ -4,6 +4,7 @@
 /// `mosquitto`, with retained messages or with plain ones.
 struct MosquittoDialect: Dialect {
     private static let topicsPerSubscribe = 500
+    private static let observersMax = 1000
     let work: PeerWork
     let server = "mosquitto"
     let programName: String? = "mosquitto"
@@ -16,8 +17,10 @@ struct MosquittoDialect: Dialect {
     var isVariant: Bool { work == .keepAndTell }
 
     /// A client whose subscriptions overlap is told once, so many matches are less work here.
+    /// One message to 10,000 observers takes it part of a second: it would seem to hang.
     func supports(_ workload: Workload) -> Bool {
         workload.telling == .values && workload.deliveriesPerObserver == 1
+            && workload.observers <= Self.observersMax
     }
 
     func plan(folder: String) -> ServerPlan? {

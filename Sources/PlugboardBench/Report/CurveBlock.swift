@@ -49,10 +49,13 @@ struct CurveBlock {
     private func draw(_ system: String, in drawing: inout Drawing, top: Double, _ scale: CostScale) {
         let figures = growth.figures(of: system)
         let y = { (value: Double) in top + Self.height * (1 - scale.place(value)) }
-        for (place, figure) in figures.enumerated() where y(figure.least) - y(figure.most) >= 1 {
+        var points: [(x: Double, y: Double)] = []
+        for (place, figure) in figures.enumerated() {
+            guard let figure else { continue }
+            points.append((x(place), y(figure.median)))
+            guard y(figure.least) - y(figure.most) >= 1 else { continue }
             drawing.line((x(place), y(figure.least)), (x(place), y(figure.most)), "whisker")
         }
-        let points = figures.enumerated().map { (x: x($0.offset), y: y($0.element.median)) }
         drawing.curve(points, colour: Chart.colour(of: system))
     }
 
@@ -63,7 +66,7 @@ struct CurveBlock {
     }
 
     private var scale: CostScale {
-        let medians = growth.systems.flatMap { growth.figures(of: $0).map(\.median) }
+        let medians = growth.systems.flatMap { growth.figures(of: $0).compactMap(\.?.median) }
         let (least, most) = (medians.min() ?? 1, medians.max() ?? 1)
         return CostScale(least: least, most: most, isByPowers: most > Self.linearSpanMax * least)
     }

@@ -37,10 +37,40 @@ public struct SystemRow: Sendable {
     }
 }
 
+/// A system that a row has no figures of, and why.
+public struct Failure: Error, Equatable, CustomStringConvertible {
+    let workload: String
+    let system: String
+    let reason: String
+
+    public var description: String { "\(workload), \(system): \(reason)" }
+}
+
 /// One workload, all systems.
 public struct Row: Sendable {
     public let workload: Workload
-    public let systems: [SystemRow]
+    public internal(set) var systems: [SystemRow] = []
+    public private(set) var failures: [Failure] = []
+
+    init(workload: Workload, systems: [SystemRow] = []) {
+        self.workload = workload
+        self.systems = systems
+    }
+
+    /// Does something with a system, or notes why it failed and returns nil: one peer that
+    /// fails shall not cost all other figures. Throws only where a signal ended the bench.
+    mutating func attempt<Result>(_ dialect: any Dialect, _ body: () throws -> Result) throws -> Result? {
+        do {
+            return try body()
+        } catch BenchError.interrupted {
+            throw BenchError.interrupted
+        } catch {
+            failures.append(
+                Failure(workload: workload.name, system: dialect.name, reason: "\(error)")
+            )
+            return nil
+        }
+    }
 
     func samples(of system: String) -> Samples? {
         systems.first { $0.system == system }?.samples
@@ -63,6 +93,13 @@ public struct Report: Sendable {
     public let versions: [SystemVersion]
     public let rows: [Row]
     public let growth: [GrowthRows]
+    /// What went wrong with this project's own servers.
+    public var ownFailures: [Failure] {
+        (rows + growth.flatMap(\.rows)).flatMap(\.failures).filter {
+            $0.system == "plugboard" || $0.system == "limit"
+        }
+    }
+
     let runs: Int
     let secondsPerRun: Double
 

@@ -41,6 +41,7 @@ extension Row {
             #""connectionsAtRest":\#(workload.connectionsAtRest)"#,
             #""keys":\#(workload.keys)"#, #""batch":\#(workload.batch)"#,
             #""systems":\#(array(systems.map { $0.json(in: self) }))"#,
+            #""failures":\#(array(failures.map { $0.json() }))"#,
         ])
     }
 
@@ -52,6 +53,12 @@ extension Row {
                 system.samples.ratio(quantity, to: other).map { #""\#(quantity.rawValue)":\#(number($0))"# }
             }
         )
+    }
+}
+
+extension Failure {
+    fileprivate func json() -> String {
+        object([#""system":\#(quoted(system))"#, #""reason":\#(quoted(reason))"#])
     }
 }
 
@@ -84,7 +91,7 @@ extension GrowthRows {
     private func json(of system: String) -> String {
         object([
             #""system":\#(quoted(system))"#,
-            #""figures":\#(array(figures(of: system).map { $0.json() }))"#,
+            #""figures":\#(array(figures(of: system).map { $0?.json() ?? "null" }))"#,
             #""highestToLowest":\#(factor(of: system).map(number) ?? "null")"#,
         ])
     }

@@ -13,7 +13,7 @@ extension Table {
         let unit = growth.growth.quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message"
         let head = [""] + growth.growth.sizes.map(Digits.whole) + ["highest : lowest"]
         let lines = growth.systems.map { system in
-            [system] + growth.figures(of: system).map { Digits.text($0.median) }
+            [system] + growth.figures(of: system).map { $0.map { Digits.text($0.median) } ?? "–" }
                 + [growth.factor(of: system).map(Digits.ratio) ?? "–"]
         }
         return "\(growth.growth.name): CPU ns/\(unit) as there are more \(growth.growth.what)\n"

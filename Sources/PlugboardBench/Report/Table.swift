@@ -12,7 +12,13 @@ public enum Table {
     }
 
     private static func notes(_ row: Row) -> String {
-        guard row.workload.measure == .rate else { return "" }
+        let failures = row.failures.map { "\($0.system) failed: \($0.reason)" }
+        return (failures + marks(row)).map { "  \($0)\n" }.joined()
+    }
+
+    /// The marks of its columns, explained.
+    private static func marks(_ row: Row) -> [String] {
+        guard row.workload.measure == .rate else { return [] }
         var notes: [String] = []
         if row.systems.contains(where: \.isLimitedByGenerator) {
             notes.append("* the load generator used more CPU than the server: the rate is its own")
@@ -23,7 +29,7 @@ public enum Table {
         if row.systems.contains(where: { row.hasEqualBatch($0) == nil }) {
             notes.append("~ reads several times a turn, so that the batch is larger than this")
         }
-        return notes.map { "  \($0)\n" }.joined()
+        return notes
     }
 
     private static func title(of workload: Workload) -> String {

@@ -114,6 +114,8 @@ extension Command {
             isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report)
         )
         if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
+        // What a peer fails at is its own matter, and stands in its row.
+        if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
     }
 
     /// A file that can't be written is found out before the minutes that measuring takes.
