@@ -26,8 +26,9 @@ extension Hub {
         switch deadline {
         case .window(let serial): endWindow(serial)
         case .gate(let serial): expireGate(serial)
+        case .call(let number): timeOut(call: number)
         // Nothing makes these yet.
-        case .expiry, .call: break
+        case .expiry: break
         }
     }
 }

@@ -30,6 +30,7 @@ extension Hub {
         let hasMore = matches.count > Limits.listedObserversMax
         session.pointee.outbox.own.append(hasMore ? #"],"more":true"# : "]")
         if let observable { appendWriter(of: observable, &session.pointee.outbox.own) }
+        appendServer(of: key, &session.pointee.outbox.own)
         session.pointee.outbox.own.append("}\n")
     }
 

@@ -35,6 +35,8 @@ struct Hub: ~Copyable {
     var windowed: [UInt64: SubscriptionReference] = [:]
     /// Keys that have not reached all of their observers yet.
     var gates = GateTable()
+    let services = ServiceTree()
+    var calls = CallTable()
     /// What is to be done later.
     var deadlines = Deadlines()
     /// The time by which things fell due last, in monotonic nanoseconds.
@@ -92,6 +94,7 @@ struct Hub: ~Copyable {
 
     /// Forgets a client: its subscriptions end, what it wrote stays and says that it is gone.
     mutating func leave(_ session: SessionReference) {
+        if session.pointee.duties != nil { leaveCalls(session) }
         session.pointee.endPresence()
         session.pointee.catchup?.pointee.ready.removeAll()
         while let subscription = session.pointee.subscriptions.list.elements.last {
@@ -177,6 +180,10 @@ struct Hub: ~Copyable {
         case .resume: try resume(request, line, session)
         case .step: try step(request, line, session)
         case .acknowledge: try acknowledge(request, line, session)
+        case .call: try call(request, line, session)
+        case .answer: try answer(request, line, session)
+        case .serve: try serve(request, line, session)
+        case .unserve: try unserve(request, line, session)
         default: throw Refusal(.unknownOperation, "\(request.operation.name) is not available")
         }
     }

@@ -30,6 +30,8 @@ struct Session: ~Copyable {
     var farewell: Farewell?
     /// What there is to catch up with, while there is any.
     private(set) var catchup: CatchupReference?
+    /// What it serves, asked and was asked, while there is any.
+    private(set) var duties: DutiesReference?
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown) {
         self.client = client
@@ -40,6 +42,7 @@ struct Session: ~Copyable {
     deinit {
         named.map(Author.release)
         catchup.map(Self.free)
+        duties.map(Self.free)
     }
 
     /// Who writes, as events say it. Made with the first write: most clients only observe.
@@ -80,6 +83,27 @@ struct Session: ~Copyable {
     private static func free(_ catchup: CatchupReference) {
         catchup.deinitialize(count: 1)
         catchup.deallocate()
+    }
+
+    /// The place for what has to do with calls, made where there is none yet.
+    mutating func makeDuties() -> DutiesReference {
+        if let duties { return duties }
+        let made = DutiesReference.allocate(capacity: 1)
+        made.initialize(to: Duties())
+        duties = made
+        return made
+    }
+
+    /// Gives that place up when nothing is left in it.
+    mutating func dropEmptyDuties() {
+        guard let duties, duties.pointee.isEmpty else { return }
+        Self.free(duties)
+        self.duties = nil
+    }
+
+    private static func free(_ duties: DutiesReference) {
+        duties.deinitialize(count: 1)
+        duties.deallocate()
     }
 
     mutating func rename(_ name: UnsafeRawBufferPointer) {

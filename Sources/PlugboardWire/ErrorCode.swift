@@ -20,6 +20,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case duplicateSubscription = "duplicate_sub"
     case unknownSubscription = "unknown_sub"
     case noProvider = "no_provider"
+    case providerGone = "provider_gone"
     case timeout = "timeout"
     case forbidden = "forbidden"
     case limit = "limit"

@@ -18,7 +18,6 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .difference: false
         case .whileConnected: false
         case .timeToLive: false
-        case .timeout, .call, .error: false
         default: true
         }
     }

@@ -31,6 +31,10 @@ public enum Limits {
     public static let stepsMax = 1_000_000
     /// Milliseconds of a call's `timeout`: an hour.
     public static let timeoutMax = 3_600_000
+    /// Calls of one client that wait for their answers at a time.
+    public static let callsMax = 1_024
+    /// Keys and patterns that one client serves.
+    public static let servicesMax = 1_024
     /// Milliseconds that a call waits which names none.
     public static let timeoutDefault = 5_000
     /// Bytes of the code in a server's error.
@@ -87,6 +91,10 @@ public enum Limits {
         ("batch", batchWritesMax),
         ("fields", fieldsMax),
         ("page", pageKeysMax),
+        ("calls", callsMax),
+        ("services", servicesMax),
+        ("timeout", timeoutMax),
+        ("code", codeBytesMax),
         ("clients", clientsMax),
         ("outbox", outboxBytesMax),
         ("queue", queueBytesMax),
@@ -103,7 +111,8 @@ public enum ProtocolVersion {
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
-        "ack", "batch", "cause", "delivery", "every", "explain", "if", "initial", "old", "patch", "pause",
+        "ack", "batch", "calls", "cause", "delivery", "every", "explain", "if", "initial", "old", "patch",
+        "pause",
         "phase", "shorthand", "values", "who", "why",
     ]
 }

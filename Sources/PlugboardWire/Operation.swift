@@ -15,7 +15,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     public var isAvailable: Bool {
         switch self {
         case .will, .goodbye: false
-        case .serve, .unserve, .call, .answer: false
         case .trace: false
         default: true
         }
@@ -67,7 +66,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     @inlinable
     public var isSilent: Bool {
         switch self {
-        case .publish, .emit, .patch, .delete, .batch: true
+        case .publish, .emit, .patch, .delete, .batch, .answer: true
         default: false
         }
     }
@@ -81,6 +80,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     var isPlain: Bool {
         switch self {
         case .publish, .emit, .patch, .delete, .batch, .get, .keys, .sync, .help: true
+        case .call, .serve, .unserve: true
         default: false
         }
     }

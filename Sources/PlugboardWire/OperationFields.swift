@@ -25,7 +25,7 @@ extension Operation {
     var plainFields: FieldSet {
         let key = FieldSet().with(.operation).with(.key)
         switch self {
-        case .publish, .emit, .patch: return key.with(.value)
+        case .publish, .emit, .patch, .call: return key.with(.value)
         case .delete, .get: return key
         case .sync: return FieldSet().with(.operation)
         default: return FieldSet()

@@ -58,12 +58,7 @@ public enum ReplyEncoder {
         buffer.append(#"{"error":""#)
         buffer.append(string: refusal.code.rawValue)
         buffer.append("\"")
-        if id.isEmpty {
-            appendNumber(#","line":"#, line, &buffer)
-        } else {
-            buffer.append(#","id":"#)
-            buffer.append(id)
-        }
+        appendSubject(id: id, line: line, to: &buffer)
         appendDetails(of: refusal, to: &buffer)
         buffer.append("}\n")
     }
@@ -83,6 +78,13 @@ public enum ReplyEncoder {
             buffer.append(#","hint":"#)
             JSONText.append(hint, to: &buffer)
         }
+    }
+
+    /// Which request an error is about: its `id`, or else its line.
+    static func appendSubject(id: UnsafeRawBufferPointer, line: UInt64, to buffer: inout ByteBuffer) {
+        if id.isEmpty { return appendNumber(#","line":"#, line, &buffer) }
+        buffer.append(#","id":"#)
+        buffer.append(id)
     }
 
     /// The answer to `help`: everything, or one operation.

@@ -4,7 +4,7 @@
 enum CommandTable {
     static let all: [Command] = [
         .up, .broker,
-        .publish, .emit, .patch, .delete, .batch, .replay,
+        .publish, .emit, .patch, .delete, .batch, .call, .replay,
         .get, .keys, .subscribe, .record,
         .who, .why, .explain, .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,

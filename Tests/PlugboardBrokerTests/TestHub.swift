@@ -45,6 +45,9 @@ final class TestHub {
     /// Whether there is still something to catch up with.
     func hasCatchup(_ client: Int) -> Bool { sessions[client].pointee.catchup != nil }
 
+    /// Whether it serves something, or a call waits of it or for it.
+    func hasDuties(_ client: Int) -> Bool { sessions[client].pointee.duties != nil }
+
     /// Pretends that so many keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
         sessions[client].pointee.catchup?.pointee.owedCount = count

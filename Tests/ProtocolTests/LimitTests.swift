@@ -27,7 +27,7 @@ struct LimitTests {
 
     @Test("each error code that this version can answer occurs in a transcript or a table of vectors")
     func showsEachCode() throws {
-        let reserved: Set = ["no_provider", "timeout", "storage", "stopping"]
+        let reserved: Set = ["storage", "stopping"]
         let files = try ProtocolFolder.transcripts()
         let text = try files.map { try ProtocolFolder.text($0) }.joined()
         for code in ErrorCode.allCases.map(\.rawValue) where !reserved.contains(code) {

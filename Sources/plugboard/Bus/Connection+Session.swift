@@ -5,10 +5,11 @@ import PlugboardWire
 
 extension Connection {
     /// Connects as the options say, and has been greeted when it returns.
-    static func open(_ invocation: Invocation) throws -> Connection {
+    /// `timeout`, in seconds, goes before `--timeout`.
+    static func open(_ invocation: Invocation, timeout: Double? = nil) throws -> Connection {
         let connection = try Connection(
             path: invocation.text(.socket) ?? SocketPath.standard(),
-            timeout: invocation.seconds(.timeout) ?? Connection.timeoutSeconds
+            timeout: timeout ?? invocation.seconds(.timeout) ?? Connection.timeoutSeconds
         )
         try connection.expectGreeting()
         if let name = name(invocation) {

@@ -1,0 +1,106 @@
+// Calls that wait for their answer. Each is known to the client that made it, to the one
+// that is to answer it, and to the table, which owns it.
+
+import PlugboardWire
+
+typealias CallReference = UnsafeMutablePointer<Call>
+
+/// One call under way.
+struct Call: ~Copyable {
+    /// Its name, unique while the broker runs.
+    let number: UInt64
+    let caller: SessionReference
+    let server: SessionReference
+    /// The caller's line that made it, for a reply to a call without an `id`.
+    let line: UInt64
+    /// Milliseconds that it waits.
+    let timeout: UInt32
+    /// The `id` and the key, one behind the other.
+    private let text: UnsafeMutableRawBufferPointer
+    private let idCount: Int
+    /// When it has waited long enough.
+    var deadline: DeadlineTicket?
+    /// Its place among the calls that its caller made.
+    var callerPlace: Int32 = 0
+    /// Its place among the calls that its server is to answer.
+    var serverPlace: Int32 = 0
+
+    init(
+        number: UInt64,
+        id: UnsafeRawBufferPointer,
+        key: UnsafeRawBufferPointer,
+        timeout: UInt32,
+        from caller: SessionReference,
+        to server: SessionReference
+    ) {
+        self.number = number
+        self.caller = caller
+        self.server = server
+        self.timeout = timeout
+        line = caller.pointee.line
+        idCount = id.count
+        text = .allocate(byteCount: id.count + key.count, alignment: 1)
+        UnsafeMutableRawBufferPointer(rebasing: text[..<id.count]).copyMemory(from: id)
+        UnsafeMutableRawBufferPointer(rebasing: text[id.count...]).copyMemory(from: key)
+    }
+
+    deinit {
+        text.deallocate()
+    }
+
+    /// The caller's `id` as it was written; empty where there was none.
+    var id: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[..<idCount]) }
+    var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[idCount...]) }
+}
+
+/// All calls under way. Owns them.
+struct CallTable: ~Copyable {
+    private var calls: [UInt64: CallReference] = [:]
+    /// The number of the last call that was made, from 1.
+    private(set) var lastNumber: UInt64 = 0
+
+    init() {}
+
+    deinit {
+        for call in calls.values { Self.destroy(call) }
+    }
+
+    func find(_ number: UInt64) -> CallReference? {
+        calls[number]
+    }
+
+    /// Begins a call, and enters it with both sides.
+    mutating func insert(
+        id: UnsafeRawBufferPointer,
+        key: UnsafeRawBufferPointer,
+        timeout: UInt32,
+        from caller: SessionReference,
+        to server: SessionReference
+    ) -> CallReference {
+        lastNumber += 1
+        let call = CallReference.allocate(capacity: 1)
+        call.initialize(
+            to: Call(number: lastNumber, id: id, key: key, timeout: timeout, from: caller, to: server)
+        )
+        calls[lastNumber] = call
+        caller.pointee.makeDuties().pointee.addMade(call)
+        server.pointee.makeDuties().pointee.addToAnswer(call)
+        return call
+    }
+
+    /// Ends a call, and takes it out on both sides.
+    mutating func remove(_ call: CallReference) {
+        calls[call.pointee.number] = nil
+        let (caller, server) = (call.pointee.caller, call.pointee.server)
+        caller.pointee.duties?.pointee.removeMade(call)
+        server.pointee.duties?.pointee.removeToAnswer(call)
+        Self.destroy(call)
+        caller.pointee.dropEmptyDuties()
+        server.pointee.dropEmptyDuties()
+    }
+
+    private static func destroy(_ call: CallReference) {
+        call.deinitialize(count: 1)
+        call.deallocate()
+    }
+}

@@ -1,0 +1,95 @@
+// The lines of calls: the event that asks, and the replies at both ends.
+
+/// Writers of what is said about calls.
+public enum CallEncoder {
+    /// What the server gets. `by` is as `EventEncoder.appendAuthor` wrote it; a `cause` of 0 is
+    /// none.
+    public static func appendEvent(
+        call: UInt64,
+        key: UnsafeRawBufferPointer,
+        value: UnsafeRawBufferPointer?,
+        by: UnsafeRawBufferPointer,
+        cause: UInt64,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"event":"call","call":""#)
+        buffer.append(decimal: call)
+        buffer.append(#"","key":""#)
+        buffer.append(key)
+        buffer.append("\"")
+        if let value {
+            buffer.append(#","value":"#)
+            buffer.append(value)
+        }
+        buffer.append(by)
+        if cause > 0 {
+            buffer.append(#","cause":"#)
+            buffer.append(decimal: cause)
+        }
+        buffer.append("}\n")
+    }
+
+    /// The caller's reply with the server's value.
+    public static func appendAnswer(
+        id: UnsafeRawBufferPointer,
+        key: UnsafeRawBufferPointer,
+        value: UnsafeRawBufferPointer,
+        by: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        ReplyEncoder.appendStart(.call, id: id, to: &buffer)
+        buffer.append(#","key":""#)
+        buffer.append(key)
+        buffer.append(#"","value":"#)
+        buffer.append(value)
+        buffer.append(by)
+        buffer.append("}\n")
+    }
+
+    /// The caller's reply with the server's own error: `by` tells it from the broker's. The
+    /// `message` is JSON.
+    public static func appendFailure(
+        code: UnsafeRawBufferPointer,
+        message: UnsafeRawBufferPointer,
+        id: UnsafeRawBufferPointer,
+        line: UInt64,
+        by: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(#"{"error":""#)
+        buffer.append(code)
+        buffer.append("\"")
+        ReplyEncoder.appendSubject(id: id, line: line, to: &buffer)
+        buffer.append(#","message":"#)
+        buffer.append(message)
+        buffer.append(by)
+        buffer.append("}\n")
+    }
+
+    /// The reply to `return`.
+    public static func appendReturned(
+        id: UnsafeRawBufferPointer,
+        call: UInt64,
+        isLate: Bool,
+        to buffer: inout ByteBuffer
+    ) {
+        ReplyEncoder.appendStart(.answer, id: id, to: &buffer)
+        buffer.append(#","call":""#)
+        buffer.append(decimal: call)
+        buffer.append(isLate ? #"","late":true}"# : #""}"#)
+        buffer.append("\n")
+    }
+
+    /// The reply to `serve` and `unserve`.
+    public static func appendServed(
+        _ operation: Operation,
+        id: UnsafeRawBufferPointer,
+        key: UnsafeRawBufferPointer,
+        to buffer: inout ByteBuffer
+    ) {
+        ReplyEncoder.appendStart(operation, id: id, to: &buffer)
+        buffer.append(#","key":""#)
+        buffer.append(key)
+        buffer.append("\"}\n")
+    }
+}

@@ -1,0 +1,55 @@
+// `call`: asks whoever serves a key, and prints the answer.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Option {
+    static let answerTimeout = Option("timeout", "SECONDS", "how long to wait for the answer (5)", .seconds)
+}
+
+extension Command {
+    static let call = Command(
+        name: "call",
+        group: .write,
+        summary: "ask whoever serves a key, and print the answer",
+        parameters: [
+            .key,
+            Parameter("VALUE", "what the server gets: JSON as in publish, or nothing at all", .any),
+        ],
+        options: [.cause, .clientName, .json, .socket, .answerTimeout],
+        details: """
+            Prints the server's value as it was returned, byte for byte; with --json the broker's \
+            reply. A server's error is told with its own code and message, and the status is 1, as \
+            it is where nobody serves the key or no answer comes in time.
+            """,
+        examples: [#"call cart.add '{"sku":"B0001"}'"#, "call time.now --timeout 0.5"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let key = try ValueArgument.key(invocation.arguments[0])
+        var request = RequestLine("call").adding("key", string: key)
+        let words = Array(invocation.arguments.dropFirst())
+        if !words.isEmpty {
+            request = request.adding("value", json: try ValueArgument.parse(words, command: "call", key: key))
+        }
+        let seconds = invocation.seconds(.answerTimeout) ?? Double(Limits.timeoutDefault) / 1000
+        request = request.adding("timeout", try milliseconds(seconds))
+            .adding("cause", invocation.integer(.cause))
+        // The broker says when it was too long; only a broker that hangs is waited for longer.
+        let patience = seconds + Connection.timeoutSeconds
+        let reply = try Connection.open(invocation, timeout: patience).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        guard !invocation.has(.json), let value = reply["value"] else { return }
+        try console.output.json(value.bytes)
+    }
+
+    private static func milliseconds(_ seconds: Double) throws -> UInt64 {
+        let longest = Limits.timeoutMax / 1000
+        guard seconds > 0, seconds <= Double(longest) else {
+            throw CommandError.usage("--timeout is more than 0 and at most \(longest) seconds")
+        }
+        return max(1, UInt64(seconds * 1000))
+    }
+}

@@ -1,0 +1,208 @@
+// Calls in a hub without sockets: what each side is told, and the limits.
+
+import PlugboardWire
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Calls")
+struct CallTests {
+    private let hub = TestHub()
+    private let server: Int
+    private let caller: Int
+
+    init() {
+        server = hub.client()
+        caller = hub.client()
+    }
+
+    private func ask(_ line: String, from client: Int) -> [String] {
+        hub.send(line, from: client)
+        return hub.read(client)
+    }
+
+    @Test("a client waits for so many answers and not for one more")
+    func callsLimit() {
+        #expect(ask("serve a", from: server).count == 1)
+        for _ in 0..<Limits.callsMax { hub.send("call a", from: caller) }
+        #expect(hub.read(caller).isEmpty)
+        #expect(ask("call a", from: caller).first?.contains(#""error":"limit""#) == true)
+        #expect(hub.read(server).count == Limits.callsMax)
+        // Another client may still call, and one answer makes room for one call.
+        let other = hub.client()
+        #expect(ask("call a", from: other).isEmpty)
+        hub.send("return 7 0", from: server)
+        #expect(hub.read(caller) == [##"{"ok":"call","key":"a","value":0,"by":"#1"}"##])
+        #expect(ask("call a", from: caller).isEmpty)
+        #expect(ask("call a", from: caller).count == 1)
+    }
+
+    @Test("a client serves so many keys and not one more")
+    func servicesLimit() {
+        for number in 0..<Limits.servicesMax { hub.send("serve k\(number).*", from: server) }
+        #expect(hub.read(server).allSatisfy { $0.hasPrefix(#"{"ok":"serve","#) })
+        #expect(ask("serve other", from: server).first?.contains(#""error":"limit""#) == true)
+        #expect(ask("unserve k7.*", from: server) == [#"{"ok":"unserve","key":"k7.*"}"#])
+        #expect(ask("serve other", from: server).first?.hasPrefix(#"{"ok":"serve","#) == true)
+    }
+
+    @Test("a server that doesn't read is sent so much and not a call more")
+    func unreadCalls() {
+        hub.send("serve a", from: server)
+        _ = hub.read(server)
+        let value = String(repeating: "v", count: 1_000_000)
+        var sent = 0
+        while sent < 64 {
+            hub.send(#"call a "\#(value)""#, from: caller)
+            let replies = hub.read(caller)
+            guard replies.isEmpty else {
+                #expect(replies.first?.contains(#""error":"limit""#) == true)
+                break
+            }
+            sent += 1
+        }
+        #expect(sent == Limits.outboxBytesMax / (value.utf8.count + 64))
+        #expect(hub.waitingBytes(server) <= Limits.outboxBytesMax)
+        #expect(hub.read(server).count == sent)
+        #expect(ask("call a 1", from: caller).isEmpty)
+    }
+
+    @Test("a caller that doesn't read is told that its answers could not be kept")
+    func unreadAnswers() {
+        hub.send("serve a", from: server)
+        let value = String(repeating: "v", count: 1_000_000)
+        for _ in 0..<20 { hub.send("call a", from: caller) }
+        for number in 1...20 { hub.send(#"return \#(number) "\#(value)""#, from: server) }
+        #expect(hub.waitingBytes(caller) <= Limits.outboxBytesMax)
+        let lines = hub.read(caller)
+        #expect(lines.count == 20)
+        let kept = lines.prefix { $0.hasPrefix(#"{"ok":"call","#) }.count
+        #expect(kept == Limits.outboxBytesMax / (value.utf8.count + 64))
+        #expect(lines[kept...].allSatisfy { $0.hasPrefix(#"{"error":"limit","line":"#) })
+    }
+
+    @Test("an answer does not overtake what its caller is owed by then")
+    func behind() {
+        hub.send("serve a\nserve b", from: server)
+        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: caller)
+        _ = (hub.read(server), hub.read(caller))
+        hub.stopReading(caller)
+        hub.send("call a\ncall b", from: caller)
+        hub.send("publish k 1\nreturn 1 1\npublish k 2\nreturn 2 2", from: server)
+        #expect(
+            hub.read(caller) == [
+                ##"{"event":"update","sub":1,"key":"k","revision":2,"value":2,"by":"#1","skipped":1}"##,
+                ##"{"ok":"call","key":"a","value":1,"by":"#1"}"##,
+                ##"{"ok":"call","key":"b","value":2,"by":"#1"}"##,
+            ]
+        )
+        #expect(!hub.isHeld(caller))
+        #expect(!hub.hasCatchup(caller))
+    }
+
+    @Test("a call does not overtake what its server is owed by then")
+    func serverBehind() {
+        hub.send("serve a", from: server)
+        hub.send(#"{"op":"subscribe","key":"k","initial":false}"#, from: server)
+        _ = hub.read(server)
+        hub.stopReading(server)
+        hub.send("publish k 1\ncall a", from: caller)
+        #expect(
+            hub.read(server) == [
+                ##"{"event":"update","sub":1,"key":"k","revision":1,"value":1,"by":"#2"}"##,
+                ##"{"event":"call","call":"1","key":"a","by":"#2"}"##,
+            ]
+        )
+    }
+
+    @Test("whoever leaves takes its services and its calls along, and nothing else")
+    func leaving() {
+        hub.send("serve a", from: server)
+        let other = hub.client()
+        hub.send("call a 1", from: caller)
+        hub.send("call a 2", from: other)
+        hub.leave(caller)
+        hub.send("return 1 1\nreturn 2 2", from: server)
+        #expect(hub.read(caller).isEmpty)
+        #expect(hub.read(other) == [##"{"ok":"call","key":"a","value":2,"by":"#1"}"##])
+        hub.send("call a 3", from: other)
+        hub.leave(server)
+        #expect(hub.read(other).first?.hasPrefix(#"{"error":"provider_gone","line":"#) == true)
+        #expect(ask("call a 4", from: other).first?.contains(#""error":"no_provider""#) == true)
+        #expect(!hub.hasDuties(caller) && !hub.hasDuties(server) && !hub.hasDuties(other))
+    }
+
+    @Test("names of calls are numbers as the broker spells them")
+    func names() {
+        hub.send("serve a", from: server)
+        hub.send("call a", from: caller)
+        _ = hub.read(server)
+        for name in ["0", "01", "-1", "1.0", "x", "99999999999999999999", "9007199254740991", "2"] {
+            #expect(ask("return \(name) 1", from: server).first?.contains(#""error":"not_found""#) == true)
+        }
+        #expect(ask("return 1 1", from: server) == [#"{"ok":"return","call":"1"}"#])
+    }
+}
+
+@Suite("The most specific server")
+struct ServiceTreeTests {
+    /// Which of some patterns is found for a key.
+    private func found(_ key: String, among patterns: [String]) -> String? {
+        let tree = ServiceTree()
+        let session = SessionReference.allocate(capacity: 1)
+        defer { session.deallocate() }
+        var services: [ServiceReference] = []
+        for pattern in patterns { services.append(lend(pattern) { tree.insert($0, session) }) }
+        defer { services.forEach(tree.remove) }
+        let server = lend(key) { tree.server(of: $0) }
+        return server.map { String(decoding: $0.pointee.pattern, as: UTF8.self) }
+    }
+
+    private func lend<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        Array(text.utf8).withUnsafeBytes(body)
+    }
+
+    @Test(
+        "is found token by token from the left: itself, then *, then **",
+        arguments: [
+            ("a.b", ["**", "a.**", "a.*", "*.b", "a.b"]),
+            ("a.b", ["**", "*.**", "*.*", "*.b", "a.**", "a.*"]),
+            ("a.b", ["**", "*.b", "a.**"]), ("a.b", ["**", "*.**", "*.*", "*.b"]), ("a.b", ["**", "*.**"]),
+            ("a", ["**", "*", "a.**", "a"]), ("a", ["**", "*.**", "*", "a.**"]), ("a", ["**", "*.**", "*"]),
+            // The more specific beginning leads nowhere: the search goes back.
+            ("a.b.c", ["a.b.d", "a.*.d", "*.b.d", "*.b.c"]), ("a.b.c", ["a.b", "a.b.c.d", "a.*.*", "a.b.*"]),
+            ("a.b.c.d", ["a.b.*.e", "a.*.c.f", "**", "a.**"]),
+        ]
+    )
+    func order(key: String, patterns: [String]) {
+        // The last of the row is the one.
+        #expect(found(key, among: patterns) == patterns.last)
+        #expect(found(key, among: patterns.reversed()) == patterns.last)
+    }
+
+    @Test("no pattern is found for a key that it does not match")
+    func others() {
+        #expect(found("a.b", among: ["a", "b", "a.b.c", "a.*.c", "*", "b.**", "*.*.*"]) == nil)
+        #expect(found("a.$b", among: ["**", "a.**", "a.*", "*.*"]) == nil)
+        #expect(found("$a", among: ["**", "*"]) == nil)
+        #expect(found("a", among: []) == nil)
+    }
+
+    @Test("what is removed is found no longer, what is left still is")
+    func removal() {
+        let tree = ServiceTree()
+        let session = SessionReference.allocate(capacity: 1)
+        defer { session.deallocate() }
+        func insert(_ pattern: String) -> ServiceReference { lend(pattern) { tree.insert($0, session) } }
+        func find(_ key: String) -> ServiceReference? { lend(key) { tree.server(of: $0) } }
+        let (deep, any, exact) = (insert("a.**"), insert("a.*"), insert("a.b"))
+        #expect(find("a.b") == exact)
+        tree.remove(exact)
+        #expect(find("a.b") == any)
+        tree.remove(any)
+        #expect(find("a.b") == deep)
+        tree.remove(deep)
+        #expect(find("a.b") == nil)
+        #expect(lend("a.*") { tree.find(pattern: $0) } == nil)
+    }
+}
