@@ -14,13 +14,14 @@ extension Bus {
     ///   - value: any Encodable, or a `JSON` to be passed on byte for byte.
     ///   - ifRevision: publish only where the key has this revision (0: is absent); else
     ///     it throws `.refused` with `code == .conflict` and the key's revision.
-    ///   - cause: the revision that caused this.
+    ///   - cause: the revision that caused this. Without it, that of the event that is being
+    ///     handled (``Cause``); with nil, none.
     @discardableResult
     public func publish(
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
-        cause: Int? = nil,
+        cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.publish(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
@@ -31,7 +32,7 @@ extension Bus {
     public func emit(
         _ key: String,
         _ value: some Encodable,
-        cause: Int? = nil,
+        cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.emit(key, value, cause: cause), timeout: timeout)
@@ -43,7 +44,7 @@ extension Bus {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
-        cause: Int? = nil,
+        cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
@@ -55,7 +56,7 @@ extension Bus {
     public func delete(
         _ key: String,
         ifRevision: Int? = nil,
-        cause: Int? = nil,
+        cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
         try await write(.delete(key, ifRevision: ifRevision, cause: cause), timeout: timeout)

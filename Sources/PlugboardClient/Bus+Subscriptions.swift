@@ -43,7 +43,7 @@ extension Bus {
     ///   - onEnd: called once if the subscription ends by itself: nil when the bus closes,
     ///     an error when a broker that came back refuses it.
     ///   - handler: called on the bus's thread, one event at a time. It must not wait;
-    ///     writing with `pipeline` is fine.
+    ///     writing with `pipeline` is fine. What it writes names the event as its ``Cause``.
     public func subscribe(
         _ pattern: String,
         options: SubscribeOptions = SubscribeOptions(),
@@ -63,7 +63,11 @@ extension Bus {
         _ handler: @escaping @Sendable (Event) -> Void
     ) async throws -> Disposable {
         let sub = link.state.withLock { $0.takeSub() }
-        let registration = Self.registration(sub, patterns, options, onEvent: handler, onEnd: onEnd)
+        let registration = Self.registration(sub, patterns, options) { event in
+            event.causing(now: { handler(event) })
+        } onEnd: { error in
+            onEnd(error)
+        }
         try await link.subscribe(registration, timeout: timeout)
         // The handle keeps the bus alive for as long as it observes.
         return Disposable { self.link.unsubscribe(sub) }

@@ -12,7 +12,8 @@ extension RemoteObservable {
             [weak self] in
             self?.state.withLock { $0.isInSnapshot = false }
         } onEvent: { [weak self] event in
-            self?.receive(event)
+            guard let self else { return }
+            event.causing(now: { self.receive(event) })
         } onEnd: { [weak self] error in
             self?.ended(error)
         }

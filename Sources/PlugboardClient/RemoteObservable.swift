@@ -23,6 +23,8 @@ import Synchronization
 /// **Several writers.** Setting and `update` are last-writer-wins between programs:
 /// another one's change between your read and your write is overwritten. `modify` isn't.
 ///
+/// **Causes.** What an observer writes names the event that it was told of as its ``Cause``.
+///
 /// **Reconnecting.** Observers then hear of each value that differs from what they know,
 /// a deletion included.
 ///

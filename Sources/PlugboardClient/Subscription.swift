@@ -41,6 +41,25 @@ public final class Subscription: AsyncSequence, Sendable {
         buffer.end(nil)
     }
 
+    /// Calls `body` for each event until the subscription ends. What `body` writes names the
+    /// event as its ``Cause``; otherwise it is the `for await` loop.
+    ///
+    /// ```swift
+    /// try await bus.subscribe("cart.items").forEach { event in
+    ///     try await bus.publish("cart.seen", true)
+    /// }
+    /// ```
+    /// - Throws: what the loop throws, and what `body` does, which ends it.
+    public func forEach(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (Event) async throws -> Void
+    ) async throws {
+        var iterator = makeAsyncIterator()
+        while let event = try await iterator.next(isolation: isolation) {
+            try await event.causing { try await body(event) }
+        }
+    }
+
     public func makeAsyncIterator() -> Iterator {
         Iterator(subscription: self)
     }

@@ -17,7 +17,7 @@ public struct Write: Sendable {
     public let value: JSON?
     /// The revision that the key must have (0: be absent) for the write to be carried out.
     public var ifRevision: Int?
-    /// The revision that caused this write.
+    /// The revision that caused this write: what was given, or the ``Cause`` at that moment.
     public var cause: Int?
 
     enum Operation: Sendable {
@@ -39,7 +39,7 @@ public struct Write: Sendable {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
-        cause: Int? = nil
+        cause: Int? = Cause.current
     ) throws -> Write {
         Write(
             operation: .publish,
@@ -51,7 +51,9 @@ public struct Write: Sendable {
     }
 
     /// An event that is not kept.
-    public static func emit(_ key: String, _ value: some Encodable, cause: Int? = nil) throws -> Write {
+    public static func emit(_ key: String, _ value: some Encodable, cause: Int? = Cause.current) throws
+        -> Write
+    {
         Write(operation: .emit, key: key, value: try JSON(encoding: value), ifRevision: nil, cause: cause)
     }
 
@@ -60,7 +62,7 @@ public struct Write: Sendable {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
-        cause: Int? = nil
+        cause: Int? = Cause.current
     ) throws -> Write {
         Write(
             operation: .patch,
@@ -72,7 +74,7 @@ public struct Write: Sendable {
     }
 
     /// Takes a key away.
-    public static func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = nil) -> Write {
+    public static func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = Cause.current) -> Write {
         Write(operation: .delete, key: key, value: nil, ifRevision: ifRevision, cause: cause)
     }
 }
@@ -85,26 +87,36 @@ public protocol WriteTarget {
 
 extension WriteTarget {
     /// Sets the value of a key.
-    public func publish(_ key: String, _ value: some Encodable, ifRevision: Int? = nil, cause: Int? = nil)
+    public func publish(
+        _ key: String,
+        _ value: some Encodable,
+        ifRevision: Int? = nil,
+        cause: Int? = Cause.current
+    )
         throws
     {
         try add(.publish(key, value, ifRevision: ifRevision, cause: cause))
     }
 
     /// Sends an event that is not kept.
-    public func emit(_ key: String, _ value: some Encodable, cause: Int? = nil) throws {
+    public func emit(_ key: String, _ value: some Encodable, cause: Int? = Cause.current) throws {
         try add(.emit(key, value, cause: cause))
     }
 
     /// Merges `value` into the current one (RFC 7396).
-    public func patch(_ key: String, _ value: some Encodable, ifRevision: Int? = nil, cause: Int? = nil)
+    public func patch(
+        _ key: String,
+        _ value: some Encodable,
+        ifRevision: Int? = nil,
+        cause: Int? = Cause.current
+    )
         throws
     {
         try add(.patch(key, value, ifRevision: ifRevision, cause: cause))
     }
 
     /// Takes a key away.
-    public func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = nil) throws {
+    public func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = Cause.current) throws {
         try add(.delete(key, ifRevision: ifRevision, cause: cause))
     }
 }

@@ -69,6 +69,18 @@ enum Examples {
         }
     }
 
+    static func causing(_ bus: Bus) async throws {
+        for try await event in try await bus.subscribe("cart.items") {
+            try await event.causing { try await bus.publish("cart.seen", true) }
+        }
+    }
+
+    static func forEach(_ bus: Bus) async throws {
+        try await bus.subscribe("cart.items").forEach { event in
+            try await bus.publish("cart.seen", true)
+        }
+    }
+
     static func connect() async throws {
         let bus = try await Bus.connect(name: "greeter")
         try await bus.publish("greeting", "hello")

@@ -46,6 +46,27 @@ final class TestBroker: Sendable {
         try await eventually("the broker ends") { hasEnded?.isRaised ?? true }
     }
 
+    /// What the broker answers to a line, as one would type it: for what the library
+    /// doesn't ask.
+    func ask(_ request: String) throws -> String {
+        let socket = try UnixSocket.connect(path: path)
+        UnixSocket.setBlocking(socket.raw, true)
+        guard case .bytes = Array("\(request)\n".utf8).withUnsafeBytes({ socket.write($0) }) else {
+            throw NeverHappened(description: "\(request): not written")
+        }
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let lines = received.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+            // The first line is the greeting.
+            if lines.count > 1 { return String(decoding: lines[1], as: UTF8.self) }
+            guard case .bytes(let count) = buffer.withUnsafeMutableBytes({ socket.read(into: $0) }) else {
+                throw NeverHappened(description: "\(request): no answer")
+            }
+            received += buffer[..<count]
+        }
+    }
+
     /// A bus that is quick to come back.
     func connect(_ name: String? = nil, options: Bus.Options = .quick) async throws -> Bus {
         try await Bus.connect(name: name, path: path, options: options)

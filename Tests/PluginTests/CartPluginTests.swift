@@ -51,6 +51,15 @@ struct CartPluginTests {
         return texts
     }
 
+    @Test("the cart names the command that changed it as its cause")
+    func cause() async throws {
+        let (shop, plugin) = try await open()
+        let revision = try await shop.bus.emit("cart.add", JSON(#"{"sku":"phone"}"#))
+        try await shop.waitFor("cart.items", #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+        #expect(try await shop.bus.entry("cart.items")?.cause == revision)
+        withExtendedLifetime(plugin) {}
+    }
+
     @Test("a product is added with the catalogue's title and price, and raised when added again")
     func adding() async throws {
         let (shop, plugin) = try await open()

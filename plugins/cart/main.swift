@@ -26,7 +26,7 @@ let arguments = PluginArguments.read(
 await Plugin.run(arguments) { bus in
     var keeper = CartKeeper(bus: bus)
     let commands = try await bus.subscribe(["cart.add", "cart.remove", "cart.clear"])
-    for try await event in commands {
+    try await commands.forEach { event in
         switch event.kind {
         case .synced: await keeper.begin()
         case .emit: await keeper.carryOut(event)

@@ -19,8 +19,8 @@ struct PriceIndicator {
     mutating func take(_ event: Event) async {
         switch event.kind {
         case .update: await show(event)
-        case .delete: await withdraw(cause: event)
-        case .synced where !hasCart: await withdraw(cause: event)
+        case .delete: await withdraw()
+        case .synced where !hasCart: await withdraw()
         case .synced, .emit: break
         }
     }
@@ -29,20 +29,20 @@ struct PriceIndicator {
         hasCart = true
         guard let summary = event.value.flatMap({ Summary($0) }) else {
             Console.warn("\(event.key) by \(event.by ?? "someone") is not a cart that can be added up")
-            return await withdraw(cause: event)
+            return await withdraw()
         }
         Console.status(summary.text)
         do {
-            try await bus.publish(Self.key, summary.json, cause: event.revision)
+            try await bus.publish(Self.key, summary.json)
         } catch {
             Console.warn("\(Self.key): \(error)")
         }
     }
 
-    private mutating func withdraw(cause: Event) async {
+    private mutating func withdraw() async {
         hasCart = false
         do {
-            try await bus.delete(Self.key, cause: cause.revision)
+            try await bus.delete(Self.key)
             Console.status("no cart")
         } catch let error as BusError where error.code == .notFound {
             // There was none.

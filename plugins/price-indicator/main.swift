@@ -21,6 +21,6 @@ let arguments = PluginArguments.read(
 await Plugin.run(arguments) { bus in
     var indicator = PriceIndicator(bus: bus)
     let carts = try await bus.subscribe("cart.items", options: SubscribeOptions(noticesDeletes: true))
-    for try await event in carts { await indicator.take(event) }
+    try await carts.forEach { event in await indicator.take(event) }
 }
 Console.endStatus()

@@ -10,17 +10,17 @@ struct NewsPresenter {
     let bus: Bus
 
     /// Carries out changes that belong together as one revision.
-    func show(_ changes: [ReviewNews.Change], cause: Int) async {
+    func show(_ changes: [ReviewNews.Change]) async {
         for start in stride(from: 0, to: changes.count, by: Self.batchMax) {
             let part = changes[start..<min(start + Self.batchMax, changes.count)]
-            await write(Array(part), cause)
+            await write(Array(part))
         }
         for (key, value) in changes { Console.say("\(key) \(value?.text ?? "gone")") }
     }
 
-    private func write(_ changes: [ReviewNews.Change], _ cause: Int) async {
+    private func write(_ changes: [ReviewNews.Change]) async {
         do {
-            let writes = try changes.map { try Self.write($0, cause) }
+            let writes = try changes.map(Self.write)
             do {
                 try await bus.batch(writes)
             } catch let error as BusError where error.code != nil {
@@ -44,8 +44,8 @@ struct NewsPresenter {
         }
     }
 
-    private static func write(_ change: ReviewNews.Change, _ cause: Int) throws -> Write {
-        guard let value = change.value else { return .delete(change.key, cause: cause) }
-        return try .publish(change.key, value, cause: cause)
+    private static func write(_ change: ReviewNews.Change) throws -> Write {
+        guard let value = change.value else { return .delete(change.key) }
+        return try .publish(change.key, value)
     }
 }

@@ -26,8 +26,5 @@ await Plugin.run(arguments) { bus in
     let patterns = ["reviews.**", "screen", "indicator.*", "banner"]
     let events = try await bus.subscribe(patterns, options: SubscribeOptions(noticesDeletes: true))
     var news = ReviewNews()
-    for try await event in events {
-        let changes = news.take(event)
-        await presenter.show(changes, cause: event.revision)
-    }
+    try await events.forEach { event in await presenter.show(news.take(event)) }
 }

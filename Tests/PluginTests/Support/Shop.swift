@@ -61,6 +61,7 @@ final class Shop: Sendable {
 
     /// A broker that knows nothing of what was takes the place of the one there is.
     func restartBroker() async throws {
+        let epoch = bus.greeting?.epoch
         stopBroker()
         // The lock is free once the last thread has let go of the broker.
         try await eventually("the path is free") {
@@ -71,6 +72,10 @@ final class Shop: Sendable {
             } catch is BrokerError {
                 return false
             }
+        }
+        // A request made sooner could be lost with the old connection.
+        try await eventually("the test's bus is back") {
+            self.bus.state.isConnected && self.bus.greeting?.epoch != epoch
         }
     }
 

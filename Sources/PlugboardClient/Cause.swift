@@ -1,0 +1,51 @@
+// Which event the running code is handling, so that what it writes can name its cause
+// without being told. What always holds: an event is the cause only inside the callback,
+// or the `causing`, that handles it, and of the tasks begun there.
+
+/// The cause that writes name by themselves; `why` follows it from a value to its origin.
+///
+/// While a callback of `Bus.subscribe` or an observer of a ``RemoteObservable`` runs, every
+/// write without a `cause` of its own names the event's revision: awaited, pipelined, in a
+/// batch, through a remote observable, and in a `Task { }` begun there (not in a detached
+/// one, nor on another queue or thread that the work is handed to).
+///
+/// A `for await` loop is no callback: its body is covered by `Event.causing`, and the body
+/// of `Subscription.forEach` is without more ado. A write with `cause: nil` has none, and so
+/// has everything within `Cause.$current.withValue(nil) { … }`.
+public enum Cause {
+    /// The revision of the event that is being handled; nil where none is.
+    @TaskLocal public static var current: Int?
+}
+
+extension Event {
+    /// The revision that a write because of this event names; nil for what no write caused
+    /// that is known here: `synced`, and a delete noticed only after a reconnection.
+    public var asCause: Int? {
+        switch kind {
+        case .update, .emit: revision
+        case .delete: isInitial ? nil : revision
+        case .synced: nil
+        }
+    }
+
+    /// Runs `body`, whose writes name this event as their cause by themselves.
+    ///
+    /// ```swift
+    /// for try await event in try await bus.subscribe("cart.items") {
+    ///     try await event.causing { try await bus.publish("cart.seen", true) }
+    /// }
+    /// ```
+    @discardableResult
+    public func causing<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        try await Cause.$current.withValue(asCause, operation: body, isolation: isolation)
+    }
+
+    /// The same for work that doesn't wait.
+    @discardableResult
+    func causing<Result>(now body: () throws -> Result) rethrows -> Result {
+        try Cause.$current.withValue(asCause, operation: body)
+    }
+}
