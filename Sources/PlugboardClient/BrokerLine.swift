@@ -28,6 +28,13 @@ struct BrokerLine: Sendable {
     var keys = ByteRange.none
     var more = ByteRange.none
     var initial = ByteRange.none
+    var live = ByteRange.none
+    var skipped = ByteRange.none
+    var unacked = ByteRange.none
+    var owed = ByteRange.none
+    var dropped = ByteRange.none
+    var first = ByteRange.none
+    var last = ByteRange.none
     var protocolNumber = ByteRange.none
     var client = ByteRange.none
     var limits = ByteRange.none
@@ -50,6 +57,7 @@ struct BrokerLine: Sendable {
         switch name.count {
         case 2: noteShort(name, value, text)
         case 3: noteOfThree(name, value, text)
+        case 4: noteOfFour(name, value, text)
         case 5: noteOfFive(name, value, text)
         default: noteLong(name, value, text)
         }
@@ -67,22 +75,32 @@ struct BrokerLine: Sendable {
         if name.spells("old") { old = value }
     }
 
+    private mutating func noteOfFour(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+        if name.spells("live") { live = value }
+        if name.spells("owed") { owed = value }
+        if name.spells("last") { last = value }
+        if name.spells("hint") { hint = text }
+        if name.spells("keys") { keys = value }
+        if name.spells("more") { more = value }
+    }
+
     private mutating func noteOfFive(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("event") { (kind, head) = (.event, text) }
         if name.spells("value") { self.value = value }
         if name.spells("error") { (kind, head) = (.error, text) }
         if name.spells("cause") { cause = value }
         if name.spells("epoch") { epoch = text }
+        if name.spells("first") { first = value }
     }
 
     private mutating func noteLong(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("revision") { revision = value }
         if name.spells("initial") { initial = value }
         if name.spells("message") { message = text }
-        if name.spells("hint") { hint = text }
         if name.spells("reason") { reason = text }
-        if name.spells("keys") { keys = value }
-        if name.spells("more") { more = value }
+        if name.spells("skipped") { skipped = value }
+        if name.spells("unacked") { unacked = value }
+        if name.spells("dropped") { dropped = value }
         if name.spells("protocol") { protocolNumber = value }
         if name.spells("client") { client = value }
         if name.spells("version") { version = text }
@@ -110,6 +128,20 @@ extension UnsafeRawBufferPointer {
             let count = JSONText.decodeInPlace(copy)
             return String(decoding: copy[..<count], as: UTF8.self)
         }
+    }
+
+    /// The texts in a field that is an array; what isn't text is left out.
+    func texts(_ range: ByteRange) -> [String] {
+        guard !range.isEmpty, var elements = MemberReader(self, from: range.start, opening: "[") else {
+            return []
+        }
+        var texts: [String] = []
+        // The line was walked over before: a fault can't show here.
+        while let element = try? elements.nextElement() {
+            guard self[element.start] == UInt8(ascii: "\"") else { continue }
+            if let text = text(ByteRange(element.start + 1, element.end - 1)) { texts.append(text) }
+        }
+        return texts
     }
 
     /// An integer field; nil where the field is absent or anything else.

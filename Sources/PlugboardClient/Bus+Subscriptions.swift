@@ -29,7 +29,7 @@ extension Bus {
             buffer.end(error)
         }
         try await link.subscribe(registration, timeout: timeout)
-        return Subscription(bus: self, buffer: buffer, sub: sub)
+        return Subscription(bus: self, buffer: buffer, sub: sub, acknowledges: options.acknowledges)
     }
 
     /// Subscribes with a callback, until the handle is disposed of or released.
@@ -63,7 +63,8 @@ extension Bus {
         _ handler: @escaping @Sendable (Event) -> Void
     ) async throws -> Disposable {
         let sub = link.state.withLock { $0.takeSub() }
-        let registration = Self.registration(sub, patterns, options) { event in
+        let registration = Self.registration(sub, patterns, options, acknowledges: options.acknowledges) {
+            event in
             event.causing(now: { handler(event) })
         } onEnd: { error in
             onEnd(error)
@@ -77,6 +78,7 @@ extension Bus {
         _ sub: Int,
         _ patterns: [String],
         _ options: SubscribeOptions,
+        acknowledges: Bool = false,
         onEvent: @escaping @Sendable (Event) -> Void,
         onEnd: @escaping @Sendable (BusError?) -> Void
     ) -> Registration {
@@ -85,12 +87,18 @@ extension Bus {
                 sub: sub,
                 patterns: patterns,
                 options: options,
+                acknowledgesCallbacks: acknowledges,
                 onEvent: onEvent,
                 onEnd: onEnd
             )
         }
         let memory = KeyMemory()
-        return Registration(sub: sub, patterns: patterns, options: options) {
+        return Registration(
+            sub: sub,
+            patterns: patterns,
+            options: options,
+            acknowledgesCallbacks: acknowledges
+        ) {
             memory.beginSnapshot()
         } onEvent: { event in
             for key in memory.missing(at: event) {

@@ -36,6 +36,7 @@ extension BusError {
 
         public static let conflict: Code = "conflict"
         public static let notFound: Code = "not_found"
+        public static let unknownSub: Code = "unknown_sub"
         public static let badKey: Code = "bad_key"
         public static let badPattern: Code = "bad_pattern"
         public static let forbidden: Code = "forbidden"

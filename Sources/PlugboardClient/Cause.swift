@@ -19,12 +19,12 @@ public enum Cause {
 
 extension Event {
     /// The revision that a write because of this event names; nil for what no write caused
-    /// that is known here: `synced`, and a delete noticed only after a reconnection.
+    /// that is known here: `synced`, `lagged`, and a delete noticed only after a reconnection.
     public var asCause: Int? {
         switch kind {
         case .update, .emit: revision
         case .delete: isInitial ? nil : revision
-        case .synced: nil
+        case .synced, .lagged: nil
         }
     }
 

@@ -12,5 +12,5 @@ public enum ClientLimits {
     /// What is read from the connection at once.
     static let readBytes = 65_536
     /// What an event costs a buffer beside its key and value.
-    static let eventOverheadBytes = 160
+    static let eventOverheadBytes = 224
 }

@@ -162,7 +162,10 @@ final class Conversation {
         }
         inbox.removeFirst(start)
         searched = inbox.count
-        if inbox.isEmpty { inbox.releaseMemoryIfLarge() }
+        if inbox.isEmpty {
+            reader.acknowledge()
+            inbox.releaseMemoryIfLarge()
+        }
         guard inbox.count <= ClientLimits.lineBytesMax else {
             return .disconnected(reason: "a line of more than \(ClientLimits.lineBytesMax) bytes")
         }

@@ -2,7 +2,7 @@
 
 import PlugboardWire
 
-/// A change of a key, an event that is not kept, or the end of a snapshot.
+/// A change of a key, an event that is not kept, the end of a snapshot, or a gap.
 public struct Event: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
         /// The key has a new value; with `isInitial`, it is the value it has had.
@@ -13,12 +13,23 @@ public struct Event: Sendable, Equatable {
         case delete
         /// The snapshot is complete: what follows is live. Its key is empty.
         case synced
+        /// Events that waited too long were dropped here; `gap` says which. Its key is empty.
+        case lagged
+    }
+
+    /// What a `lagged` event stands for.
+    public struct Gap: Sendable, Equatable {
+        /// How many events were dropped.
+        public let dropped: Int
+        /// The revisions that the first and the last of them carried.
+        public let first: Int
+        public let last: Int
     }
 
     public let kind: Kind
-    /// Empty for `synced`.
+    /// Empty for `synced` and `lagged`.
     public let key: String
-    /// The bus's revision of this change.
+    /// The bus's revision of this change; of `lagged`, that of the last event dropped.
     public let revision: Int
     /// The new value; nil for `delete` and `synced`, and where the subscription asked for none.
     public let value: JSON?
@@ -30,6 +41,16 @@ public struct Event: Sendable, Equatable {
     public let cause: Int?
     /// Whether it tells the state found on subscribing rather than a change just made.
     public let isInitial: Bool
+    /// How many earlier updates of the key this one stands for, which were not told because
+    /// they had to wait.
+    public var skipped = 0
+    /// The names of observers of an earlier phase that didn't acknowledge it in time.
+    public var unacknowledged: [String] = []
+    /// Whether the connection that wrote it still stands; nil where that isn't told, as it
+    /// is only with `isInitial`.
+    public var isWriterLive: Bool?
+    /// What was dropped, of `lagged`; otherwise nil.
+    public var gap: Gap?
 
     /// The value as a type of yours, or as `JSON` without a copy.
     /// - Throws: `BusError.undecodable` with the key and the reason.
@@ -56,12 +77,16 @@ extension Event {
         guard let kind = Kind(line.head.bytes(of: bytes)) else { return nil }
         self.kind = kind
         key = bytes.text(line.key) ?? ""
-        revision = bytes.integer(line.revision) ?? 0
+        gap = kind == .lagged ? Gap(line, bytes) : nil
+        revision = gap?.last ?? bytes.integer(line.revision) ?? 0
         value = line.value.isEmpty ? nil : JSON(copying: line.value.bytes(of: bytes))
         old = line.old.isEmpty ? nil : JSON(copying: line.old.bytes(of: bytes))
         by = bytes.text(line.by)
         cause = bytes.integer(line.cause)
         isInitial = bytes.flag(line.initial)
+        skipped = bytes.integer(line.skipped) ?? 0
+        unacknowledged = bytes.texts(line.unacked)
+        isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
     }
 
     /// A key that was there before the connection broke, and wasn't afterwards.
@@ -94,9 +119,19 @@ extension Event.Kind {
             self = .delete
         } else if name.spells("synced") {
             self = .synced
+        } else if name.spells("lagged") {
+            self = .lagged
         } else {
             return nil
         }
+    }
+}
+
+extension Event.Gap {
+    fileprivate init(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        dropped = bytes.integer(line.dropped) ?? 0
+        first = bytes.integer(line.first) ?? 0
+        last = bytes.integer(line.last) ?? 0
     }
 }
 
@@ -109,6 +144,8 @@ public struct Entry: Sendable, Equatable {
     public let by: String?
     /// The revision that caused it, where its writer named one.
     public let cause: Int?
+    /// Whether the connection that wrote it still stands.
+    public let isWriterLive: Bool
 
     /// The value as a type of yours.
     /// - Throws: `BusError.undecodable` with the key and the reason.

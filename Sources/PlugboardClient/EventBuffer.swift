@@ -64,6 +64,11 @@ final class EventBuffer: Sendable {
         }
     }
 
+    /// Whether the next event waits already and has this revision.
+    func beginsWith(_ revision: Int) -> Bool {
+        state.withLock { $0.next?.revision == revision }
+    }
+
     private func giveUp(_ ticket: Int) {
         let reader = state.withLock { $0.readers.removeValue(forKey: ticket) }
         reader?.resume(returning: nil)
@@ -97,6 +102,8 @@ private struct EventQueue {
         bytes += event.bytesHeld
         return true
     }
+
+    var next: Event? { read < events.count ? events[read] : nil }
 
     mutating func take() -> Event? {
         guard read < events.count, let event = events[read].take() else { return nil }

@@ -29,7 +29,7 @@ extension Greeting {
         revision = bytes.integer(line.revision) ?? 0
         client = bytes.integer(line.client) ?? 0
         limits = Self.limits(line, bytes)
-        features = Self.features(line, bytes)
+        features = bytes.texts(line.features)
     }
 
     private static func bye(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> GreetingFault {
@@ -47,18 +47,6 @@ extension Greeting {
             if let name = bytes.text(name) { limits[name] = bytes.integer(value) }
         }
         return limits
-    }
-
-    private static func features(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> [String] {
-        var features: [String] = []
-        guard !line.features.isEmpty,
-            var elements = MemberReader(bytes, from: line.features.start, opening: "[")
-        else { return features }
-        while let element = try? elements.nextElement() {
-            guard bytes[element.start] == UInt8(ascii: "\"") else { continue }
-            if let text = bytes.text(ByteRange(element.start + 1, element.end - 1)) { features.append(text) }
-        }
-        return features
     }
 }
 

@@ -33,7 +33,7 @@ final class KeyMemory: Sendable {
                 keys.known = keys.seen
                 keys.seen = []
                 return missing
-            case .emit: break
+            case .emit, .lagged: break
             }
             return []
         }

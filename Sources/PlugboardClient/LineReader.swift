@@ -9,6 +9,8 @@ final class LineReader {
     private(set) var isGreeted = false
     /// Why the broker ended the connection, where it said so.
     private(set) var reason: BusError?
+    /// The newest revision that callbacks have dealt with, by subscription.
+    private var handled: [Int: Int] = [:]
 
     init(_ link: Link) {
         self.link = link
@@ -32,6 +34,13 @@ final class LineReader {
         return nil
     }
 
+    /// All that came together was handed over: what was dealt with is acknowledged, once.
+    func acknowledge() {
+        guard !handled.isEmpty else { return }
+        for (sub, revision) in handled { link.acknowledge(sub, revision) }
+        handled.removeAll(keepingCapacity: true)
+    }
+
     private func greet(_ bytes: UnsafeRawBufferPointer) -> BusError? {
         do throws(GreetingFault) {
             link.joined(try Greeting(bytes))
@@ -47,6 +56,9 @@ final class LineReader {
         if let sub = bytes.integer(line.sub) {
             guard let registration = link.registration(sub), let event = Event(line, bytes) else { return }
             registration.receive(event)
+            if registration.acknowledgesCallbacks, event.needsAcknowledgement {
+                handled[sub] = event.revision
+            }
         } else if line.head.bytes(of: bytes).spells("bye") {
             let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
             reason = .disconnected(reason: "the broker said bye: \(text)")

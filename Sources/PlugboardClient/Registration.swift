@@ -7,11 +7,14 @@ final class Registration: Sendable {
     let sub: Int
     let patterns: [String]
     let options: SubscribeOptions
+    /// Whether an event is dealt with when its callback has returned.
+    let acknowledgesCallbacks: Bool
     private let onBegin: @Sendable () -> Void
     private let onEvent: @Sendable (Event) -> Void
     private let onEnd: @Sendable (BusError?) -> Void
 
     /// - Parameters:
+    ///   - acknowledgesCallbacks: whether `onEvent` is all there is to do about an event.
     ///   - onBegin: called when the broker agreed, for each connection anew.
     ///   - onEvent: called on the bus's thread, in order.
     ///   - onEnd: called once when no event comes any more; nil where it was asked for.
@@ -19,6 +22,7 @@ final class Registration: Sendable {
         sub: Int,
         patterns: [String],
         options: SubscribeOptions,
+        acknowledgesCallbacks: Bool = false,
         onBegin: @escaping @Sendable () -> Void = {},
         onEvent: @escaping @Sendable (Event) -> Void,
         onEnd: @escaping @Sendable (BusError?) -> Void
@@ -26,6 +30,7 @@ final class Registration: Sendable {
         self.sub = sub
         self.patterns = patterns
         self.options = options
+        self.acknowledgesCallbacks = acknowledgesCallbacks
         self.onBegin = onBegin
         self.onEvent = onEvent
         self.onEnd = onEnd

@@ -14,6 +14,9 @@ struct Reply: Sendable {
 
     var revision: Int { bytes.withUnsafeBytes { $0.integer(line.revision) } ?? 0 }
 
+    /// How many events wait for a subscription.
+    var owed: Int { bytes.withUnsafeBytes { $0.integer(line.owed) } ?? 0 }
+
     /// Whether a further page of keys follows.
     var hasMore: Bool { bytes.withUnsafeBytes { $0.flag(line.more) } }
 
@@ -24,7 +27,8 @@ struct Reply: Sendable {
                 value: line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: raw)),
                 revision: raw.integer(line.revision) ?? 0,
                 by: raw.text(line.by),
-                cause: raw.integer(line.cause)
+                cause: raw.integer(line.cause),
+                isWriterLive: raw.flag(line.live)
             )
         }
     }

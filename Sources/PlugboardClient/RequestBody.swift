@@ -66,21 +66,6 @@ struct RequestBody {
         body.append("]")
         return body
     }
-
-    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> RequestBody {
-        var body = RequestBody("subscribe")
-        body.append(",\"keys\":[")
-        for (index, pattern) in patterns.enumerated() {
-            if index > 0 { body.append(",") }
-            body.bytes.appendQuoted(pattern)
-        }
-        body.append("]")
-        body.add(",\"sub\":", integer: sub)
-        if !options.initial { body.append(",\"initial\":false") }
-        if options.old { body.append(",\"old\":true") }
-        if !options.values { body.append(",\"values\":false") }
-        return body
-    }
 }
 
 extension [UInt8] {

@@ -10,7 +10,7 @@
 ///     case .update: print(event.key, try event.decode(as: Review.self).rating)
 ///     case .delete: print(event.key, "is gone")
 ///     case .synced: print("that was all there is; from here on it is live")
-///     case .emit: break
+///     case .emit, .lagged: break
 ///     }
 /// }
 /// ```
@@ -23,14 +23,16 @@ public final class Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = any Error
 
-    private let bus: Bus
-    private let buffer: EventBuffer
-    private let sub: Int
+    let bus: Bus
+    let sub: Int
+    fileprivate let buffer: EventBuffer
+    private let acknowledges: Bool
 
-    init(bus: Bus, buffer: EventBuffer, sub: Int) {
+    init(bus: Bus, buffer: EventBuffer, sub: Int, acknowledges: Bool) {
         self.bus = bus
         self.buffer = buffer
         self.sub = sub
+        self.acknowledges = acknowledges
     }
 
     deinit { cancel() }
@@ -67,13 +69,29 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Reads the events of its subscription.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let subscription: Subscription
+        /// The revision of the event that the loop deals with, where it is acknowledged.
+        private var handled: Int?
+
+        fileprivate init(subscription: Subscription) {
+            self.subscription = subscription
+        }
 
         public mutating func next() async throws -> Event? {
             try await next(isolation: #isolation)
         }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-            try await subscription.buffer.next(isolation: actor)
+            acknowledge()
+            let event = try await subscription.buffer.next(isolation: actor)
+            if subscription.acknowledges, let event, event.needsAcknowledgement { handled = event.revision }
+            return event
+        }
+
+        /// What the loop asked for last is dealt with, unless there is more of that revision.
+        private mutating func acknowledge() {
+            guard let revision = handled, !subscription.buffer.beginsWith(revision) else { return }
+            handled = nil
+            subscription.bus.link.acknowledge(subscription.sub, revision)
         }
     }
 }

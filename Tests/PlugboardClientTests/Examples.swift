@@ -64,7 +64,7 @@ enum Examples {
             case .update: print(event.key, try event.decode(as: Review.self).rating)
             case .delete: print(event.key, "is gone")
             case .synced: print("that was all there is; from here on it is live")
-            case .emit: break
+            case .emit, .lagged: break
             }
         }
     }

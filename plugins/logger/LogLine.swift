@@ -26,6 +26,14 @@ struct LogLine {
         if let by = event.by { members.append(("by", .string(by))) }
         if let cause = event.cause { members.append(("cause", .integer(cause))) }
         if event.isInitial { members.append(("initial", .true)) }
+        if event.skipped > 0 { members.append(("skipped", .integer(event.skipped))) }
+        if let gap = event.gap {
+            members.append(("dropped", .integer(gap.dropped)))
+            members.append(("first", .integer(gap.first)))
+        }
+        if !event.unacknowledged.isEmpty {
+            members.append(("unacked", .array(event.unacknowledged.map { .string($0) })))
+        }
         return .object(members)
     }
 
@@ -37,6 +45,11 @@ struct LogLine {
         if let value = event.value { words.append(Self.shortened(value.text)) }
         if let by = event.by { words.append("by \(by)") }
         if let cause = event.cause { words.append("because of #\(cause)") }
+        if event.skipped > 0 { words.append("(\(event.skipped) skipped)") }
+        if let gap = event.gap { words.append("\(gap.dropped) dropped, from #\(gap.first)") }
+        if !event.unacknowledged.isEmpty {
+            words.append("not waiting for \(event.unacknowledged.joined(separator: ", "))")
+        }
         return words.joined(separator: " ")
     }
 
@@ -46,6 +59,7 @@ struct LogLine {
         case .emit: "emit"
         case .delete: "delete"
         case .synced: "synced"
+        case .lagged: "lagged"
         }
     }
 

@@ -22,8 +22,9 @@ let arguments = PluginArguments.read(
     writes every event on the bus to a file, and shows it
 
     Each line of the file is a JSON object: "time" (UTC, when the event arrived here), then
-    the event's "event", "key", "revision", "value", "by", "cause" and "initial". A second
-    "synced" line means that the connection was lost in between.
+    the event's "event", "key", "revision", "value", "by", "cause", "initial", "skipped"
+    and "unacked". A second "synced" line means that the connection was lost in between,
+    "lagged" with "dropped" and "first" that events are missing up to its revision.
     """,
     options: [file, maxBytes, keep, quiet]
 )

@@ -21,7 +21,7 @@ struct PriceIndicator {
         case .update: await show(event)
         case .delete: await withdraw()
         case .synced where !hasCart: await withdraw()
-        case .synced, .emit: break
+        case .synced, .emit, .lagged: break
         }
     }
 

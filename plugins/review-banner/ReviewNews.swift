@@ -22,7 +22,7 @@ struct ReviewNews {
     mutating func take(_ event: Event) -> [Change] {
         if event.isInitial || event.kind == .synced { beginSnapshotIfNeeded() }
         if event.kind == .synced { return settle() }
-        if event.kind == .emit { return [] }
+        if event.kind == .emit || event.kind == .lagged { return [] }
         let touched: [String]
         if let sku = event.key.sku(under: "reviews.") {
             touched = note(event, sku)
