@@ -1,7 +1,6 @@
 // Calls: asked by one client, answered by another. The caller's reply comes when there is
 // an answer, or as soon as there can be none: exactly one, whatever happens to the server.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
@@ -18,8 +17,7 @@ extension Hub {
         try checkRoom(for: request, from: session, to: server)
         let (id, timeout) = (request.id.bytes(of: line), decoder.options.timeout)
         let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server)
-        let now = MonotonicClock.nanoseconds()
-        let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
+        let time = Deadlines.time(milliseconds: UInt64(timeout), after: clock())
         call.pointee.deadline = deadlines.add(at: time, .call(call.pointee.number))
         scratch.removeAll()
         CallEncoder.appendEvent(
