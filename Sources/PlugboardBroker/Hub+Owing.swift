@@ -39,8 +39,9 @@ extension Hub {
         to subscription: SubscriptionReference,
         isGated: Bool = false
     ) {
-        subscription.pointee.makeBacklog()
         let session = subscription.pointee.session
+        guard session.pointee.isOpen else { return }
+        subscription.pointee.makeBacklog()
         session.pointee.makeCatchup()
         if let observable, event != .emit, subscription.pointee.delivery == .latest {
             oweKey(event, tail, observable, subscription, isGated)
@@ -140,6 +141,7 @@ extension Hub {
             !backlog.pointee.isEmpty, !isBlocked(subscription, backlog)
         else { return }
         let session = subscription.pointee.session
+        guard session.pointee.isOpen else { return }
         session.pointee.makeCatchup()
         backlog.pointee.isReady = true
         session.pointee.catchup?.pointee.ready.append(subscription)

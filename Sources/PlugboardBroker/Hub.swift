@@ -104,6 +104,8 @@ struct Hub: ~Copyable {
 
     /// A client's connection is gone, and with it the session.
     mutating func forget(_ session: SessionReference) {
+        // What its end sets free for others must not be told to itself.
+        if session.pointee.isOpen { session.pointee.farewell = .gone }
         leave(session)
         sessions.remove(session)
     }

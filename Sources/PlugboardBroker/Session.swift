@@ -133,6 +133,8 @@ struct Session: ~Copyable {
 /// Why the broker ends a connection, as its last line says. One byte in each session.
 enum Farewell: UInt8 {
     case slow, overlong, clients, stopping
+    /// The peer left; there is nobody to be told.
+    case gone
 
     /// The stable name of the reason.
     var reason: StaticString {
@@ -141,6 +143,7 @@ enum Farewell: UInt8 {
         case .overlong: "too_long"
         case .clients: "clients"
         case .stopping: "stopping"
+        case .gone: "gone"
         }
     }
 
@@ -152,6 +155,7 @@ enum Farewell: UInt8 {
             "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
         case .clients: "all \(Limits.clientsMax) connections are taken"
         case .stopping: "the broker is stopping"
+        case .gone: "the client has left"
         }
     }
 }

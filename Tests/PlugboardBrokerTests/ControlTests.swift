@@ -212,6 +212,16 @@ struct PhaseTests {
         #expect(hub.keyCount == 0)
     }
 
+    @Test("one that leaves is not told what its own leaving sets free")
+    func leavingOneself() {
+        let client = observer("both", #","phase":1,"ack":true"#)
+        hub.send(#"{"op":"subscribe","key":"**","initial":false,"phase":7}"#, from: client)
+        _ = hub.read(client)
+        hub.send("publish a 1", from: hub.client())
+        _ = hub.read(client)
+        hub.leave(client)
+    }
+
     @Test("writes that go on are folded for the later phase; no line of it overtakes another")
     func folded() {
         let price = observer("price", #","phase":0,"ack":true"#)

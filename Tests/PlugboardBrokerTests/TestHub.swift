@@ -4,6 +4,7 @@
 @testable import PlugboardBroker
 import PlugboardPosix
 import PlugboardWire
+import Testing
 
 /// A hub with clients that the test plays.
 final class TestHub {
@@ -129,7 +130,10 @@ final class TestHub {
 
     /// Ends a client's connection.
     func leave(_ client: Int) {
-        box.hub.leave(sessions[client])
+        box.hub.forget(sessions[client])
+        box.hub.sessions.insert(sessions[client])
+        let isTouched = sessions[client].pointee.isTouched
+        #expect(!isTouched)
         endTurn()
     }
 }
