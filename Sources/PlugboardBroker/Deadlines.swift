@@ -11,6 +11,8 @@ enum Deadline: BitwiseCopyable, Equatable {
     case call(UInt64)
     /// The subscription with this serial may be told of a key again.
     case window(UInt64)
+    /// What the broker tells of itself is looked at anew.
+    case ownState
     /// The gate with this serial has waited long enough.
     case gate(UInt64)
 }

@@ -48,7 +48,9 @@ extension EventLoop {
         -> Int?
     {
         switch connection.pointee.descriptor.read(into: target) {
-        case .bytes(let count): return count
+        case .bytes(let count):
+            hub.own.received &+= UInt64(count)
+            return count
         case .wouldBlock: return nil
         case .ended, .failed:
             endInput(connection)

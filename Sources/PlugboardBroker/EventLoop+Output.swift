@@ -31,6 +31,7 @@ extension EventLoop {
         }
         hub.touched.removeAll()
         hub.endTurn()
+        if hub.own.isActive { hub.own.turns.end() }
     }
 
     /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
@@ -122,6 +123,8 @@ extension EventLoop {
         let total = session.pointee.outbox.count
         switch writeOnce(connection) {
         case .bytes(let count):
+            hub.own.sent &+= UInt64(count)
+            session.pointee.sent &+= UInt64(count)
             connection.pointee.isWaitingToWrite = count < total
             noteSent(count, connection)
         case .wouldBlock:

@@ -76,6 +76,7 @@ struct EventLoop: ~Copyable {
     }
 
     private mutating func handle(_ ready: Readiness) throws {
+        if hub.own.isActive { hub.own.turns.begin() }
         switch ready.token {
         case Self.listenerToken: try acceptWaiting()
         case Self.wakeupToken:

@@ -11,10 +11,14 @@ extension History {
     /// The last entry of a revision that stands before another entry.
     func last(of revision: UInt64, before limit: UInt64) -> UInt64? {
         guard limit > oldest, revision <= self[limit - 1].revision else { return nil }
-        // No entry is more than one revision ahead of the one before: it can't stand later.
+        // As a rule each entry is a revision of its own.
         let behind = self[limit - 1].revision - revision
         let expected = limit - 1 &- behind
-        if behind < limit - oldest, self[expected].revision == revision { return expected }
+        if behind < limit - oldest, self[expected].revision == revision,
+            expected + 1 == limit || self[expected + 1].revision != revision
+        {
+            return expected
+        }
         return search(revision, before: limit)
     }
 

@@ -33,6 +33,7 @@ extension Hub {
         to observers: UnsafeBufferPointer<SubscriptionReference>
     ) {
         log.beginEvent()
+        own.events &+= UInt64(observers.count)
         for subscription in observers {
             let session = subscription.pointee.session
             guard subscription.pointee.isDirect, session.pointee.keepsUp else {

@@ -27,6 +27,7 @@ extension Hub {
         case .window(let serial): endWindow(serial)
         case .gate(let serial): expireGate(serial)
         case .call(let number): timeOut(call: number)
+        case .ownState: lookRound()
         // Nothing makes these yet.
         case .expiry: break
         }

@@ -12,6 +12,7 @@ extension Hub {
         let observers = observable.pointee.observers.elements
         let phase = Self.acknowledgingPhase(of: observable, after: nil)
         log.beginEvent()
+        own.events &+= UInt64(observers.count)
         var isHeld = false
         for subscription in observers where subscription.pointee.session.pointee.isOpen {
             if let phase, subscription.pointee.phase > phase {

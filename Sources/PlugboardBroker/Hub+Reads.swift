@@ -9,6 +9,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
+        if key.first == UInt8(ascii: "$") { refreshOwnState(matching: key) }
         guard let observable = observables.find(key, hash: observables.hash(key)), observable.pointee.hasValue
         else {
             try Self.checkKey(request.key, line)
@@ -28,6 +29,7 @@ extension Hub {
     ) throws(Refusal) {
         if request.has(.key) { try Self.checkPattern(request.key, line) }
         if request.has(.after) { try Self.checkKey(decoder.options.after, line) }
+        if request.has(.key) { refreshOwnState(matching: request.key.bytes(of: line)) }
         openReply(to: session)
         ReplyEncoder.appendStart(.keys, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","keys":["#)

@@ -11,6 +11,7 @@ extension Hub {
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
         let sub = try chooseSub(request, line, session)
+        for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let subscription = register(sub, wanted, request, line, session)
         openReply(to: session)
         ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)

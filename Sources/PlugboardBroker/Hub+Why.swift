@@ -36,7 +36,8 @@ extension Hub {
     ) -> ChainEnd {
         guard let newest = newestEntry(of: observable) else {
             appendForgottenStep(observable, to: &buffer)
-            return .truncated
+            // The broker's own writes are not remembered, and have no cause.
+            return observable.pointee.isReserved ? .root : .truncated
         }
         var checks = ChainEnd.checksMax
         var current = newest

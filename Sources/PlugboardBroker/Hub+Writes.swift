@@ -109,6 +109,7 @@ extension Hub {
             )
         }
         tell(.update, tail(), to: observable)
+        if !observable.pointee.hasValue { keyCount += 1 }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
     }
@@ -127,6 +128,7 @@ extension Hub {
             cause: cause
         )
         tell(.delete, tail, to: observable)
+        keyCount -= 1
         observable.pointee.removeValue(cause: cause, writer: session.pointee.author)
         note(.delete, observable, session.pointee.author, cause)
         history.keep(observable)

@@ -14,6 +14,10 @@ struct Hub: ~Copyable {
     /// What was written last.
     var history = History()
     var warnings = Warnings()
+    /// What the broker tells of itself.
+    var own = OwnState()
+    /// Keys with a value, the broker's own left out.
+    var keyCount = 0
     let patterns = PatternTree()
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
@@ -72,6 +76,7 @@ struct Hub: ~Copyable {
             client: session.pointee.client,
             to: &session.pointee.outbox.own
         )
+        noteOwn(session)
     }
 
     /// Before a request is executed: its replies are this client's.
@@ -107,6 +112,7 @@ struct Hub: ~Copyable {
         // What its end sets free for others must not be told to itself.
         if session.pointee.isOpen { session.pointee.farewell = .gone }
         leave(session)
+        noteOwnDeparture(of: session)
         sessions.remove(session)
     }
 
@@ -223,6 +229,7 @@ struct Hub: ~Copyable {
         session.pointee.outbox.own.append(#","name":"#)
         JSONText.append(name, to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append("}\n")
+        noteOwn(session)
     }
 
     private mutating func help(

@@ -68,6 +68,11 @@ final class PatternTree {
         return isMoved ? last : nil
     }
 
+    /// Whether a pattern begins with this token.
+    func hasBranch(_ token: String) -> Bool {
+        root.children[Array(token.utf8)] != nil
+    }
+
     /// Adds every subscription with a matching pattern to `found`; one whose patterns
     /// overlap may be added more than once.
     func match(_ key: UnsafeRawBufferPointer, into found: inout List<SubscriptionReference>) {

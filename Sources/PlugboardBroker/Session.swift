@@ -26,6 +26,10 @@ struct Session: ~Copyable {
     var isBehind = false
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
+    /// When it connected, in milliseconds since 1970.
+    let since = WallClock.millisecondsSince1970()
+    /// Bytes that it has been sent.
+    var sent: UInt64 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
     var farewell: Farewell?
     /// What there is to catch up with, while there is any.

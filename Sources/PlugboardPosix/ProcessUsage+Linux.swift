@@ -29,6 +29,16 @@
             try number(after: "Pss:", in: "/proc/\(pid)/smaps_rollup") * 1024
         }
 
+        /// Bytes of the calling process's memory that are in use (Rss).
+        public static func memoryBytes() throws -> UInt64 {
+            let bytes = try InputFile.contents(path: "/proc/self/statm", limit: 256)
+            let fields = bytes.split(separator: UInt8(ascii: " "))
+            guard fields.count > 1, let pages = UInt64(String(decoding: fields[1], as: UTF8.self)) else {
+                throw SystemError(code: ENODATA, operation: "read resident", subject: "/proc/self/statm")
+            }
+            return pages * UInt64(sysconf(Int32(_SC_PAGESIZE)))
+        }
+
         private static func nanoseconds(_ clock: clockid_t) throws -> UInt64 {
             var time = timespec()
             guard clock_gettime(clock, &time) == 0 else { throw SystemError.last("clock_gettime") }

@@ -1,0 +1,195 @@
+// The broker's own keys: made when somebody subscribes to them or asks, looked at once a
+// second while they are observed, gone when they are not. Written like any other key, but
+// by the broker alone; the history leaves them out, or they would push others from it.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Hub {
+    /// Makes sure that the own keys that match a pattern are there and say how it is now.
+    mutating func refreshOwnState(matching pattern: UnsafeRawBufferPointer) {
+        guard Self.concernsBroker(pattern) else { return }
+        let now = clock()
+        beginOwnWrites()
+        own.setKey("$broker.stats")
+        if Pattern.matches(pattern, own.key.bytes) { refreshStats(now) }
+        own.setKey("$broker.warnings")
+        if Pattern.matches(pattern, own.key.bytes) { refreshWarnings() }
+        refreshClients(matching: pattern)
+        if own.isActive { return }
+        own.isActive = true
+        own.nextSlot = 0
+        deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
+    }
+
+    /// Looks round: what is observed is written anew where it changed, what isn't goes.
+    mutating func lookRound() {
+        let now = clock()
+        beginOwnWrites()
+        if own.nextSlot == 0 {
+            own.roundStart = now
+            own.setKey("$broker.stats")
+            if isOwnKeyObserved() { refreshStats(now) } else { removeOwn() }
+            own.setKey("$broker.warnings")
+            if isOwnKeyObserved() { refreshWarnings() } else { removeOwn() }
+        }
+        let end = min(sessions.all.count, own.nextSlot + OwnState.clientsPerTurn)
+        for slot in own.nextSlot..<max(own.nextSlot, end) {
+            if let session = sessions.all[slot] { lookAt(session) }
+        }
+        own.nextSlot = end
+        if end < sessions.all.count {
+            // Others are served in between.
+            deadlines.add(at: now + 1, .ownState)
+            return
+        }
+        own.nextSlot = 0
+        own.isActive = patterns.hasBranch("$broker") || hasExactOwnObserver()
+        if own.isActive {
+            deadlines.add(at: max(now, own.roundStart + OwnState.intervalNanoseconds), .ownState)
+        }
+    }
+
+    /// A client came, or took a name.
+    mutating func noteOwn(_ session: SessionReference) {
+        guard own.isActive else { return }
+        beginOwnWrites()
+        lookAt(session)
+    }
+
+    /// A client has left.
+    mutating func noteOwnDeparture(of session: SessionReference) {
+        own.departedLines += session.pointee.line
+        guard own.isActive else { return }
+        own.setKey(client: session.pointee.client)
+        guard let observable = ownObservable(), observable.pointee.hasValue else { return }
+        beginOwnWrites()
+        takeOwnRevision()
+        delete(own: observable)
+    }
+
+    private mutating func lookAt(_ session: SessionReference) {
+        own.setKey(client: session.pointee.client)
+        if isOwnKeyObserved() { refreshClient(session) } else { removeOwn() }
+    }
+
+    private mutating func refreshClients(matching pattern: UnsafeRawBufferPointer) {
+        // Nobody's key is looked at for a pattern that can match none.
+        let literal = Pattern.literalPrefix(pattern)
+        own.setKey("$broker.clients.")
+        let shorter = min(literal.count, own.key.count)
+        guard literal.prefix(shorter).elementsEqual(own.key.bytes.prefix(shorter)) else { return }
+        for slot in 0..<sessions.all.count {
+            guard let session = sessions.all[slot], session.pointee.isOpen else { continue }
+            own.setKey(client: session.pointee.client)
+            if Pattern.matches(pattern, own.key.bytes) { refreshClient(session) }
+        }
+    }
+
+    private mutating func refreshClient(_ session: SessionReference) {
+        own.value.removeAll()
+        session.pointee.appendOwnValue(to: &own.value)
+        writeOwn()
+    }
+
+    private mutating func refreshWarnings() {
+        own.value.removeAll()
+        warnings.append(to: &own.value)
+        writeOwn()
+    }
+
+    private mutating func refreshStats(_ now: UInt64) {
+        let isFresh = own.sampledAt > 0 && now - own.sampledAt < OwnState.freshNanoseconds
+        if isFresh, let observable = ownObservable(), observable.pointee.hasValue { return }
+        own.value.removeAll()
+        appendStats(now)
+        writeOwn()
+    }
+
+    /// Each group of own writes is one revision, if it writes anything.
+    private mutating func beginOwnWrites() {
+        own.hasRevision = false
+    }
+
+    private mutating func takeOwnRevision() {
+        if own.hasRevision { return }
+        own.hasRevision = true
+        revision += 1
+    }
+
+    private func ownObservable() -> ObservableReference? {
+        let key = own.key.bytes
+        return observables.find(key, hash: observables.hash(key))
+    }
+
+    private mutating func isOwnKeyObserved() -> Bool {
+        if let observable = ownObservable() {
+            refreshObservers(of: observable)
+            return !observable.pointee.observers.isEmpty
+        }
+        matches.removeAll()
+        patterns.match(own.key.bytes, into: &matches)
+        return !matches.isEmpty
+    }
+
+    /// Writes `own.value` to `own.key`, unless that is what it says already.
+    private mutating func writeOwn() {
+        let (key, value) = (own.key.bytes, own.value.bytes)
+        let hash = observables.hash(key)
+        let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
+        if let present = observable.pointee.value, present.elementsEqual(value) { return }
+        takeOwnRevision()
+        let tail = EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: value,
+            old: observable.pointee.value,
+            by: own.author.pointee.by,
+            cause: 0
+        )
+        tell(.update, tail, to: observable)
+        observable.pointee.set(value, revision: revision, cause: 0, writer: own.author)
+    }
+
+    /// Takes `own.key` away without a word: nobody observes it.
+    private mutating func removeOwn() {
+        guard let observable = ownObservable(), observable.pointee.hasValue else { return }
+        observable.pointee.removeValue(cause: 0, writer: own.author)
+        removeIfUnneeded(observable)
+    }
+
+    private mutating func delete(own observable: ObservableReference) {
+        let tail = EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: nil,
+            old: observable.pointee.value,
+            by: own.author.pointee.by,
+            cause: 0
+        )
+        tell(.delete, tail, to: observable)
+        observable.pointee.removeValue(cause: 0, writer: own.author)
+        removeIfUnneeded(observable)
+    }
+
+    /// Whether somebody waits for an own key by its name, there or not.
+    private func hasExactOwnObserver() -> Bool {
+        let prefix = Self.ownPrefix
+        var next = observables.order.first(from: prefix)
+        while let observable = next, observable.pointee.key.starts(with: prefix) {
+            if !observable.pointee.exactObservers.isEmpty { return true }
+            next = KeyOrder.next(after: observable)
+        }
+        return false
+    }
+
+    /// Whether a pattern, or a key, spells the broker's own out.
+    private static func concernsBroker(_ pattern: UnsafeRawBufferPointer) -> Bool {
+        pattern.starts(with: ownPrefix)
+    }
+
+    private static var ownPrefix: UnsafeRawBufferPointer {
+        let text: StaticString = "$broker."
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

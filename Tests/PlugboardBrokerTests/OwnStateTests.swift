@@ -1,0 +1,197 @@
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("what the broker tells of itself", .oneAtATime)
+struct OwnStateTests {
+    /// Lets the broker look round, as it does a second later.
+    private func lookRound(_ test: BareHub) {
+        guard let next = test.hub.deadlines.next else { return }
+        test.hub.expire(now: next, logBytesMax: .max)
+    }
+
+    private func ownKeys(_ test: BareHub) -> [String] {
+        var keys: [String] = []
+        var next = test.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        while let observable = next {
+            let key = String(decoding: observable.pointee.key, as: UTF8.self)
+            if key.hasPrefix("$"), observable.pointee.hasValue { keys.append(key) }
+            next = KeyOrder.next(after: observable)
+        }
+        return keys
+    }
+
+    @Test("nothing is kept and nothing falls due while nobody asks")
+    func free() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("subscribe **", from: client)
+        test.send("publish a 1", from: client)
+        #expect(ownKeys(test) == [])
+        let (isActive, next) = (test.hub.own.isActive, test.hub.deadlines.next)
+        #expect(!isActive)
+        #expect(next == nil)
+    }
+
+    @Test("what was only asked for is gone a second later, and nothing falls due any more")
+    func asked() {
+        let test = BareHub()
+        let client = test.client()
+        let reply = test.send("get $broker.stats", from: client).first ?? ""
+        #expect(reply.hasPrefix(#"{"ok":"get","key":"$broker.stats","revision":1,"value":{"uptime":0,"#))
+        #expect(ownKeys(test) == ["$broker.stats"])
+        lookRound(test)
+        #expect(ownKeys(test) == [])
+        let (isActive, next, count) = (
+            test.hub.own.isActive, test.hub.deadlines.next, test.hub.observables.count
+        )
+        #expect(!isActive)
+        #expect(next == nil)
+        #expect(count == 0)
+    }
+
+    @Test("what is observed is written once a second where it changed, the rest is left alone")
+    func observed() {
+        let test = BareHub()
+        let (client, other) = (test.client(), test.client())
+        let first = test.send("subscribe $broker.clients.*", from: client)
+        #expect(first.count == 4)
+        #expect(ownKeys(test) == ["$broker.clients.1", "$broker.clients.2"])
+        test.endTurn()
+        test.send("publish a 1", from: other)
+        let revision = test.hub.revision
+        lookRound(test)
+        let told = test.lines(of: client)
+        // The one subscribed; the other wrote.
+        #expect(told.count == 2)
+        #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
+        let after = test.hub.revision
+        #expect(after == revision + 1)
+        test.endTurn()
+        lookRound(test)
+        #expect(test.lines(of: client).count <= 1)
+        test.send("unsubscribe 1", from: client)
+        lookRound(test)
+        #expect(ownKeys(test) == [])
+        let next = test.hub.deadlines.next
+        #expect(next == nil)
+    }
+
+    @Test("who waits for a client that isn't there is told when it comes and when it goes")
+    func awaited() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("subscribe $broker.clients.2", from: client)
+        lookRound(test)
+        test.endTurn()
+        let other = test.client()
+        // Its greeting ended the turn before it could be looked at here.
+        #expect(ownKeys(test) == ["$broker.clients.2"])
+        test.send("hello bob", from: other)
+        let value = test.send("get $broker.clients.2", from: client).first ?? ""
+        #expect(value.contains(#""name":"bob""#))
+        test.hub.forget(other)
+        let told = test.lines(of: client)
+        #expect(told.last?.hasPrefix(#"{"event":"delete","sub":1,"key":"$broker.clients.2""#) == true)
+        #expect(ownKeys(test) == [])
+    }
+
+    @Test("own writes are not remembered, and don't stand in the way of causes")
+    func history() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("subscribe $broker.**", from: client)
+        test.send("publish root 1", from: client)
+        let cause = test.hub.revision
+        for _ in 0..<5 { lookRound(test) }
+        test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
+        let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
+        #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
+        let count = test.hub.history.count
+        #expect(count == 2)
+        let own = test.send("why $broker.stats", from: client).first { $0.contains("chain") } ?? ""
+        #expect(own.contains(#""chain":[{"key":"$broker.stats","revision":"#))
+        #expect(own.hasSuffix(#","by":"$broker"}]}"#))
+    }
+
+    @Test("a feedback loop between two clients is told to whoever observes the warnings")
+    func warnings() {
+        let test = BareHub()
+        let (watcher, left, right) = (test.client(), test.client(), test.client())
+        test.send("hello left", from: left)
+        test.send("hello right", from: right)
+        test.send("subscribe $broker.warnings", from: watcher)
+        for _ in 0..<20 {
+            test.send(#"{"op":"publish","key":"a","value":1,"cause":\#(test.hub.revision)}"#, from: left)
+            test.send(#"{"op":"publish","key":"b","value":1,"cause":\#(test.hub.revision)}"#, from: right)
+        }
+        lookRound(test)
+        let told = test.lines(of: watcher).last ?? ""
+        let loop = #""loop":[{"key":"b","by":"right"},{"key":"a","by":"left"}]}]"#
+        let other = #""loop":[{"key":"a","by":"left"},{"key":"b","by":"right"}]}]"#
+        #expect(told.contains(#""value":[{"warning":1,"kind":"loop","times":"#))
+        #expect(told.contains(loop) || told.contains(other))
+    }
+
+    @Test("counts are of what happened, rates of what happened since")
+    func counts() {
+        let test = BareHub()
+        let (client, observer) = (test.client(), test.client())
+        test.send("subscribe k", from: observer)
+        for _ in 0..<10 { test.send("publish k 1", from: client) }
+        test.send("publish other 1", from: client)
+        test.send("delete other", from: client)
+        let stats = test.send("get $broker.stats", from: client).first ?? ""
+        #expect(stats.contains(#""keys":1,"clients":2,"subscriptions":1,"slow":0,"#))
+        #expect(stats.contains(#""totals":{"lines":14,"writes":12,"events":10,"#))
+        test.hub.own.sampledAt = 1
+        test.hub.forget(client)
+        let after = test.send("get $broker.stats", from: observer).first ?? ""
+        #expect(after.contains(#","writes":0,"events":0,"received":0,"sent":0},"totals":{"lines":15,"#))
+    }
+
+    @Test("stats that were asked for just now are not counted anew")
+    func fresh() {
+        let test = BareHub()
+        let client = test.client()
+        let first = test.send("get $broker.stats", from: client)
+        test.send("publish a 1", from: client)
+        #expect(test.send("get $broker.stats", from: client) == first)
+    }
+
+    @Test("very many clients are looked at in pieces")
+    func pieces() {
+        let test = BareHub()
+        let client = test.client()
+        for _ in 0..<OwnState.clientsPerTurn + 10 { _ = test.client() }
+        test.send("subscribe $broker.clients.*", from: client)
+        test.endTurn()
+        let revision = test.hub.revision
+        for session in test.hub.sessions.all { session?.pointee.line += 1 }
+        var rounds = 0
+        while test.hub.own.nextSlot > 0 || rounds == 0 {
+            lookRound(test)
+            rounds += 1
+            test.endTurn()
+        }
+        #expect(rounds == 2)
+        let after = test.hub.revision
+        #expect(after == revision + 2)
+    }
+
+    @Test("a running broker tells its memory and how long its turns take")
+    func running() throws {
+        let broker = try TestBroker()
+        let (observer, writer) = (try broker.client(), try broker.client())
+        _ = try observer.ask("subscribe $broker.stats")
+        let first = try observer.line()
+        #expect((number("memory", in: first) ?? 0) > 1_000_000)
+        _ = try observer.line()
+        for _ in 0..<100 { _ = try writer.ask("publish k 1") }
+        var turns = 0
+        while turns < 100 { turns += number("turns", in: try observer.line()) ?? 0 }
+        #expect(turns >= 100)
+    }
+}
