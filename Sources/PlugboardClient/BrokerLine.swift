@@ -28,6 +28,8 @@ struct BrokerLine: Sendable {
     var keys = ByteRange.none
     var more = ByteRange.none
     var initial = ByteRange.none
+    /// The text of `call` in an event.
+    var call = ByteRange.none
     var live = ByteRange.none
     var skipped = ByteRange.none
     var unacked = ByteRange.none
@@ -77,6 +79,7 @@ struct BrokerLine: Sendable {
 
     private mutating func noteOfFour(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("live") { live = value }
+        if name.spells("call") { call = text }
         if name.spells("owed") { owed = value }
         if name.spells("last") { last = value }
         if name.spells("hint") { hint = text }

@@ -59,6 +59,8 @@ final class LineReader {
             if registration.acknowledgesCallbacks, event.needsAcknowledgement {
                 handled[sub] = event.revision
             }
+        } else if line.head.bytes(of: bytes).spells("call") {
+            link.called(line, bytes)
         } else if line.head.bytes(of: bytes).spells("bye") {
             let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
             reason = .disconnected(reason: "the broker said bye: \(text)")

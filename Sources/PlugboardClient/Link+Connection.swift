@@ -20,6 +20,7 @@ extension Link {
                 state.setupLeft += 1
                 resubscribe(registration, &state, isSetup: true)
             }
+            serveAgain(&state)
             state.moveParked(limit: options.outboxBytesMax)
             return state.setupLeft == 0
         }
@@ -100,7 +101,8 @@ extension Link {
 
     /// Ends all subscriptions; requests still go.
     func stop() {
-        let (registrations, waiters, hopeless) = state.withLock { state in
+        let (registrations, waiters, hopeless) = change { state in
+            unserveAll(&state)
             let registrations = state.registrations.values.sorted { $0.sub < $1.sub }
             let waiters = Array(state.stopWaiters.values)
             state.registrations = [:]

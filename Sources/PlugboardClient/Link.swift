@@ -67,17 +67,20 @@ final class Link: Sendable {
 
     /// Sends a request and waits for its reply, up to the time-out. Cancelling the task
     /// ends the wait; what was sent stays sent.
+    /// - Parameter onReply: called with the outcome ahead of the next line, on the bus's thread.
     func request(
         _ body: RequestBody,
         _ operation: StaticString,
         timeout: Duration?,
-        registration: Registration? = nil
+        registration: Registration? = nil,
+        onReply: @escaping LinkState.Completion = { _ in }
     ) async throws -> Reply {
         let id = state.withLock { $0.takeID() }
         let timeout = (timeout ?? options.requestTimeout).nanoseconds
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let failure = start(body, operation, timeout: timeout, id: id, registration: registration) {
+                    onReply($0)
                     continuation.resume(with: $0)
                 }
                 if let failure { continuation.resume(throwing: failure) }

@@ -38,6 +38,8 @@ struct LinkState {
     var parked: [Int] = []
     var parkedBytes = 0
     var registrations: [Int: Registration] = [:]
+    /// What this client serves, by key or pattern.
+    var servers: [String: Serving] = [:]
     var nextID = 1
     var nextSub = 1
     /// No deadline of a pending request is earlier.

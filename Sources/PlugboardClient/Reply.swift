@@ -14,6 +14,11 @@ struct Reply: Sendable {
 
     var revision: Int { bytes.withUnsafeBytes { $0.integer(line.revision) } ?? 0 }
 
+    /// What a call came to.
+    var value: JSON {
+        bytes.withUnsafeBytes { line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: $0)) }
+    }
+
     /// How many events wait for a subscription.
     var owed: Int { bytes.withUnsafeBytes { $0.integer(line.owed) } ?? 0 }
 

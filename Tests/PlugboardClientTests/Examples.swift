@@ -8,6 +8,10 @@ struct Review: Codable {
     var rating: Double
 }
 
+struct AddToCart: Codable {
+    var quantity: Int
+}
+
 enum Examples {
     static func publish(_ bus: Bus) async throws {
         let revision = try await bus.publish("cart.summary", ["items": 3])
@@ -79,6 +83,19 @@ enum Examples {
         try await bus.subscribe("cart.items").forEach { event in
             try await bus.publish("cart.seen", true)
         }
+    }
+
+    static func call(_ bus: Bus) async throws -> Int {
+        let items: Int = try await bus.call("cart.add", ["sku": "B07"], timeout: .seconds(2))
+        return items
+    }
+
+    static func serve(_ bus: Bus) async throws -> Disposable {
+        let serving = try await bus.serve("cart.add") { (request: AddToCart) async throws -> Int in
+            if request.quantity > 9 { throw CallError("too_many", "nine at most") }
+            return request.quantity
+        }
+        return serving
     }
 
     static func connect() async throws {

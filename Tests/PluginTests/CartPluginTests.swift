@@ -51,6 +51,31 @@ struct CartPluginTests {
         return texts
     }
 
+    @Test("a command that is called is answered by the cart, or by why not")
+    func calls() async throws {
+        let (shop, plugin) = try await open()
+        let cart: JSON = try await shop.bus.call("cart.add", ["sku": "phone"])
+        #expect(cart.text == #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":1}]"#)
+        #expect(try await shop.text("cart.items") == cart.text)
+        let error = await #expect(throws: BusError.self) {
+            let _: JSON = try await shop.bus.call("cart.add", ["sku": "soon"])
+        }
+        #expect(error?.code == "not_for_sale")
+        // Called at the same time as others are emitted, each is carried out once.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 1...20 {
+                group.addTask { let _: JSON = try await shop.bus.call("cart.add", ["sku": "phone"]) }
+                group.addTask { try await shop.emit("cart.add", #"{"sku":"phone"}"#) }
+            }
+            try await group.waitForAll()
+        }
+        try await shop.waitFor(
+            "cart.items",
+            #"[{"sku":"phone","title":"Phone","price":49.95,"quantity":41}]"#
+        )
+        withExtendedLifetime(plugin) {}
+    }
+
     @Test("the cart names the command that changed it as its cause")
     func cause() async throws {
         let (shop, plugin) = try await open()

@@ -1,24 +1,30 @@
 // Between the cart and the bus: changes what is there, and publishes it only where nobody
-// else changed it meanwhile. Commands are carried out one at a time. What is known of the
-// cart only saves reading it: nothing is answered from it that isn't so on the bus.
+// else changed it meanwhile. Commands are carried out one at a time, emitted and called
+// ones alike. What is known of the cart only saves reading it: nothing is answered from it that isn't so on the bus.
 
 import PlugboardClient
 
 /// Carries out commands on `cart.items`.
-struct CartKeeper {
+actor CartKeeper {
     private static let key = "cart.items"
     /// How often to start again when someone else writes `cart.items` at the same moment.
     private static let attempts = 10
 
     let bus: Bus
     private var known: KnownCart?
+    /// What the next command waits for.
+    private var last: Task<Void, Never>?
 
     init(bus: Bus) {
         self.bus = bus
     }
 
     /// Puts an empty cart on the bus where there is none.
-    mutating func begin() async {
+    func begin() async {
+        await inTurn { await self.putEmptyCart() }
+    }
+
+    private func putEmptyCart() async {
         known = nil
         do {
             let revision = try await bus.publish(Self.key, Cart().json, ifRevision: 0)
@@ -31,14 +37,42 @@ struct CartKeeper {
     }
 
     /// Carries out one command; tells the bus where that can't be done.
-    mutating func carryOut(_ event: Event) async {
+    func carryOut(_ event: Event) async {
+        switch await inTurn({ await self.outcome(event.key, event.value) }) {
+        case .success: break
+        case .failure(let rejection as Rejection): await reject(rejection, event)
+        case .failure(let error): Console.warn("\(event.key) by \(event.by ?? "someone"): \(error)")
+        }
+    }
+
+    /// The same for a command that is called: the answer is the cart, or why not.
+    func answer(_ call: Call) async throws -> JSON {
+        switch await inTurn({ await self.outcome(call.key, call.value) }) {
+        case .success(let cart): return cart.json
+        case .failure(let rejection as Rejection):
+            throw CallError(BusError.Code(rawValue: rejection.reason.rawValue), rejection.explanation)
+        case .failure(let error): throw error
+        }
+    }
+
+    /// An actor takes the next call while it waits; here the next waits for the last.
+    private func inTurn<Result: Sendable>(
+        _ work: @escaping @Sendable () async -> Result
+    ) async -> Result {
+        let previous = last
+        let task = Task {
+            await previous?.value
+            return await work()
+        }
+        last = Task { _ = await task.value }
+        return await task.value
+    }
+
+    private func outcome(_ key: String, _ value: JSON?) async -> Result<Cart, any Error> {
         do {
-            let command = try CartCommand(key: event.key, value: event.value)
-            try await carryOut(command)
-        } catch let rejection as Rejection {
-            await reject(rejection, event)
+            return .success(try await carryOut(try CartCommand(key: key, value: value)))
         } catch {
-            Console.warn("\(event.key) by \(event.by ?? "someone"): \(error)")
+            return .failure(error)
         }
     }
 
@@ -49,13 +83,17 @@ struct CartKeeper {
         await reject(Rejection(sku: sku, .badRequest, "commands are emitted, not published"), event)
     }
 
-    private mutating func carryOut(_ command: CartCommand) async throws {
+    private func carryOut(_ command: CartCommand) async throws -> Cart {
         switch command {
-        case .clear: keep(Cart(), try await bus.publish(Self.key, Cart().json))
-        case .remove(let sku): try await change(sku) { cart throws(Rejection) in try cart.remove(sku: sku) }
+        case .clear:
+            keep(Cart(), try await bus.publish(Self.key, Cart().json))
+            return Cart()
+        case .remove(let sku):
+            return try await change(sku) { cart throws(Rejection) in try cart.remove(sku: sku) }
         case .add(let sku, let quantity):
             let product = try await product(sku)
-            try await change(sku) { cart throws(Rejection) in try cart.add(product, quantity: quantity) }
+            return try await change(sku) { cart throws(Rejection) in try cart.add(product, quantity: quantity)
+            }
         }
     }
 
@@ -71,10 +109,10 @@ struct CartKeeper {
     }
 
     /// Changes the cart and publishes it if it is still the one that was changed.
-    private mutating func change(
+    private func change(
         _ sku: String,
         _ body: (inout Cart) throws(Rejection) -> Void
-    ) async throws {
+    ) async throws -> Cart {
         for _ in 0..<Self.attempts {
             var (cart, revision) = try await current(sku)
             do throws(Rejection) {
@@ -83,13 +121,13 @@ struct CartKeeper {
                 guard try await isCurrent(revision) else { continue }
                 throw error
             }
-            if try await publish(cart, after: revision, sku) { return }
+            if try await publish(cart, after: revision, sku) { return cart }
         }
         throw Rejection(sku: sku, .badRequest, "others keep changing \(Self.key)")
     }
 
     /// The cart to be changed, and its revision: the known one, or else what is on the bus.
-    private mutating func current(_ sku: String) async throws -> (Cart, Int) {
+    private func current(_ sku: String) async throws -> (Cart, Int) {
         if let known, known.epoch == bus.greeting?.epoch { return (known.cart, known.revision) }
         let entry = try await bus.entry(Self.key)
         guard let cart = entry.map({ Cart($0.value) }) ?? Cart() else {
@@ -102,14 +140,14 @@ struct CartKeeper {
 
     /// Whether the bus still has this revision; if not, the cart is to be read again. Asks
     /// for the revision alone: the cart may be long.
-    private mutating func isCurrent(_ revision: Int) async throws -> Bool {
+    private func isCurrent(_ revision: Int) async throws -> Bool {
         let isCurrent = try await bus.keys(Self.key).first?.revision ?? 0 == revision
         if !isCurrent { known = nil }
         return isCurrent
     }
 
     /// False where someone else was faster.
-    private mutating func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
+    private func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
         do {
             keep(cart, try await bus.publish(Self.key, cart.json, ifRevision: revision))
             return true
@@ -121,7 +159,7 @@ struct CartKeeper {
         }
     }
 
-    private mutating func keep(_ cart: Cart, _ revision: Int) {
+    private func keep(_ cart: Cart, _ revision: Int) {
         known = KnownCart(cart: cart, revision: revision, epoch: bus.greeting?.epoch)
     }
 

@@ -1,0 +1,84 @@
+// Asking another client, and answering.
+
+import Observables
+import PlugboardWire
+
+extension Bus {
+    /// Asks whoever serves a key, and returns the answer as a type of yours (or as `JSON`).
+    ///
+    /// ```swift
+    /// let items: Int = try await bus.call("cart.add", ["sku": "B07"], timeout: .seconds(2))
+    /// ```
+    /// - Parameters:
+    ///   - value: what the server gets, any Encodable.
+    ///   - timeout: how long to wait, from a millisecond to an hour; without it as long as
+    ///     for any request.
+    /// - Throws: `.refused` with the server's own code, with `noProvider` where nobody serves
+    ///   the key, with `providerGone` where the server went before it answered; `.timedOut`,
+    ///   and an answer that comes later is dropped; `.undecodable`; or as any request.
+    public func call<Answer: Decodable>(
+        _ key: String,
+        _ value: some Encodable,
+        as type: Answer.Type = Answer.self,
+        cause: Int? = Cause.current,
+        timeout: Duration? = nil
+    ) async throws -> Answer {
+        let timeout = timeout ?? link.options.requestTimeout
+        var body = RequestBody("call")
+        body.add(",\"key\":", text: key)
+        body.add(",\"value\":", json: try JSON(encoding: value))
+        body.add(",\"timeout\":", integer: max(1, timeout.milliseconds))
+        if let cause { body.add(",\"cause\":", integer: cause) }
+        do {
+            // The broker keeps the time; it is given a moment to say that it is over.
+            let reply = try await link.request(body, "call", timeout: timeout + .seconds(1))
+            return try reply.value.decode(as: type, for: key)
+        } catch let error as BusError where error.code == .timeout {
+            throw BusError.timedOut(operation: "call")
+        }
+    }
+
+    /// Answers calls of a key, or of all keys that match a pattern, until the handle is
+    /// disposed of or released. The most specific of all clients' patterns gets a call.
+    ///
+    /// ```swift
+    /// let serving = try await bus.serve("cart.add") { (request: AddToCart) async throws -> Int in
+    ///     if request.quantity > 9 { throw CallError("too_many", "nine at most") }
+    ///     return request.quantity
+    /// }
+    /// ```
+    /// It goes on across reconnections; where another client serves the key by then, it ends,
+    /// which is told as a fault.
+    /// - Parameter handler: called in a task of its own for each call, side by side. Its
+    ///   answer may be any Encodable. A `CallError` is what the caller gets, any other error
+    ///   is one with the code `failed`, a request that can't be decoded is `bad_request`.
+    ///   What it writes names the caller's ``Cause``.
+    /// - Throws: `.refused` with `conflict` where the key or the pattern is served already,
+    ///   `badPattern`, `forbidden`, `limit`; or as any request.
+    public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
+        _ key: String,
+        timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Request) async throws -> Answer
+    ) async throws -> Disposable {
+        try await serve(key, timeout: timeout) { (call: Call) in
+            let request: Request
+            do {
+                request = try call.decode()
+            } catch {
+                throw CallError(.badRequest, "\(error)")
+            }
+            return try await handler(request)
+        }
+    }
+
+    /// The same with the call as it came: its key, its caller, its value as JSON.
+    public func serve<Answer: Encodable & SendableMetatype>(
+        _ key: String,
+        timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Call) async throws -> Answer
+    ) async throws -> Disposable {
+        let server = Server(pattern: key) { call in try JSON(encoding: try await handler(call)) }
+        try await link.serve(server, timeout: timeout)
+        return Disposable { self.link.unserve(server) }
+    }
+}

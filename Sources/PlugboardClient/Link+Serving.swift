@@ -1,0 +1,166 @@
+// What this client serves: asked for by callers, told to each new connection, and the way
+// of a call from its line to its answer.
+
+import PlugboardWire
+
+/// One key or pattern that this client answers calls of.
+final class Server: Sendable {
+    let pattern: String
+    private let answer: @Sendable (Call) async throws -> JSON
+
+    init(pattern: String, answer: @escaping @Sendable (Call) async throws -> JSON) {
+        self.pattern = pattern
+        self.answer = answer
+    }
+
+    var body: RequestBody {
+        var body = RequestBody("serve")
+        body.add(",\"key\":", text: pattern)
+        return body
+    }
+
+    func answer(_ call: Call) async -> Result<JSON, CallError> {
+        do {
+            return .success(try await Cause.$current.withValue(call.cause) { try await answer(call) })
+        } catch {
+            return .failure(CallError(error))
+        }
+    }
+
+    func serves(_ key: String) -> Bool {
+        Array(pattern.utf8).withUnsafeBytes { pattern in
+            Array(key.utf8).withUnsafeBytes { Pattern.matches(pattern, $0) }
+        }
+    }
+
+    /// Token by token from the left: the token itself goes before `*`, that before `**`.
+    func isMoreSpecific(than other: Server) -> Bool {
+        ranks.lexicographicallyPrecedes(other.ranks)
+    }
+
+    private var ranks: [Int] {
+        pattern.split(separator: ".").map { $0 == "*" ? 1 : $0 == "**" ? 2 : 0 }
+    }
+}
+
+extension Link {
+    /// Asks to serve. A call may come with the reply, so the server stands before it does.
+    func serve(_ server: Server, timeout: Duration?) async throws {
+        let refusal: BusError? = state.withLock { state in
+            if state.isStopped { return .closed }
+            guard state.servers[server.pattern] == nil else { return Self.served(server.pattern) }
+            state.servers[server.pattern] = LinkState.Serving(server: server, isLive: false)
+            return nil
+        }
+        if let refusal { throw refusal }
+        do {
+            _ = try await request(server.body, "serve", timeout: timeout) { [weak self] result in
+                guard case .success = result else { return }
+                self?.state.withLock { $0.servers[server.pattern]?.isLive = true }
+            }
+        } catch {
+            let isRefused = (error as? BusError)?.code != nil
+            if isRefused { state.withLock { _ = $0.remove(server) } } else { unserve(server) }
+            throw error
+        }
+    }
+
+    private static func served(_ pattern: String) -> BusError {
+        let message = "\"\(pattern)\" is served by this client already"
+        return .refused(code: .conflict, message: message, hint: nil, revision: nil)
+    }
+
+    /// Ends it; calls that have come are still answered.
+    func unserve(_ server: Server) {
+        change { state in
+            guard state.remove(server), case .joined = state.phase else { return }
+            appendUnserve(server, &state)
+        }
+    }
+
+    private func appendUnserve(_ server: Server, _ state: inout LinkState) {
+        var body = RequestBody("unserve")
+        body.add(",\"key\":", text: server.pattern)
+        appendInternal(body, "unserve", &state) { _ in }
+    }
+
+    /// A program that stops is called no more.
+    func unserveAll(_ state: inout LinkState) {
+        let servers = state.servers.values.map(\.server)
+        state.servers = [:]
+        guard case .joined = state.phase else { return }
+        for server in servers { appendUnserve(server, &state) }
+    }
+
+    /// Tells a new connection what this client serves. A refusal ends it.
+    func serveAgain(_ state: inout LinkState) {
+        for serving in state.servers.values where serving.isLive {
+            let server = serving.server
+            state.setupLeft += 1
+            appendInternal(server.body, "serve", &state) { [weak self] result in
+                guard let self else { return }
+                switch result {
+                case .success: setupStep()
+                case .failure(let error as BusError) where error.code != nil:
+                    self.state.withLock { _ = $0.remove(server) }
+                    faults.tell(Fault(error: error, key: server.pattern))
+                    setupStep()
+                case .failure: break  // The connection broke: the next one asks again.
+                }
+            }
+        }
+    }
+
+    /// A call has come: it is answered by a task of its own.
+    func called(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        let call = Call(line, bytes, state.withLock { $0.greeting })
+        guard let server = state.withLock({ $0.server(of: call.key) }) else {
+            return answer(call, .failure(CallError(.noProvider, "\(call.key) is served no more")))
+        }
+        Task { [weak self] in
+            let result = await server.answer(call)
+            self?.answer(call, result)
+        }
+    }
+
+    /// Sends an answer, unless the connection that asked is no more. One that is too long
+    /// to be sent is an error, so that nobody waits for it.
+    private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
+        var body = RequestBody("return")
+        body.add(",\"call\":", text: call.id)
+        switch result {
+        case .success(let value): body.add(",\"value\":", json: value)
+        case .failure(let error): body.add(",\"error\":", json: error.json)
+        }
+        if case .success = result, body.bytes.count + 64 > Limits.lineBytesMax {
+            return answer(call, .failure(CallError(.limit, "the answer is longer than a line may be")))
+        }
+        change { state in
+            guard case .joined = state.phase, state.greeting == call.greeting else { return }
+            appendInternal(body, "return", &state) { [weak self] result in
+                guard case .failure(let error as BusError) = result, error.code != nil else { return }
+                self?.faults.tell(Fault(error: error, key: call.key))
+            }
+        }
+    }
+}
+
+extension LinkState {
+    /// A server, and whether the broker agreed to it.
+    struct Serving {
+        let server: Server
+        var isLive: Bool
+    }
+
+    /// Whether it was still there.
+    mutating func remove(_ server: Server) -> Bool {
+        guard servers[server.pattern]?.server === server else { return false }
+        servers[server.pattern] = nil
+        return true
+    }
+
+    /// Whom the broker means when it passes on a call: the most specific.
+    func server(of key: String) -> Server? {
+        servers.values.map(\.server).filter { $0.serves(key) }.min { $0.isMoreSpecific(than: $1) }
+    }
+}

@@ -1,0 +1,163 @@
+// Calls between two buses, and what comes of those that aren't answered.
+
+import Observables
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("calls")
+struct CallTests {
+    struct Order: Codable {
+        var sku: String
+    }
+
+    private func code(_ body: () async throws -> JSON) async -> BusError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? BusError)?.code
+        }
+    }
+
+    @Test("a call is answered by whoever serves, with a type at both ends")
+    func answered() async throws {
+        let broker = try await TestBroker()
+        let (cart, till) = (try await broker.connect("cart"), try await broker.connect("till"))
+        let serving = try await cart.serve("cart.*") { (call: Call) in
+            let order: Order = try call.decode()
+            return [call.key, order.sku, call.by ?? ""]
+        }
+        let answer: [String] = try await till.call("cart.add", Order(sku: "brick"))
+        #expect(answer == ["cart.add", "brick", "till"])
+        serving.dispose()
+        try await cart.sync()
+        #expect(await code { try await till.call("cart.add", 1) } == .noProvider)
+    }
+
+    @Test("an error of the server's is the caller's, by its code")
+    func errors() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        struct Odd: Error {}
+        let serving = try await bus.serve("s") { (order: Order) async throws -> Int in
+            switch order.sku {
+            case "known": return 1
+            case "odd": throw Odd()
+            case "bad code": throw CallError("Not A Code", "…")
+            default: throw CallError("unknown_sku", "there is no \(order.sku)")
+            }
+        }
+        #expect(try await bus.call("s", Order(sku: "known")) == 1)
+        let error = await #expect(throws: BusError.self) {
+            let _: Int = try await bus.call("s", Order(sku: "x"))
+        }
+        let words = "there is no x"
+        #expect(error == .refused(code: "unknown_sku", message: words, hint: nil, revision: nil))
+        for sku in ["odd", "bad code"] {
+            #expect(await code { try await bus.call("s", Order(sku: sku)) } == .failed)
+        }
+        #expect(await code { try await bus.call("s", 5) } == .badRequest)
+        let unreadable = await #expect(throws: BusError.self) {
+            let _: String = try await bus.call("s", Order(sku: "known"))
+        }
+        guard case .undecodable("s", _)? = unreadable else {
+            throw NeverHappened(description: "\(String(describing: unreadable))")
+        }
+        serving.dispose()
+    }
+
+    @Test("an answer that is too long for a line is an error rather than silence")
+    func longAnswer() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let serving = try await bus.serve("s") { (count: Int) in String(repeating: "x", count: count) }
+        let long: String = try await bus.call("s", 1_000_000)
+        #expect(long.utf8.count == 1_000_000)
+        #expect(await code { try await bus.call("s", 1_048_576) } == .limit)
+        serving.dispose()
+    }
+
+    @Test("who waits too long is told so, who waits for somebody that goes is told at once")
+    func unanswered() async throws {
+        let broker = try await TestBroker()
+        let (server, bus) = (try await broker.connect(), try await broker.connect())
+        let serving = try await server.serve("s") { (seconds: Int) async throws -> Int in
+            try await Task.sleep(for: .seconds(seconds))
+            return seconds
+        }
+        let late = await #expect(throws: BusError.self) {
+            let _: Int = try await bus.call("s", 60, timeout: .milliseconds(20))
+        }
+        #expect(late == .timedOut(operation: "call"))
+        let waiting = Task { await code { try await bus.call("s", 60) } }
+        try await bus.sync()
+        server.close()
+        let outcome = await waiting.value
+        // It may have gone before it was asked.
+        #expect(outcome == .providerGone || outcome == .noProvider)
+        serving.dispose()
+    }
+
+    @Test("what a handler writes has the caller's cause, as far back as it goes")
+    func cause() async throws {
+        let broker = try await TestBroker()
+        let (cart, till) = (try await broker.connect("cart"), try await broker.connect("till"))
+        let serving = try await cart.serve("cart.add") { (order: Order) in
+            try await cart.publish("cart.items", [order.sku])
+        }
+        let observation = try await till.subscribe("scanned", options: SubscribeOptions(initial: false)) {
+            _ in
+            Task { let _: Int = try await till.call("cart.add", Order(sku: "brick")) }
+        }
+        let scanned = try await till.publish("scanned", 1)
+        try await eventually("the cart") { try broker.ask("get cart.items").contains("brick") }
+        #expect(try await till.entry("cart.items")?.cause == scanned)
+        let called: Int = try await till.call("cart.add", Order(sku: "block"), cause: nil)
+        let entry = try #require(try await till.entry("cart.items"))
+        #expect(entry.revision == called)
+        #expect(entry.cause == nil)
+        observation.dispose()
+        serving.dispose()
+    }
+
+    @Test("one key is served once; the most specific of several patterns answers")
+    func specific() async throws {
+        let broker = try await TestBroker()
+        let (one, two) = (try await broker.connect(), try await broker.connect())
+        var servings: [Disposable] = []
+        for pattern in ["a.**", "a.*", "a.b.**", "*.b", "a.b.c"] {
+            servings.append(try await one.serve(pattern) { (_: Call) in pattern })
+        }
+        for bus in [one, two] {
+            let error = await #expect(throws: BusError.self) {
+                _ = try await bus.serve("a.*") { (_: Call) in 1 }
+            }
+            #expect(error?.isConflict == true)
+        }
+        let expected = ["a": "a.**", "a.x": "a.*", "a.b": "a.b.**", "a.b.c": "a.b.c", "z.b": "*.b"]
+        for (key, pattern) in expected {
+            let answer: String = try await two.call(key, 1)
+            #expect(answer == pattern, "\(key)")
+        }
+        servings.removeAll()
+        try await one.sync()
+        #expect(await code { try await two.call("a", 1) } == .noProvider)
+    }
+
+    @Test("serving goes on with a new broker, and ends with stop")
+    func reconnecting() async throws {
+        let broker = try await TestBroker()
+        let (server, bus) = (try await broker.connect(), try await broker.connect())
+        let serving = try await server.serve("s") { (number: Int) in number + 1 }
+        try await broker.stop()
+        for bus in [server, bus] { try await eventually("it is noticed") { !bus.state.isConnected } }
+        try await broker.start()
+        for bus in [server, bus] { try await eventually("it is back") { bus.state.isConnected } }
+        #expect(try await bus.call("s", 1) == 2)
+        server.stop()
+        try await server.sync()
+        #expect(await code { try await bus.call("s", 1) } == .noProvider)
+        serving.dispose()
+    }
+}
