@@ -90,6 +90,24 @@ struct PriceIndicatorPluginTests {
         #expect(plugin.output == "3 items, total 129.85\n10000 items, total 1000.00\n")
     }
 
+    @Test("who hears of a cart finds its price there already")
+    func phases() async throws {
+        let shop = try await Shop()
+        try await shop.publish("cart.items", "[]")
+        let plugin = try shop.start("price-indicator")
+        try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
+        let carts = try await shop.bus.subscribe("cart.items", options: .init(initial: false))
+        var events = carts.makeAsyncIterator()
+        for quantity in 1...20 {
+            let cart = #"[{"sku":"a","title":"A","price":1,"quantity":\#(quantity)}]"#
+            try await shop.publish("cart.items", cart)
+            let event = try #require(try await events.next())
+            #expect(event.unacknowledged == [])
+            #expect(try await shop.text("cart.summary") == #"{"items":\#(quantity),"total":\#(quantity).00}"#)
+        }
+        withExtendedLifetime(plugin) {}
+    }
+
     @Test("without a cart there is no summary, nor one from before")
     func withoutCart() async throws {
         let shop = try await Shop()

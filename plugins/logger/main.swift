@@ -37,7 +37,9 @@ await Plugin.run(arguments) { bus in
         keep: arguments.integer(keep) ?? 4
     )
     Console.say("writing to \(path)")
-    for try await event in try await bus.subscribe("**", options: SubscribeOptions(noticesDeletes: true)) {
+    // Last of all, and nothing left out.
+    let options = SubscribeOptions(delivery: .all, phase: 9, noticesDeletes: true)
+    for try await event in try await bus.subscribe("**", options: options) {
         let line = LogLine(event, at: .now())
         try log.append(line.json)
         if !arguments.has(quiet) { Console.say(line.text) }

@@ -20,7 +20,9 @@ let arguments = PluginArguments.read(
 
 await Plugin.run(arguments) { bus in
     var indicator = PriceIndicator(bus: bus)
-    let carts = try await bus.subscribe("cart.items", options: SubscribeOptions(noticesDeletes: true))
+    // Others hear of a cart when its price stands.
+    let options = SubscribeOptions(phase: 1, acknowledges: true, noticesDeletes: true)
+    let carts = try await bus.subscribe("cart.items", options: options)
     try await carts.forEach { event in await indicator.take(event) }
 }
 Console.endStatus()
