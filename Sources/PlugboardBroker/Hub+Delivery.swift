@@ -38,6 +38,7 @@ extension Hub {
             let session = subscription.pointee.session
             guard subscription.pointee.isDirect, session.pointee.keepsUp else {
                 tellOrOwe(event, tail, of: observable, to: subscription)
+                if log.count > TurnLog.bytesMax { copyOutLog() }
                 continue
             }
             touch(session)
@@ -48,7 +49,7 @@ extension Hub {
     }
 
     /// Gives every session its share of the log, in the middle of an event if need be.
-    private mutating func copyOutLog() {
+    mutating func copyOutLog() {
         for session in touched.elements { session.pointee.outbox.takeOver(log) }
         log.removeAll()
         log.beginEvent()

@@ -45,27 +45,33 @@ extension Hub {
     }
 
     /// Adds what the observers in `matches` would be told, and what would become of it.
-    private func appendEffect(
+    private mutating func appendEffect(
         of write: Request,
         _ line: UnsafeRawBufferPointer,
         to buffer: inout ByteBuffer
     ) {
         let event = Event(write.operation)
+        let key = write.key.bytes(of: line)
+        let keyHash = observables.hash(key)
+        let old = observables.find(key, hash: keyHash)?.pointee.value
+        let value: UnsafeRawBufferPointer? =
+            event == .delete ? nil : write.operation == .patch ? scratch.bytes : write.value.bytes(of: line)
         buffer.append(#","event":""#)
         buffer.append(event.name)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: event == .emit ? revision : revision + 1)
-        if event != .delete {
+        if let value {
             buffer.append(#","value":"#)
-            buffer.append(write.operation == .patch ? scratch.bytes : write.value.bytes(of: line))
+            buffer.append(value)
         }
-        let keyHash = observables.hash(write.key.bytes(of: line))
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
-            appendIdentity(of: subscription, of: write.key.bytes(of: line), &buffer)
+            appendIdentity(of: subscription, of: key, &buffer)
             buffer.append(#","outcome":""#)
-            buffer.append(outcome(of: event, keyHash, for: subscription).name)
+            let isConcerned = self.isConcerned(subscription, event, from: old, to: value)
+            let outcome = isConcerned ? self.outcome(of: event, keyHash, for: subscription) : .filtered
+            buffer.append(outcome.name)
             buffer.append("\"}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")

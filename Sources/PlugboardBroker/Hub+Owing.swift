@@ -17,8 +17,9 @@ extension Hub {
         guard !session.pointee.isBehind, subscription.pointee.isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
         }
+        guard let line = line(event, tail, of: observable, for: subscription) else { return }
         touch(session)
-        log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
+        log.append(line, to: &session.pointee.outbox)
         if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
         noteWindow(of: subscription, hash)
     }
@@ -40,7 +41,7 @@ extension Hub {
         isGated: Bool = false
     ) {
         let session = subscription.pointee.session
-        guard session.pointee.isOpen else { return }
+        guard session.pointee.isOpen, isOwed(event, tail, observable, subscription) else { return }
         subscription.pointee.makeBacklog()
         session.pointee.makeCatchup()
         if let observable, event != .emit, subscription.pointee.delivery == .latest {
@@ -60,9 +61,11 @@ extension Hub {
     ) {
         guard let backlog = subscription.pointee.backlog else { return }
         guard let owed = backlog.pointee.keys.find(observable) else {
-            let held = subscription.pointee.kind.hasOld ? holdOld(tail) : nil
+            let needsOld = subscription.pointee.kind.hasOld || subscription.pointee.filter != nil
+            let held = needsOld ? holdOld(tail) : nil
             var owed = OwedKey(observable: observable, revision: tail.revision, held: held)
             owed.isGated = isGated
+            owed.wasSent = wasSent(observable, subscription)
             return appendOwed(owed, to: subscription)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
@@ -117,10 +120,12 @@ extension Hub {
         guard let backlog = subscription.pointee.backlog,
             let catchup = subscription.pointee.session.pointee.catchup
         else { return }
-        let line = log.bytes(of: log.line(event, tail, for: subscription))
+        guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
+        let line = log.bytes(of: place)
         let cost = LineQueue.cost(of: line)
         let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
         guard fits, !backlog.pointee.lines.hasGap else {
+            subscription.pointee.filter?.unsentRevision = revision
             return backlog.pointee.lines.drop(revision: tail.revision)
         }
         catchup.pointee.queuedBytes += cost

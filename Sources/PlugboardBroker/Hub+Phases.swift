@@ -10,7 +10,12 @@ extension Hub {
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableReference) {
         let observers = observable.pointee.observers.elements
-        let phase = Self.acknowledgingPhase(of: observable, after: nil)
+        // Who isn't told won't acknowledge. While an earlier write is held, all are waited for.
+        let isHolding = gates.gates[observable] != nil
+        let acknowledging = acknowledgers(of: observable).filter {
+            isHolding || isConcerned($0, event, from: tail.old, to: tail.value)
+        }
+        let phase = acknowledging.first?.pointee.phase
         log.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
@@ -21,29 +26,27 @@ extension Hub {
             } else {
                 tellOrOwe(event, tail, of: observable, to: subscription)
             }
+            if log.count > TurnLog.bytesMax { copyOutLog() }
         }
         guard let phase, isHeld else { return }
-        close(observable, revision: tail.revision, phase: phase)
+        close(observable, revision: tail.revision, phase: phase, acknowledging)
     }
 
-    /// The next phase with an observer that acknowledges.
-    private static func acknowledgingPhase(of observable: ObservableReference, after phase: UInt8?) -> UInt8?
-    {
-        for subscription in observable.pointee.observers.elements {
-            guard subscription.pointee.acknowledges, subscription.pointee.session.pointee.isOpen else {
-                continue
-            }
-            if let phase, subscription.pointee.phase <= phase { continue }
-            return subscription.pointee.phase
+    /// The observers that acknowledge, by phase.
+    private func acknowledgers(of observable: ObservableReference) -> [SubscriptionReference] {
+        observable.pointee.observers.elements.filter {
+            $0.pointee.acknowledges && $0.pointee.session.pointee.isOpen
         }
-        return nil
     }
 
-    /// Waits for the observers of a phase.
-    private mutating func close(_ observable: ObservableReference, revision: UInt64, phase: UInt8) {
-        let waiting = observable.pointee.observers.elements.filter {
-            $0.pointee.acknowledges && $0.pointee.phase == phase && $0.pointee.session.pointee.isOpen
-        }
+    /// Waits for the observers of a phase, among those that acknowledge.
+    private mutating func close(
+        _ observable: ObservableReference,
+        revision: UInt64,
+        phase: UInt8,
+        _ acknowledging: [SubscriptionReference]
+    ) {
+        let waiting = acknowledging.filter { $0.pointee.phase == phase }
         for subscription in waiting {
             let awaited = Awaited(observable: observable, revision: revision)
             gates.awaited[subscription, default: []].append(awaited)
@@ -142,7 +145,10 @@ extension Hub {
         unacknowledged: HeldBytesReference?
     ) {
         refreshObservers(of: observable)
-        let next = Self.acknowledgingPhase(of: observable, after: gate.phase)
+        let acknowledging = acknowledgers(of: observable).filter {
+            $0.pointee.phase > gate.phase && isToBeTold(of: observable, $0)
+        }
+        let next = acknowledging.first?.pointee.phase
         // Kept by one more, so that letting go of the gate doesn't end it.
         observable.pointee.owedBy += 1
         open(observable, gate)
@@ -155,9 +161,18 @@ extension Hub {
                 pass(observable, to: subscription, unacknowledged)
             }
         }
-        if let next, isHeld { close(observable, revision: gate.revision, phase: next) }
+        if let next, isHeld { close(observable, revision: gate.revision, phase: next, acknowledging) }
         observable.pointee.owedBy -= 1
         removeIfUnneeded(observable)
+    }
+
+    /// Whether an observer of a later phase is going to be told of a key; one without a filter is.
+    private func isToBeTold(
+        of observable: ObservableReference,
+        _ subscription: SubscriptionReference
+    ) -> Bool {
+        if subscription.pointee.filter == nil || subscription.pointee.delivery == .all { return true }
+        return subscription.pointee.backlog?.pointee.keys.find(observable) != nil
     }
 
     private mutating func pass(

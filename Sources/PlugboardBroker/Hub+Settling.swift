@@ -51,7 +51,8 @@ extension Hub {
         let owed = backlog.pointee.keys.front
         let lineRevision = backlog.pointee.lines.frontRevision
         if let owed, owed.pointee.revision <= lineRevision ?? .max {
-            appendOwedLine(owed, subscription, backlog)
+            // A key of which there is nothing to tell any more is no step.
+            guard appendOwedLine(owed, subscription, backlog) else { return true }
         } else if lineRevision != nil {
             appendQueuedLine(subscription, backlog)
         } else {
@@ -61,25 +62,40 @@ extension Hub {
         return true
     }
 
+    /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
     private mutating func appendOwedLine(
         _ owed: UnsafeMutablePointer<OwedKey>,
         _ subscription: SubscriptionReference,
         _ backlog: BacklogReference
-    ) {
+    ) -> Bool {
         let observable = owed.pointee.observable
-        let session = subscription.pointee.session
+        defer {
+            forgetOwed(owed, of: subscription)
+            removeIfUnneeded(observable)
+        }
         var tail = Self.tail(of: observable, isInitial: owed.pointee.isInitial)
         tail.old = owed.pointee.held?.pointee.bytes
         tail.skipped = owed.pointee.skipped
         tail.revision = owed.pointee.revision
         tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
         let event: Event = observable.pointee.hasValue ? .update : .delete
-        event.appendStart(subscription.pointee.text, to: &session.pointee.outbox.own)
-        EventEncoder.appendTail(tail.form(subscription.pointee.kind), to: &session.pointee.outbox.own)
+        guard appendLine(event, tail, wasSent: owed.pointee.wasSent, to: subscription) else { return false }
         backlog.pointee.lastRevision = owed.pointee.revision
         noteWindow(of: subscription, observable.pointee.hash)
-        forgetOwed(owed, of: subscription)
-        removeIfUnneeded(observable)
+        return true
+    }
+
+    private mutating func appendLine(
+        _ event: Event,
+        _ tail: EventTail,
+        wasSent: Bool,
+        to subscription: SubscriptionReference
+    ) -> Bool {
+        let session = subscription.pointee.session
+        let telling = self.telling(event, tail, wasSent: wasSent, subscription)
+        if case .nothing = telling { return false }
+        TurnLog.append(event, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
+        return true
     }
 
     private mutating func appendQueuedLine(
@@ -123,7 +139,11 @@ extension Hub {
     }
 
     private func finish(_ subscription: SubscriptionReference) {
-        subscription.pointee.backlog?.pointee.isReady = false
+        if let backlog = subscription.pointee.backlog {
+            backlog.pointee.isReady = false
+            // Steps are for what was owed, even where it came to nothing.
+            if backlog.pointee.isEmpty { backlog.pointee.steps = 0 }
+        }
         subscription.pointee.dropEmptyBacklog()
     }
 

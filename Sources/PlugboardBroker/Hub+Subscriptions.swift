@@ -12,7 +12,8 @@ extension Hub {
         let wanted = try patterns(of: request, line)
         let sub = try chooseSub(request, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
-        let subscription = register(sub, wanted, request, line, session)
+        let filter = try Filter(request, decoder.options, line, revision: revision)
+        let subscription = register(sub, wanted, filter, line, session)
         openReply(to: session)
         ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","sub":"#)
@@ -130,7 +131,7 @@ extension Hub {
     private mutating func register(
         _ sub: borrowing ByteBuffer,
         _ wanted: [ByteRange],
-        _ request: Request,
+        _ filter: Filter?,
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) -> SubscriptionReference {
@@ -142,7 +143,8 @@ extension Hub {
                 text: texts.retain(sub.bytes),
                 serial: lastSerial,
                 kind: EventKind(old: decoder.options.old, values: decoder.options.values),
-                options: decoder.options
+                options: decoder.options,
+                filter: filter
             )
         )
         session.pointee.subscriptions.insert(subscription)
@@ -175,7 +177,8 @@ extension Hub {
         subscription.pointee.makeBacklog()
         guard let backlog = subscription.pointee.backlog else { return }
         subscription.pointee.session.pointee.makeCatchup()
-        for observable in currentValues(of: wanted, line) {
+        for observable in currentValues(of: wanted, line)
+        where isConcerned(subscription, .update, from: nil, to: observable.pointee.value) {
             var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
             owed.isInitial = true
             appendOwed(owed, to: subscription)

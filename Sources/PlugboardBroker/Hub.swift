@@ -60,6 +60,9 @@ struct Hub: ~Copyable {
     /// The results of a batch's patches within `mergedBytes`, a range per write.
     var merged: [ByteRange] = []
     var mergedBytes = ByteBuffer()
+    /// Compares values for observers with a filter; the parts or the patch that one is told.
+    var comparer = JSONComparer()
+    var change = ByteBuffer()
 
     init() {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)

@@ -19,6 +19,8 @@ struct OwedKey: BitwiseCopyable {
     var isInitial = false
     /// Waits for observers of an earlier phase.
     var isGated = false
+    /// The observer was sent what is held.
+    var wasSent = false
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
 

@@ -35,8 +35,10 @@ struct Subscription: ~Copyable {
     let phase: UInt8
     /// Later phases wait until it has acknowledged.
     let acknowledges: Bool
+    /// What it asked to be spared; nil for nearly all.
+    let filter: Filter?
     /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
-    private(set) var isDirect = true
+    private(set) var isDirect: Bool
     /// What it is owed, while it is owed anything or has to wait.
     private(set) var backlog: BacklogReference?
 
@@ -52,7 +54,8 @@ struct Subscription: ~Copyable {
         text: SubscriptionTextReference,
         serial: UInt64,
         kind: EventKind,
-        options: RequestOptions
+        options: RequestOptions,
+        filter: Filter? = nil
     ) {
         self.session = session
         self.text = text
@@ -61,6 +64,8 @@ struct Subscription: ~Copyable {
         delivery = options.delivery
         phase = options.phase
         acknowledges = options.acknowledges
+        self.filter = filter
+        isDirect = filter == nil
     }
 
     /// Makes sure that there is a place for what is owed.
@@ -83,7 +88,7 @@ struct Subscription: ~Copyable {
         backlog?.deinitialize(count: 1)
         backlog?.deallocate()
         backlog = nil
-        isDirect = true
+        isDirect = filter == nil
     }
 
     /// An event about a key may be told at once.

@@ -56,6 +56,39 @@ struct TurnLog: ~Copyable {
         return encode(kind, tail, text, subscription.pointee.kind)
     }
 
+    /// Writes a line that only this subscription is told.
+    mutating func ownLine(
+        _ kind: Event,
+        _ tail: EventTail,
+        _ telling: Telling,
+        _ change: UnsafeRawBufferPointer,
+        for subscription: SubscriptionReference
+    ) -> ByteRange {
+        let start = bytes.count
+        Self.append(kind, tail, telling, change, for: subscription, to: &bytes)
+        return ByteRange(start, bytes.count)
+    }
+
+    /// Writes a line of what is to be told anywhere.
+    static func append(
+        _ kind: Event,
+        _ tail: EventTail,
+        _ telling: Telling,
+        _ change: UnsafeRawBufferPointer,
+        for subscription: SubscriptionReference,
+        to buffer: inout ByteBuffer
+    ) {
+        let text = subscription.pointee.text
+        if telling == .leaving {
+            EventEncoder.appendLeaveStart(sub: text.pointee.sub, to: &buffer)
+        } else {
+            kind.appendStart(text, to: &buffer)
+        }
+        var tail = tail.form(subscription.pointee.kind)
+        if telling != .event { tail.value = nil }
+        EventEncoder.appendTail(tail, change: telling == .change ? change : nil, to: &buffer)
+    }
+
     /// Adds a line to what a session is to be sent.
     @inline(__always)
     mutating func append(_ line: ByteRange, to outbox: inout Outbox) {

@@ -27,10 +27,22 @@ public enum EventEncoder {
         buffer.append(sub)
     }
 
-    /// What follows the start of an event: from the key to the line feed.
-    public static func appendTail(_ tail: EventTail, to buffer: inout ByteBuffer) {
+    /// A value that matched an observer's conditions does so no longer.
+    public static func appendLeaveStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"leave","sub":"#)
+        buffer.append(sub)
+    }
+
+    /// What follows the start of an event: from the key to the line feed. `change` is what
+    /// stands in place of the value, with a comma before it.
+    public static func appendTail(
+        _ tail: EventTail,
+        change: UnsafeRawBufferPointer? = nil,
+        to buffer: inout ByteBuffer
+    ) {
         buffer.append(tail.keyPrefix)
         buffer.append(decimal: tail.revision)
+        if let change { buffer.append(change) }
         if let value = tail.value {
             buffer.append(#","value":"#)
             buffer.append(value)

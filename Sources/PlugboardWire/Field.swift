@@ -13,9 +13,6 @@ public enum Field: UInt8, CaseIterable, Sendable {
     @inline(__always)
     public var isAvailable: Bool {
         switch self {
-        case .fields: false
-        case .condition: false
-        case .difference: false
         case .whileConnected: false
         case .timeToLive: false
         default: true

@@ -111,8 +111,7 @@ public enum ProtocolVersion {
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
-        "ack", "batch", "calls", "cause", "delivery", "every", "explain", "if", "initial", "old", "patch",
-        "pause",
-        "phase", "shorthand", "values", "who", "why",
+        "ack", "batch", "calls", "cause", "delivery", "diff", "every", "explain", "fields", "if", "initial",
+        "old", "patch", "pause", "phase", "shorthand", "values", "where", "who", "why",
     ]
 }

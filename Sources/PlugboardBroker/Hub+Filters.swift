@@ -1,0 +1,122 @@
+// What becomes of an event for an observer with a filter: nothing, the event, `leave`, or
+// a piece of it. Judged by the value that the observer knows and the one there is now, so
+// it is the same for what is told at once and for what was owed.
+
+import PlugboardWire
+
+extension Hub {
+    /// Where an event's line for a subscription stands in the log; nil where it is told nothing.
+    mutating func line(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        of observable: ObservableReference?,
+        for subscription: SubscriptionReference
+    ) -> ByteRange? {
+        guard subscription.pointee.filter != nil else { return log.line(event, tail, for: subscription) }
+        let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
+        let telling = self.telling(event, tail, wasSent: wasSent, subscription)
+        switch telling {
+        case .nothing: return nil
+        case .event: return log.line(event, tail, for: subscription)
+        case .leaving, .change: return log.ownLine(event, copy tail, telling, change.bytes, for: subscription)
+        }
+    }
+
+    /// What an observer is told of an event; the piece of a `change` is left in `change`.
+    mutating func telling(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        wasSent: Bool,
+        _ subscription: SubscriptionReference
+    ) -> Telling {
+        guard let filter = subscription.pointee.filter else { return .event }
+        // What was there at the start and is gone by now was never there for this observer.
+        if event == .delete, tail.isInitial { return .nothing }
+        var old = event == .emit ? nil : tail.old
+        let standing = self.standing(event, filter, from: old, to: tail.value)
+        guard standing != .outside else { return .nothing }
+        if standing == .left { return .leaving }
+        if standing == .entered { old = nil }
+        guard event != .delete, let value = tail.value else { return .event }
+        return form(of: value, since: old, wasSent: wasSent, filter)
+    }
+
+    /// Whether an observer is told anything of a change from one value to another.
+    mutating func isConcerned(
+        _ subscription: SubscriptionReference,
+        _ event: Event,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?
+    ) -> Bool {
+        guard let filter = subscription.pointee.filter else { return true }
+        let old = event == .emit ? nil : old
+        let standing = self.standing(event, filter, from: old, to: value)
+        guard standing == .inside || standing == .entered, let parts = filter.parts, let value,
+            event != .delete
+        else { return standing != .outside }
+        let known = standing == .entered ? nil : old
+        return parts.haveChanged(from: known, to: value, using: &comparer)
+    }
+
+    /// An event that has to wait is owed: of a key that is owed already every one counts,
+    /// and what is queued as a line is judged when that is made.
+    mutating func isOwed(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        _ observable: ObservableReference?,
+        _ subscription: SubscriptionReference
+    ) -> Bool {
+        guard subscription.pointee.filter != nil else { return true }
+        if event != .emit, subscription.pointee.delivery == .latest, let observable,
+            subscription.pointee.backlog?.pointee.keys.find(observable) != nil
+        {
+            return true
+        }
+        return isConcerned(subscription, event, from: tail.old, to: tail.value)
+    }
+
+    /// Whether the observer was sent the value that a key has, and will not be sent another first.
+    func wasSent(_ observable: ObservableReference, _ subscription: SubscriptionReference) -> Bool {
+        guard let filter = subscription.pointee.filter, filter.tellsDifferences else { return false }
+        guard observable.pointee.revision > filter.unsentRevision else { return false }
+        return subscription.pointee.backlog?.pointee.keys.find(observable) == nil
+    }
+
+    /// How the value before and the one after stand to the conditions.
+    private mutating func standing(
+        _ event: Event,
+        _ filter: Filter,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?
+    ) -> Standing {
+        guard let conditions = filter.conditions else { return .inside }
+        if event != .delete, let value, conditions.hold(for: value, using: &comparer) {
+            let wasIn = old.map { conditions.hold(for: $0, using: &comparer) } ?? false
+            return wasIn ? .inside : .entered
+        }
+        guard let old, conditions.hold(for: old, using: &comparer) else { return .outside }
+        return event == .delete ? .inside : .left
+    }
+
+    private mutating func form(
+        of value: UnsafeRawBufferPointer,
+        since old: UnsafeRawBufferPointer?,
+        wasSent: Bool,
+        _ filter: Filter
+    ) -> Telling {
+        change.removeAll()
+        if let parts = filter.parts {
+            let isTold = parts.appendChanges(from: old, to: value, into: &change, using: &comparer)
+            return isTold ? .change : .nothing
+        }
+        guard wasSent, let old else { return .event }
+        change.append(#","patch":"#)
+        let isTold = MergeDifference.append(from: old, to: value, into: &change, using: &comparer)
+        return isTold ? .change : .event
+    }
+}
+
+/// How a change stands to an observer's conditions.
+private enum Standing {
+    case outside, entered, inside, left
+}
