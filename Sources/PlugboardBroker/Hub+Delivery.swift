@@ -49,6 +49,7 @@ extension Hub {
     }
 
     /// Gives every session its share of the log, in the middle of an event if need be.
+    @inline(never)
     mutating func copyOutLog() {
         for session in touched.elements { session.pointee.outbox.takeOver(log) }
         log.removeAll()

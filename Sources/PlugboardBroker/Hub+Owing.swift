@@ -5,6 +5,7 @@ import PlugboardWire
 
 extension Hub {
     /// Tells an observer that is anything but plain and up to date, or owes it the event.
+    @inline(never)
     mutating func tellOrOwe(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -25,6 +26,7 @@ extension Hub {
     }
 
     /// A session with too much unread is behind: from now on it is owed.
+    @inline(never)
     func noteUnread(_ session: SessionReference) {
         let hasLeftOver = session.pointee.outbox.own.count > Limits.highWaterBytes
         if hasLeftOver || session.pointee.outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax {

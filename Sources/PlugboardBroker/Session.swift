@@ -23,7 +23,9 @@ struct Session: ~Copyable {
     var isTouched = false
     /// Has too much unread, or is owed something that only waits for room: events for it
     /// are owed too, so that they stay in order.
-    var isBehind = false
+    var isBehind = false {
+        didSet { isStalled = isBehind || farewell != nil }
+    }
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
     /// When it connected, in milliseconds since 1970.
@@ -31,7 +33,11 @@ struct Session: ~Copyable {
     /// Bytes that it has been sent.
     var sent: UInt64 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
-    var farewell: Farewell?
+    var farewell: Farewell? {
+        didSet { isStalled = isBehind || farewell != nil }
+    }
+    /// Behind or being closed, in one: each event's observers are asked.
+    private var isStalled = false
     /// What there is to catch up with, while there is any.
     private(set) var catchup: CatchupReference?
     /// What it serves, asked and was asked, while there is any.
@@ -67,7 +73,7 @@ struct Session: ~Copyable {
 
     @inline(__always) var isOpen: Bool { farewell == nil }
     /// Open, and not behind: it can be told at once.
-    @inline(__always) var keepsUp: Bool { !isBehind && farewell == nil }
+    @inline(__always) var keepsUp: Bool { !isStalled }
 
     /// Makes sure that there is a place for what is owed.
     mutating func makeCatchup() {
