@@ -158,7 +158,7 @@ struct OptionTests {
         #expect(value.refusal == nil)
         #expect(value.call == "12")
         #expect(value.value == "null")
-        #expect(value.request.wantsReply)
+        #expect(!value.request.wantsReply)
         let error = #"{ "message" : "none \"left\"", "code":"out_\u006ff_stock" }"#
         let failed = decodeAnything(#"{"op":"return","call":"1","error":\#(error),"id":1}"#)
         #expect(failed.refusal == nil)
