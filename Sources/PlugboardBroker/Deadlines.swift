@@ -4,9 +4,10 @@
 
 /// What is to be done when its time has come.
 enum Deadline: BitwiseCopyable, Equatable {
-    /// A key's time is up, if it is still bound by the write of revision `stamp`. The
-    /// address is only ever compared until then.
-    case expiry(ObservableReference, stamp: UInt64)
+    /// A key's time is up: of the bond at that place, if it is still that of this revision.
+    case expiry(bond: Int, revision: UInt64)
+    /// Keys of connections that have ended are still to be deleted.
+    case ended
     /// A call has waited long enough for its answer.
     case call(UInt64)
     /// The subscription with this serial may be told of a key again.

@@ -14,12 +14,7 @@ extension EventLoop {
 
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
-        for session in hub.slow.elements {
-            if let connection = connections.find(slot: session.pointee.slot) {
-                dismiss(connection, .slow, keepingUnread: false)
-            }
-        }
-        hub.slow.removeAll()
+        dismissSlow()
         var index = 0
         while index < hub.touched.count {
             let session = hub.touched.elements[index]
@@ -28,10 +23,25 @@ extension EventLoop {
             guard let connection = connections.find(slot: session.pointee.slot) else { continue }
             serve(connection)
             try judge(connection)
+            // The end of one connection may be too much for another, which is known here alone.
+            if !hub.slow.isEmpty { dismissSlow() }
         }
         hub.touched.removeAll()
         hub.endTurn()
         if hub.own.isActive { hub.own.turns.end() }
+    }
+
+    /// Takes leave of clients that are too far behind; of more, where that makes more of them.
+    private mutating func dismissSlow() {
+        var index = 0
+        while index < hub.slow.count {
+            let session = hub.slow.elements[index]
+            index += 1
+            if let connection = connections.find(slot: session.pointee.slot) {
+                dismiss(connection, .slow, keepingUnread: false)
+            }
+        }
+        hub.slow.removeAll()
     }
 
     /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
@@ -70,13 +80,7 @@ extension EventLoop {
         connection.pointee.inbox.releaseMemory()
         connection.pointee.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }
-        hub.openReply(to: session)
-        EventEncoder.appendBye(
-            reason: farewell.reason,
-            message: farewell.message,
-            to: &session.pointee.outbox.own
-        )
-        hub.touch(session)
+        hub.appendBye(to: session)
     }
 
     private func dropUnread(_ connection: ConnectionReference) {

@@ -12,7 +12,6 @@ struct EventLoop: ~Copyable {
     private static let acceptsPerTurn = 64
     private static let restNanoseconds: UInt64 = 100_000_000
     static let readBytes = 65_536
-    private static let logBytesPerTurn = 524_288
     /// How long clients get to read what waits for them when the broker stops.
     private static let stoppingNanoseconds: UInt64 = 1_000_000_000
 
@@ -72,7 +71,7 @@ struct EventLoop: ~Copyable {
     private mutating func expireDue() {
         guard let next = hub.deadlines.next else { return }
         let now = MonotonicClock.nanoseconds()
-        if next <= now { hub.expire(now: now, logBytesMax: Self.logBytesPerTurn) }
+        if next <= now { hub.expire(now: now) }
     }
 
     private mutating func handle(_ ready: Readiness) throws {
@@ -89,7 +88,7 @@ struct EventLoop: ~Copyable {
             if ready.canRead || ready.isGone { receive(connection) }
             if ready.canWrite { connection.pointee.isWaitingToWrite = false }
             // A turn that grew large is ended early, while its log is still in the cache.
-            if hub.log.count > Self.logBytesPerTurn { try finishTurn() }
+            if hub.log.count > Hub.logBytesPerTurn { try finishTurn() }
         }
     }
 
@@ -141,6 +140,7 @@ struct EventLoop: ~Copyable {
     private mutating func sayGoodbye() throws {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
+        hub.isStopping = true
         let deadline = MonotonicClock.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where connection.pointee.session.pointee.isOpen {
             dismiss(connection, .stopping, keepingUnread: true)

@@ -64,7 +64,7 @@ extension Hub {
         let value =
             write.operation == .patch
             ? merged[index].bytes(of: mergedBytes.bytes) : write.value.bytes(of: line)
-        commit(planned, write, value: value, line, session)
+        commit(planned, write, value: value, line, session, reason: nil)
     }
 
     private static func writtenTwice(_ write: Request, _ line: UnsafeRawBufferPointer) -> Refusal {

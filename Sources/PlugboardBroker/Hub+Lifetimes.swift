@@ -1,19 +1,23 @@
-// What the hub does without being asked: things whose time has come.
+// What the hub does without being asked: things whose time has come, and what a client
+// left to be done when its connection ends. First the will, then the keys that go with
+// the connection, in the order they were written, each a write of its own.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
-    /// Does what has fallen due by `now`, as much as fits one turn: with more, or once the
-    /// turn's log has grown past `logBytesMax`, the rest is for the next turn.
-    mutating func expire(now: UInt64, logBytesMax: Int) {
+    /// A turn whose events have come to so many bytes is to be ended.
+    static let logBytesPerTurn = 524_288
+
+    /// Does what has fallen due by `now`, as much as fits one turn: the rest is for the next.
+    mutating func expire(now: UInt64) {
         lastMoment = max(lastMoment, now)
         var fired = 0
-        while fired < Deadlines.firedPerTurnMax, log.count <= logBytesMax,
+        while fired < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn,
             let deadline = deadlines.popDue(at: now)
         {
             fired += 1
-            fire(deadline)
+            fire(deadline, now)
         }
     }
 
@@ -22,14 +26,117 @@ extension Hub {
         max(MonotonicClock.nanoseconds(), lastMoment)
     }
 
-    private mutating func fire(_ deadline: Deadline) {
+    private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
+        case .expiry(let bond, let revision):
+            if let observable = lifetimes.find(bond, revision: revision) { end(observable, .expired) }
+        case .ended:
+            lifetimes.isGoingOn = false
+            deleteEnded(goingOnAt: now &+ 1)
         case .window(let serial): endWindow(serial)
         case .gate(let serial): expireGate(serial)
         case .call(let number): timeOut(call: number)
         case .ownState: lookRound()
-        // Nothing makes these yet.
-        case .expiry: break
         }
+    }
+
+    /// After a write: what bound the key before doesn't any more, what the write asks for
+    /// does from now on.
+    mutating func renewLifetime(
+        of observable: ObservableReference,
+        _ request: Request,
+        _ reason: EventReason?,
+        _ session: SessionReference
+    ) {
+        unbind(observable)
+        observable.pointee.marks.reason = reason
+        guard request.isBounded else { return }
+        let legacy = request.has(.whileConnected) ? session.pointee.makeLegacy() : nil
+        let bond = lifetimes.bind(observable, to: legacy)
+        guard request.has(.timeToLive) else { return }
+        let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
+        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observable.pointee.revision))
+        lifetimes.note(ticket, ofBondAt: bond)
+    }
+
+    /// Frees a key of what would delete it.
+    mutating func unbind(_ observable: ObservableReference) {
+        if let ticket = lifetimes.unbind(observable) { deadlines.cancel(ticket) }
+    }
+
+    /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
+    mutating func keepWill(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        if let write = decoder.writes.first {
+            try Self.checkWritable(write, line)
+            session.pointee.makeLegacy().pointee.will = Will(write, in: line)
+        } else {
+            session.pointee.legacy?.pointee.will = nil
+        }
+        replyDone(request, line, session)
+    }
+
+    /// Ends a connection as its client wishes: everything of it goes but the will. The loop
+    /// closes it when the last line was sent.
+    mutating func part(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        session.pointee.legacy?.pointee.will = nil
+        session.pointee.farewell = .goodbye
+        leave(session)
+        replyDone(request, line, session)
+        appendBye(to: session)
+    }
+
+    /// Does what a client left to be done. A broker that stops does nothing of it: the bus
+    /// ends for everybody.
+    mutating func executeLegacy(of session: SessionReference) {
+        guard let legacy = session.pointee.takeLegacy() else { return session.pointee.endPresence() }
+        let will = legacy.pointee.will.take()
+        lifetimes.end(legacy)
+        if isStopping { return }
+        // A client that has written nothing yet is nobody until now.
+        if will != nil { _ = session.pointee.author }
+        session.pointee.endPresence()
+        if let will { write(will, session) }
+        deleteEnded(goingOnAt: 0)
+    }
+
+    /// Makes the write of a will. If it can't be made, nobody is left to be told.
+    private mutating func write(_ will: borrowing Will, _ session: SessionReference) {
+        do throws(Refusal) {
+            let planned = try plan(will.write, will.bytes)
+            try make(planned, will.write, will.bytes, session, reason: .will)
+        } catch {}
+    }
+
+    /// Deletes keys of connections that have ended, as many as fit one turn. The rest is
+    /// due at `time`.
+    private mutating func deleteEnded(goingOnAt time: UInt64) {
+        var deleted = 0
+        while let observable = lifetimes.nextEnded() {
+            guard deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
+                if !lifetimes.isGoingOn { deadlines.add(at: time, .ended) }
+                lifetimes.isGoingOn = true
+                return
+            }
+            deleted += 1
+            end(observable, .disconnected)
+        }
+    }
+
+    /// Deletes a key whose time is over, in the name of who wrote it.
+    private mutating func end(_ observable: ObservableReference, _ reason: EventReason) {
+        unbind(observable)
+        guard let author = observable.pointee.writer else { return }
+        Author.retain(author)
+        revision += 1
+        delete(observable, by: author, cause: 0, reason: reason)
+        Author.release(author)
     }
 }

@@ -91,6 +91,7 @@ extension Hub {
             value: observable.pointee.value,
             by: observable.pointee.by,
             cause: observable.pointee.cause,
+            reason: observable.pointee.marks.reason,
             isInitial: isInitial,
             live: isInitial ? observable.pointee.isLive : nil
         )

@@ -23,11 +23,23 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let planned = try plan(request, line, hash: hash)
+        try make(planned, request, line, session, reason: nil)
+        if request.wantsReply { replyDone(request, line, session) }
+    }
+
+    /// Makes a write that fits the state, or throws having changed nothing.
+    @inline(__always)
+    mutating func make(
+        _ planned: PlannedWrite,
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference,
+        reason: EventReason?
+    ) throws(Refusal) {
         if request.operation == .patch { try mergePatch(planned, request, line) }
         if request.operation != .emit { revision += 1 }
         let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
-        commit(planned, request, value: value, line, session)
-        if request.wantsReply { replyDone(request, line, session) }
+        commit(planned, request, value: value, line, session, reason: reason)
     }
 
     /// Checks a write against the state, changing nothing.
@@ -62,15 +74,18 @@ extension Hub {
         _ request: Request,
         value: UnsafeRawBufferPointer,
         _ line: UnsafeRawBufferPointer,
-        _ session: SessionReference
+        _ session: SessionReference,
+        reason: EventReason?
     ) {
         let key = request.key.bytes(of: line)
         switch request.operation {
-        case .emit: emit(key, planned, value, request.cause, session)
-        case .delete: if let observable = planned.observable { delete(observable, request.cause, session) }
+        case .emit: emit(key, planned, value, request.cause, session, reason)
+        case .delete:
+            guard let observable = planned.observable else { return }
+            delete(observable, by: session.pointee.author, cause: request.cause, reason: reason)
         default:
             let observable = planned.observable ?? observables.insert(key, hash: planned.hash)
-            set(observable, value, request, session)
+            set(observable, value, request, session, reason)
         }
     }
 
@@ -93,7 +108,8 @@ extension Hub {
         _ observable: ObservableReference,
         _ value: UnsafeRawBufferPointer,
         _ request: Request,
-        _ session: SessionReference
+        _ session: SessionReference,
+        _ reason: EventReason?
     ) {
         let author = session.pointee.author
         let cause = request.cause
@@ -105,32 +121,41 @@ extension Hub {
                 value: value,
                 old: observable.pointee.value,
                 by: author.pointee.by,
-                cause: cause
+                cause: cause,
+                reason: reason
             )
         }
         tell(.update, tail(), to: observable)
         if !observable.pointee.hasValue { keyCount += 1 }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
+        if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
+            renewLifetime(of: observable, request, reason, session)
+        }
     }
 
-    private mutating func delete(
+    /// Deletes the value of a key under the present revision.
+    mutating func delete(
         _ observable: ObservableReference,
-        _ cause: UInt64,
-        _ session: SessionReference
+        by author: AuthorReference,
+        cause: UInt64,
+        reason: EventReason?
     ) {
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
             value: nil,
             old: observable.pointee.value,
-            by: session.pointee.author.pointee.by,
-            cause: cause
+            by: author.pointee.by,
+            cause: cause,
+            reason: reason
         )
         tell(.delete, tail, to: observable)
         keyCount -= 1
-        observable.pointee.removeValue(cause: cause, writer: session.pointee.author)
-        note(.delete, observable, session.pointee.author, cause)
+        observable.pointee.removeValue(cause: cause, writer: author)
+        unbind(observable)
+        observable.pointee.marks.reason = reason
+        note(.delete, observable, author, cause)
         history.keep(observable)
     }
 
@@ -139,7 +164,8 @@ extension Hub {
         _ planned: PlannedWrite,
         _ value: UnsafeRawBufferPointer,
         _ cause: UInt64,
-        _ session: SessionReference
+        _ session: SessionReference,
+        _ reason: EventReason?
     ) {
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else { return }
         let author = session.pointee.author
@@ -148,7 +174,8 @@ extension Hub {
             revision: revision,
             value: value,
             by: author.pointee.by,
-            cause: cause
+            cause: cause,
+            reason: reason
         )
         tell(.emit, tail, to: observable)
         if observable.pointee.observers.isEmpty { return }

@@ -45,6 +45,10 @@ struct Hub: ~Copyable {
     var deadlines = Deadlines()
     /// The time by which things fell due last, in monotonic nanoseconds.
     var lastMoment: UInt64 = 0
+    /// Keys that are deleted by themselves.
+    var lifetimes = Lifetimes()
+    /// The broker ends: nothing is written any more.
+    var isStopping = false
     /// The value before the event under way, where somebody is owed it; which event that was.
     var heldOld: HeldBytesReference?
     var heldEvent: UInt64 = 0
@@ -100,14 +104,28 @@ struct Hub: ~Copyable {
         refuse(Refusal(.tooLong, message), id: UnsafeRawBufferPointer(start: nil, count: 0), session)
     }
 
-    /// Forgets a client: its subscriptions end, what it wrote stays and says that it is gone.
+    /// Forgets a client: its subscriptions end, what it left to be done is done, what it
+    /// wrote stays and says that it is gone. More than once does no harm.
     mutating func leave(_ session: SessionReference) {
         if session.pointee.duties != nil { leaveCalls(session) }
-        session.pointee.endPresence()
         session.pointee.catchup?.pointee.ready.removeAll()
         while let subscription = session.pointee.subscriptions.list.elements.last {
             end(subscription)
         }
+        session.pointee.isBehind = false
+        session.pointee.isHeld = false
+        executeLegacy(of: session)
+    }
+
+    /// Queues the last line of a client that is being closed.
+    mutating func appendBye(to session: SessionReference) {
+        guard let farewell = session.pointee.farewell else { return }
+        openReply(to: session)
+        EventEncoder.appendBye(
+            reason: farewell.reason,
+            message: farewell.message,
+            to: &session.pointee.outbox.own
+        )
     }
 
     /// A client's connection is gone, and with it the session.
@@ -195,6 +213,8 @@ struct Hub: ~Copyable {
         case .answer: try answer(request, line, session)
         case .serve: try serve(request, line, session)
         case .unserve: try unserve(request, line, session)
+        case .will: try keepWill(request, line, session)
+        case .goodbye: part(request, line, session)
         default: throw Refusal(.unknownOperation, "\(request.operation.name) is not available")
         }
     }

@@ -36,6 +36,8 @@ struct Observable: ~Copyable {
     var hasAcknowledgers = false
     /// Subscriptions that are owed this key: they may have to be told that it is gone.
     var owedBy: Int32 = 0
+    /// What deletes it by itself, and why the last write was made, where there is any of it.
+    var marks = LifetimeMarks()
 
     /// The next keys in order, a level each; kept by `KeyOrder`.
     var tower: UnsafeMutablePointer<ObservableReference?>?

@@ -42,6 +42,8 @@ struct Session: ~Copyable {
     private(set) var catchup: CatchupReference?
     /// What it serves, asked and was asked, while there is any.
     private(set) var duties: DutiesReference?
+    /// What is to be done when its connection ends, where there is anything.
+    private(set) var legacy: LegacyReference?
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown) {
         self.client = client
@@ -53,6 +55,7 @@ struct Session: ~Copyable {
         named.map(Author.release)
         catchup.map(Self.free)
         duties.map(Self.free)
+        legacy.map(Legacy.free)
     }
 
     /// Who writes, as events say it. Made with the first write: most clients only observe.
@@ -116,6 +119,19 @@ struct Session: ~Copyable {
         duties.deallocate()
     }
 
+    /// The place for what is to be done when its connection ends.
+    mutating func makeLegacy() -> LegacyReference {
+        if let legacy { return legacy }
+        let made = Legacy.make()
+        legacy = made
+        return made
+    }
+
+    /// Gives that up, to the caller.
+    mutating func takeLegacy() -> LegacyReference? {
+        legacy.take()
+    }
+
     mutating func rename(_ name: UnsafeRawBufferPointer) {
         replaceAuthor { Author.make(name: name, presence: $0) }
     }
@@ -142,7 +158,7 @@ struct Session: ~Copyable {
 
 /// Why the broker ends a connection, as its last line says. One byte in each session.
 enum Farewell: UInt8 {
-    case slow, overlong, clients, stopping
+    case slow, overlong, clients, stopping, goodbye
     /// The peer left; there is nobody to be told.
     case gone
 
@@ -153,6 +169,7 @@ enum Farewell: UInt8 {
         case .overlong: "too_long"
         case .clients: "clients"
         case .stopping: "stopping"
+        case .goodbye: "goodbye"
         case .gone: "gone"
         }
     }
@@ -165,6 +182,7 @@ enum Farewell: UInt8 {
             "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
         case .clients: "all \(Limits.clientsMax) connections are taken"
         case .stopping: "the broker is stopping"
+        case .goodbye: "as the client wished"
         case .gone: "the client has left"
         }
     }

@@ -37,8 +37,11 @@ extension EnvelopeReader {
         case .ifRevision: request.ifRevision = try decodeRevision(.ifRevision, &scanner)
         case .cause: request.cause = try decodeRevision(.cause, &scanner)
         case .timeToLive:
+            request.isBounded = true
             request.timeToLive = try decodeNumber(.timeToLive, 1...Limits.integerMax, &scanner)
-        case .whileConnected: try decodeWhile(&scanner, line)
+        case .whileConnected:
+            request.isBounded = true
+            try decodeWhile(&scanner, line)
         case .sub: try decodeSub(&scanner, line, &request)
         case .writes: try noteWrites(&scanner, &check)
         case .write: try noteWrite(&scanner, &check)

@@ -228,7 +228,19 @@ struct EnvelopeReader: ~Copyable {
             hasWrite: !writes.isEmpty,
             in: UnsafeRawBufferPointer(line)
         )
-        if let refusal { complain(refusal) }
+        if let refusal {
+            complain(refusal)
+        } else if request.operation == .will {
+            checkWill()
+        }
+    }
+
+    /// The write of a will is made when the connection has ended: it can't depend on it.
+    private mutating func checkWill() {
+        guard let write = writes.first, write.has(.whileConnected) else { return }
+        let place = Int(places.places(ofWrite: true)[Int(Field.whileConnected.rawValue)])
+        let message = "the write of a will has no field \"while\": its connection has ended by then"
+        complain(Refusal(.unknownField, message, at: place))
     }
 
     /// Keeps the first complaint of a line.

@@ -52,6 +52,11 @@ public enum EventEncoder {
             buffer.append(old)
         }
         buffer.append(tail.by)
+        if let reason = tail.reason {
+            buffer.append(#","reason":""#)
+            buffer.append(reason.name)
+            buffer.append("\"")
+        }
         if tail.cause > 0 {
             buffer.append(#","cause":"#)
             buffer.append(decimal: tail.cause)
@@ -140,6 +145,25 @@ public enum EventEncoder {
     }
 }
 
+/// Why the broker wrote on behalf of a client.
+public enum EventReason: UInt8, CaseIterable, Sendable {
+    /// The value was to last as long as its writer's connection.
+    case disconnected = 1
+    /// The value's time was up.
+    case expired
+    /// The client had left it to be done when its connection ends.
+    case will
+
+    /// How it is spelled.
+    public var name: StaticString {
+        switch self {
+        case .disconnected: "disconnected"
+        case .expired: "expired"
+        case .will: "will"
+        }
+    }
+}
+
 /// The part of an event that all observers of a kind share.
 public struct EventTail {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
@@ -151,6 +175,8 @@ public struct EventTail {
     public var by: UnsafeRawBufferPointer
     /// 0: none was named.
     public var cause: UInt64
+    /// Where it was not the writer itself that wrote.
+    public var reason: EventReason?
     public var isInitial: Bool
     /// Whether the writer's connection still lives, where that is told.
     public var live: Bool?
@@ -167,6 +193,7 @@ public struct EventTail {
         old: UnsafeRawBufferPointer? = nil,
         by: UnsafeRawBufferPointer,
         cause: UInt64,
+        reason: EventReason? = nil,
         isInitial: Bool = false,
         live: Bool? = nil
     ) {
@@ -176,6 +203,7 @@ public struct EventTail {
         self.old = old
         self.by = by
         self.cause = cause
+        self.reason = reason
         self.isInitial = isInitial
         self.live = live
     }

@@ -12,11 +12,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     /// answered as an unknown name.
     @inline(__always)
     public var isAvailable: Bool {
-        switch self {
-        case .whileConnected: false
-        case .timeToLive: false
-        default: true
-        }
+        true
     }
 
     /// How the field is spelled.

@@ -112,6 +112,7 @@ public enum ProtocolVersion {
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
         "ack", "batch", "calls", "cause", "delivery", "diff", "every", "explain", "fields", "if", "initial",
-        "old", "patch", "pause", "phase", "shorthand", "values", "where", "who", "why",
+        "live", "old", "patch", "pause", "phase", "shorthand", "ttl", "values", "where", "while", "who",
+        "why", "will",
     ]
 }

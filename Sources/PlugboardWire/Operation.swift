@@ -14,7 +14,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     @inline(__always)
     public var isAvailable: Bool {
         switch self {
-        case .will, .goodbye: false
         case .trace: false
         default: true
         }

@@ -8,6 +8,8 @@ public struct Request: Sendable {
     /// Came as words: always answered.
     public var isShorthand = false
     public var subIsInteger = false
+    /// Has `while` or `ttl`: what is written is deleted by itself some time.
+    public var isBounded = false
     /// Which fields were given.
     public var fields: FieldSet = []
     /// The `id` as it was written, quotes included; empty where there was none.

@@ -9,7 +9,7 @@ struct OwnStateTests {
     /// Lets the broker look round, as it does a second later.
     private func lookRound(_ test: BareHub) {
         guard let next = test.hub.deadlines.next else { return }
-        test.hub.expire(now: next, logBytesMax: .max)
+        test.hub.expire(now: next)
     }
 
     private func ownKeys(_ test: BareHub) -> [String] {

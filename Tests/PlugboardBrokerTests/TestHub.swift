@@ -1,10 +1,11 @@
 // A hub without sockets: lines go in, lines come out, and a client reads just when the
 // test says so. What the loop does at the end of a turn is done here by hand.
 
-@testable import PlugboardBroker
 import PlugboardPosix
 import PlugboardWire
 import Testing
+
+@testable import PlugboardBroker
 
 /// A hub with clients that the test plays.
 final class TestHub {
@@ -17,7 +18,7 @@ final class TestHub {
     private static let start: UInt64 = .max / 2
 
     init() {
-        box.hub.expire(now: Self.start, logBytesMax: .max)
+        box.hub.expire(now: Self.start)
     }
 
     deinit {
@@ -122,11 +123,17 @@ final class TestHub {
 
     /// Lets time pass: whatever falls due within so many milliseconds of the test's start.
     func expireAll(after milliseconds: UInt64) {
-        box.hub.expire(now: Self.start + milliseconds * 1_000_000, logBytesMax: .max)
-        endTurn()
+        let now = Self.start + milliseconds * 1_000_000
+        repeat {
+            box.hub.expire(now: now)
+            endTurn()
+        } while (box.hub.deadlines.next ?? .max) <= now
     }
 
     var deadlineCount: Int { box.hub.deadlines.count }
+
+    /// Keys that are bound to a time or a connection.
+    var boundCount: Int { box.hub.lifetimes.count }
 
     /// Ends a client's connection.
     func leave(_ client: Int) {

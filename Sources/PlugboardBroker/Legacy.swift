@@ -1,0 +1,60 @@
+// What a client leaves behind when its connection ends: a write that is made then, and
+// keys that go. Made for the few clients that have any. Belongs to the session; the keys
+// pass to `Lifetimes` when it ends.
+
+import PlugboardWire
+
+typealias LegacyReference = UnsafeMutablePointer<Legacy>
+
+/// The will of one client, and the chain of keys that it bound to its connection.
+struct Legacy: ~Copyable {
+    /// The places of its bonds in `Lifetimes`, from first to last; negative where there is none.
+    var first: Int32 = -1
+    var last: Int32 = -1
+    /// Of another connection that has ended: the next in the queue.
+    var next: LegacyReference?
+    var will: Will?
+
+    static func make() -> LegacyReference {
+        let reference = LegacyReference.allocate(capacity: 1)
+        reference.initialize(to: Legacy())
+        return reference
+    }
+
+    static func free(_ legacy: LegacyReference) {
+        legacy.deinitialize(count: 1)
+        legacy.deallocate()
+    }
+
+    private init() {}
+}
+
+/// A write that was left for later, with bytes of its own.
+struct Will: ~Copyable {
+    /// Its ranges are of `bytes`.
+    let write: Request
+    private let memory: ByteBuffer
+
+    /// Copies what the write needs of the line it stood in.
+    init(_ write: Request, in line: UnsafeRawBufferPointer) {
+        var copy = write
+        var memory = ByteBuffer()
+        copy.key = Self.keep(write.key, of: line, in: &memory)
+        copy.value = Self.keep(write.value, of: line, in: &memory)
+        self.write = copy
+        self.memory = memory
+    }
+
+    /// What the write's ranges refer to.
+    var bytes: UnsafeRawBufferPointer { memory.bytes }
+
+    private static func keep(
+        _ range: ByteRange,
+        of line: UnsafeRawBufferPointer,
+        in memory: inout ByteBuffer
+    ) -> ByteRange {
+        let start = memory.count
+        memory.append(range.bytes(of: line))
+        return ByteRange(start, memory.count)
+    }
+}

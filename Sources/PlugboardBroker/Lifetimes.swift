@@ -1,0 +1,137 @@
+// Which keys are deleted by themselves, and when: one bond for each such key, found by
+// its place, which the observable keeps. Those of one connection form a chain in the
+// order they were written. Owned by the hub; what is told of it is the hub's business.
+
+/// What ends a value without anybody deleting it.
+struct Bond: BitwiseCopyable {
+    let observable: ObservableReference
+    /// Of the write that bound it.
+    let revision: UInt64
+    /// Its deadline, where `ttl` was given.
+    fileprivate var ticket: DeadlineTicket?
+    /// What goes with the same connection, where `while` was given; and its neighbours there.
+    fileprivate var legacy: LegacyReference?
+    fileprivate var previous: Int32 = -1
+    fileprivate var next: Int32 = -1
+
+    init(observable: ObservableReference, revision: UInt64) {
+        self.observable = observable
+        self.revision = revision
+    }
+}
+
+/// All bonds.
+struct Lifetimes: ~Copyable {
+    private var bonds = List<Bond>()
+    private var free = List<Int32>()
+    /// Of connections that have ended, whose keys are still to be deleted: a queue.
+    private var firstEnded: LegacyReference?
+    private var lastEnded: LegacyReference?
+    /// There is a deadline for the rest of them.
+    var isGoingOn = false
+
+    init() {}
+
+    deinit {
+        var legacy = firstEnded
+        while let ended = legacy {
+            legacy = ended.pointee.next
+            Legacy.free(ended)
+        }
+    }
+
+    /// How many keys are bound.
+    var count: Int { bonds.count - free.count }
+
+    /// Binds a key that isn't bound, to a connection's end where one is given. Returns the
+    /// bond's place.
+    mutating func bind(_ observable: ObservableReference, to legacy: LegacyReference?) -> Int {
+        var bond = Bond(observable: observable, revision: observable.pointee.revision)
+        bond.legacy = legacy
+        bond.previous = legacy?.pointee.last ?? -1
+        let place = put(bond)
+        observable.pointee.marks.bond = place
+        if let legacy {
+            setNext(of: bond.previous, to: Int32(place), in: legacy)
+            legacy.pointee.last = Int32(place)
+        }
+        return place
+    }
+
+    /// Binds it to a deadline as well.
+    mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
+        bonds.mutableElements[place].ticket = ticket
+    }
+
+    /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
+    mutating func unbind(_ observable: ObservableReference) -> DeadlineTicket? {
+        guard let place = observable.pointee.marks.bond else { return nil }
+        observable.pointee.marks.bond = nil
+        let bond = bonds.elements[place]
+        if let legacy = bond.legacy {
+            setNext(of: bond.previous, to: bond.next, in: legacy)
+            setPrevious(of: bond.next, to: bond.previous, in: legacy)
+        }
+        remove(at: place)
+        return bond.ticket
+    }
+
+    /// The key whose bond stands at `place`, if that is still the one of this revision.
+    func find(_ place: Int, revision: UInt64) -> ObservableReference? {
+        guard place < bonds.count, bonds.elements[place].revision == revision else { return nil }
+        return bonds.elements[place].observable
+    }
+
+    /// Takes over the keys of a connection that has ended.
+    mutating func end(_ legacy: LegacyReference) {
+        if let lastEnded { lastEnded.pointee.next = legacy } else { firstEnded = legacy }
+        lastEnded = legacy
+    }
+
+    /// The next key to be deleted because its connection has ended; the same one until it
+    /// is unbound.
+    mutating func nextEnded() -> ObservableReference? {
+        while let legacy = firstEnded {
+            if legacy.pointee.first >= 0 { return bonds.elements[Int(legacy.pointee.first)].observable }
+            firstEnded = legacy.pointee.next
+            if firstEnded == nil { lastEnded = nil }
+            Legacy.free(legacy)
+        }
+        return nil
+    }
+
+    private mutating func put(_ bond: Bond) -> Int {
+        if let place = free.popLast() {
+            bonds.mutableElements[Int(place)] = bond
+            return Int(place)
+        }
+        bonds.append(bond)
+        return bonds.count - 1
+    }
+
+    private mutating func remove(at place: Int) {
+        // Revisions of bonds begin with 1: nothing will be found here.
+        bonds.mutableElements[place] = Bond(observable: bonds.elements[place].observable, revision: 0)
+        free.append(Int32(place))
+        if count == 0 {
+            bonds.releaseMemory()
+            free.releaseMemory()
+        }
+    }
+
+    private func setNext(of place: Int32, to next: Int32, in legacy: LegacyReference) {
+        if place >= 0 {
+            bonds.mutableElements[Int(place)].next = next
+        } else {
+            legacy.pointee.first = next
+        }
+    }
+
+    private func setPrevious(of place: Int32, to previous: Int32, in legacy: LegacyReference) {
+        if place >= 0 {
+            bonds.mutableElements[Int(place)].previous = previous
+        } else {
+            legacy.pointee.last = previous
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Bonds", .oneAtATime)
+struct LifetimeHubTests {
+    private func publish(_ key: String, _ rest: String = "") -> String {
+        #"{"op":"publish","key":"\#(key)","value":1\#(rest)}"#
+    }
+
+    private let connected = #","while":"connected""#
+    private let hour = #","ttl":3600000"#
+
+    @Test("a key is bound once, however often it is written, and not at all by a plain write")
+    func once() {
+        let hub = TestHub()
+        let (writer, other) = (hub.client(), hub.client())
+        for _ in 0..<100 { hub.send(publish("a", connected + hour), from: writer) }
+        #expect(hub.boundCount == 1)
+        #expect(hub.deadlineCount == 1)
+        hub.send(publish("a", connected), from: other)
+        #expect(hub.boundCount == 1)
+        #expect(hub.deadlineCount == 0)
+        for free in [publish("a"), #"{"op":"patch","key":"a","value":{}}"#, #"{"op":"delete","key":"a"}"#] {
+            hub.send(publish("a", connected + hour), from: writer)
+            #expect(hub.boundCount == 1)
+            hub.send(free, from: other)
+            #expect(hub.boundCount == 0)
+            #expect(hub.deadlineCount == 0)
+        }
+    }
+
+    @Test("a write that is refused leaves the bond as it was")
+    func refused() {
+        let hub = TestHub()
+        let (writer, other) = (hub.client(), hub.client())
+        hub.send(publish("a", connected), from: writer)
+        hub.send(publish("a", #","if":7"#), from: other)
+        hub.send(#"{"op":"batch","writes":[\#(publish("a")),{"op":"delete","key":"none"}]}"#, from: other)
+        #expect(hub.boundCount == 1)
+        hub.leave(writer)
+        #expect(hub.boundCount == 0)
+        #expect(hub.keyCount == 0)
+    }
+
+    @Test("what ends when is as in a plain model, over many random writes of several clients")
+    func model() {
+        let hub = TestHub()
+        let keys = (0..<40).map { "k.\($0)" }
+        var clients = (0..<5).map { _ in hub.client() }
+        var model: [String: (client: Int?, due: UInt64?)] = [:]
+        var now: UInt64 = 0
+        for _ in 0..<5_000 {
+            let (client, key) = (clients.randomElement() ?? 0, keys.randomElement() ?? "k")
+            switch Int.random(in: 0..<12) {
+            case 0:
+                hub.send(#"{"op":"delete","key":"\#(key)"}"#, from: client)
+                model[key] = nil
+            case 1:
+                hub.leave(client)
+                model = model.filter { $0.value.client != client }
+                clients = clients.map { $0 == client ? hub.client() : $0 }
+            case 2:
+                now += UInt64.random(in: 0..<40) * 3_600_000
+                hub.expireAll(after: now)
+                model = model.filter { $0.value.due.map { $0 > now } ?? true }
+            default:
+                let (isConnected, hasTime) = (Bool.random(), Bool.random())
+                let hours = UInt64.random(in: 1..<100)
+                let time = hasTime ? #","ttl":\#(hours * 3_600_000)"# : ""
+                hub.send(publish(key, (isConnected ? connected : "") + time), from: client)
+                let due = hasTime ? now + hours * 3_600_000 : nil
+                model[key] = (isConnected ? client : nil, due)
+            }
+            #expect(hub.keyCount == model.count)
+            #expect(hub.boundCount == model.values.count { $0.client != nil || $0.due != nil })
+            #expect(hub.deadlineCount == model.values.count { $0.due != nil })
+        }
+        for client in clients { hub.leave(client) }
+        hub.expireAll(after: now + 1_000 * 3_600_000)
+        #expect(hub.boundCount == 0)
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("the keys of a connection beyond a turn's worth go in the turns after, once each")
+    func turns() {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        let count = Deadlines.firedPerTurnMax * 2 + 1
+        for index in 0..<count { hub.send(publish("k.\(index)", connected), from: writer) }
+        hub.send("subscribe **", from: observer)
+        _ = hub.read(observer)
+        hub.leave(writer)
+        #expect(hub.keyCount == count - Deadlines.firedPerTurnMax)
+        hub.send(publish("k.\(count - 1)"), from: observer)
+        hub.expireAll(after: 0)
+        #expect(hub.keyCount == 1)
+        #expect(hub.deadlineCount == 0)
+        let told = hub.read(observer).filter { $0.contains(#""reason":"disconnected""#) }
+        #expect(told.count == count - 1)
+    }
+
+    @Test("who is owed the end of a key is told its reason too")
+    func owed() {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send(publish("a", connected), from: writer)
+        hub.send(#"{"op":"will","write":{"op":"publish","key":"b","value":2}}"#, from: writer)
+        hub.send("subscribe **", from: observer)
+        _ = hub.read(observer)
+        hub.stopReading(observer)
+        hub.leave(writer)
+        #expect(
+            hub.read(observer) == [
+                ##"{"event":"update","sub":1,"key":"b","revision":2,"value":2,"by":"#1","reason":"will"}"##,
+                ##"{"event":"delete","sub":1,"key":"a","revision":3,"by":"#1","reason":"disconnected"}"##,
+            ]
+        )
+        hub.send(publish("b"), from: observer)
+        #expect(hub.read(observer).first?.contains("reason") == false)
+    }
+
+    @Test("a will is forgotten with goodbye, and what was owed with it")
+    func goodbye() {
+        let hub = TestHub()
+        let (writer, observer) = (hub.client(), hub.client())
+        hub.send("subscribe a", from: writer)
+        hub.send("will publish a 1", from: writer)
+        _ = hub.read(writer)
+        hub.stopReading(writer)
+        hub.send("publish a 2", from: observer)
+        hub.send("goodbye", from: writer)
+        #expect(!hub.isOpen(writer))
+        let lines = hub.read(writer)
+        #expect(lines.first == #"{"ok":"goodbye","revision":1}"#)
+        #expect(lines.last?.hasPrefix(#"{"event":"bye","reason":"goodbye""#) == true)
+        #expect(lines.count == 2)
+        hub.send("get a", from: observer)
+        #expect(hub.read(observer).last?.contains(#""value":2"#) == true)
+    }
+
+    @Test("marks are one word: a place and a reason, each by itself")
+    func marks() {
+        var marks = LifetimeMarks()
+        #expect(marks.isEmpty)
+        for place in [0, 1, 1_000_000] {
+            marks.bond = place
+            for reason in [nil] + EventReason.allCases.map(Optional.some) {
+                marks.reason = reason
+                #expect(marks.bond == place)
+                #expect(marks.reason == reason)
+            }
+        }
+        marks.bond = nil
+        #expect(marks.reason == .will)
+        marks.reason = nil
+        #expect(marks.isEmpty)
+        #expect(marks.bond == nil)
+    }
+}

@@ -1,0 +1,178 @@
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("What ends by itself", .oneAtATime, .serialized)
+struct LifetimeTests {
+    /// An observer of everything, past its snapshot.
+    private func observer(_ broker: TestBroker) throws -> TestClient {
+        let client = try broker.client()
+        try client.send(#"{"op":"subscribe","key":"**","old":true}"#)
+        for _ in 0..<2 { _ = try client.line() }
+        return client
+    }
+
+    private func publish(_ key: String, _ rest: String) -> String {
+        #"{"op":"publish","id":1,"key":"\#(key)","value":1,\#(rest)}"#
+    }
+
+    @Test("a key never expires before its time, and soon after", arguments: PollerKind.allCases)
+    func punctual(poller: PollerKind) throws {
+        let broker = try TestBroker(poller: poller)
+        let reader = try observer(broker)
+        for milliseconds: UInt64 in [1, 7, 30] {
+            let sent = MonotonicClock.nanoseconds()
+            try reader.send(publish("k", #""ttl":\#(milliseconds)"#))
+            for _ in 0..<2 { _ = try reader.line() }
+            #expect(try reader.line().contains(#""event":"delete""#))
+            let passed = MonotonicClock.nanoseconds() - sent
+            #expect(passed >= milliseconds * 1_000_000)
+            #expect(passed < milliseconds * 1_000_000 + 2_000_000_000)
+        }
+    }
+
+    @Test("keys expire in the order of their times, whatever the order of their writes")
+    func order() throws {
+        let broker = try TestBroker()
+        let reader = try observer(broker)
+        // All in one turn, so that the times begin together.
+        let times = [60, 20, 40, 80]
+        try reader.send(times.map { publish("k\($0)", #""ttl":\#($0)"#) }.joined(separator: "\n"))
+        for _ in 0..<times.count * 2 { _ = try reader.line() }
+        for time in times.sorted() { #expect(try reader.line().contains(#""key":"k\#(time)""#)) }
+    }
+
+    @Test("a time is renewed by each write that names one, and does not add up")
+    func renewal() throws {
+        let broker = try TestBroker()
+        let reader = try observer(broker)
+        for _ in 0..<300 {
+            _ = try reader.ask(publish("beat", #""ttl":60000"#))
+            _ = try reader.line()
+        }
+        _ = try reader.ask(publish("beat", #""ttl":1"#))
+        _ = try reader.line()
+        #expect(try reader.line().hasSuffix(##","old":1,"by":"#1","reason":"expired"}"##))
+        #expect(try reader.ask("sync") == #"{"ok":"sync","revision":302}"#)
+    }
+
+    @Test("tens of thousands expire at once, each is told, and others are served meanwhile")
+    func many() throws {
+        let broker = try TestBroker()
+        let (writer, other) = (try broker.client(), try broker.client())
+        let reader = try observer(broker)
+        let count = 20_000
+        var lines = (0..<count).map { #"{"op":"publish","key":"k.\#($0)","value":1,"ttl":1}"# }
+        lines.append("sync")
+        try writer.send(lines.joined(separator: "\n"))
+        #expect(try writer.line().hasPrefix(#"{"ok":"sync""#))
+        #expect(try other.ask("hello other").hasPrefix(#"{"ok":"hello""#))
+        var (updates, deletes) = (0, 0)
+        while updates + deletes < count * 2 {
+            let line = try reader.line()
+            // Those that go before a slow reader heard of them are told as a delete alone.
+            let told = 1 + (number("skipped", in: line) ?? 0)
+            if line.contains(#""reason":"expired""#) {
+                (updates, deletes) = (updates + told - 1, deletes + 1)
+            } else {
+                updates += told
+            }
+        }
+        #expect(deletes == count)
+        #expect(try other.ask("keys").hasPrefix(#"{"ok":"keys","keys":[]"#))
+    }
+
+    @Test("tens of thousands go with one connection, in the order they were written")
+    func manyConnected() throws {
+        let broker = try TestBroker()
+        let reader = try broker.client()
+        let count = 20_000
+        do {
+            let writer = try broker.client()
+            let rest = #","value":1,"while":"connected"}"#
+            let lines = (0..<count).map { #"{"op":"publish","key":"k.\#($0)""# + rest }
+            try writer.send(lines.joined(separator: "\n") + "\nsync")
+            #expect(try writer.line().hasPrefix(#"{"ok":"sync""#))
+            try reader.send(#"{"op":"subscribe","key":"**","initial":false}"#)
+            _ = try reader.line()
+        }
+        for index in 0..<count {
+            let line = try reader.line()
+            #expect(number("revision", in: line) == count + 1 + index)
+            #expect(line.contains(#""key":"k.\#(index)","#))
+        }
+    }
+
+    @Test("the broker's own goodbye is an end as well: the will is done, keys go")
+    func dismissed() throws {
+        let broker = try TestBroker()
+        let reader = try observer(broker)
+        let writer = try broker.client()
+        _ = try writer.ask(publish("on", #""while":"connected""#))
+        _ = try writer.ask(#"will publish state "lost""#)
+        let tooLong = [UInt8](repeating: UInt8(ascii: "x"), count: Limits.lineBytesMax + 1) + [0x0A]
+        for _ in 0...Limits.overlongLinesMax { try writer.send(bytes: tooLong) }
+        for _ in 0...Limits.overlongLinesMax { _ = try writer.line() }
+        #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"too_long""#))
+        #expect(try reader.line().contains(#""key":"on","revision":1"#))
+        #expect(try reader.line().hasSuffix(##""revision":2,"value":"lost","by":"#2","reason":"will"}"##))
+        #expect(try reader.line().hasSuffix(##""revision":3,"old":1,"by":"#2","reason":"disconnected"}"##))
+        #expect(try writer.lineOrEnd() == nil)
+        #expect(try reader.ask("get state").contains(#""reason":"will","live":false}"#))
+    }
+
+    @Test("a broker that stops makes no last writes for its clients")
+    func stopping() throws {
+        let broker = try TestBroker()
+        let reader = try observer(broker)
+        let writer = try broker.client()
+        _ = try writer.ask(publish("on", #""while":"connected""#))
+        _ = try reader.line()
+        _ = try writer.ask("will emit alarm 1")
+        broker.stop()
+        #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
+        #expect(try reader.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
+        #expect(try reader.lineOrEnd() == nil)
+    }
+
+    @Test("goodbye ends a connection that reads, with what it is owed by its own requests")
+    func goodbye() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        try client.send("publish a 1\nget a\ngoodbye\npublish a 2")
+        #expect(try client.line() == #"{"ok":"publish","revision":1}"#)
+        #expect(try client.line().hasPrefix(#"{"ok":"get""#))
+        #expect(try client.line() == #"{"ok":"goodbye","revision":1}"#)
+        #expect(try client.line().hasPrefix(#"{"event":"bye","reason":"goodbye""#))
+        #expect(try client.lineOrEnd() == nil)
+        #expect(try broker.client().ask("get a").hasSuffix(##""value":1,"by":"#1","live":false}"##))
+    }
+
+    @Test("a will larger than most, and wills of many clients, are each done once")
+    func manyWills() throws {
+        let broker = try TestBroker()
+        let reader = try observer(broker)
+        let size = Limits.lineBytesMax - 100
+        do {
+            var clients: [TestClient] = []
+            for index in 0..<50 {
+                let client = try broker.client()
+                let text = String(repeating: "w", count: index == 0 ? size : 10)
+                #expect(try client.ask(#"will publish w.\#(index) "\#(text)""#).hasPrefix(#"{"ok":"will""#))
+                clients.append(client)
+            }
+        }
+        var keys: Set<String> = []
+        for _ in 0..<50 {
+            let line = try reader.line()
+            #expect(line.hasSuffix(#","reason":"will"}"#))
+            let key = line.split(separator: "\"", maxSplits: 12)[9]
+            keys.insert(String(key))
+        }
+        #expect(keys.count == 50)
+        #expect(try reader.ask("sync") == #"{"ok":"sync","revision":50}"#)
+    }
+}
