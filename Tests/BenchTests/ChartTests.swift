@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("The chart")
+@Suite("The chart", .oneAtATime)
 struct ChartTests {
     private static let systems: [SystemRow] = [
         .made(

@@ -1,10 +1,11 @@
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
 /// What is written to each server, byte for byte, and what counts as an answer.
-@Suite("Dialects")
+@Suite("Dialects", .oneAtATime)
 struct DialectTests {
     private static let plain = Workload("test").with { $0.valueBytes = 16 }
     private static let key = Names.key(1, of: plain)

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("Figures to reach")
+@Suite("Figures to reach", .oneAtATime)
 struct GoalTests {
     private static func row(_ name: String, _ systems: SystemRow...) -> Row {
         Row(workload: Workload(name), systems: systems)

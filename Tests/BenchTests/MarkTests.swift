@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("What the generator counts")
+@Suite("What the generator counts", .oneAtATime)
 struct MarkTests {
     private func lineFeeds(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("Options")
+@Suite("Options", .oneAtATime)
 struct OptionsTests {
     private func names(_ wanted: String...) throws -> [String] {
         var options = BenchOptions()

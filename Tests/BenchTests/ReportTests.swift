@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("The table")
+@Suite("The table", .oneAtATime)
 struct ReportTests {
     private let row = Row(
         workload: Workload("1→1").with { $0.observers = 1 },

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("Statistics")
+@Suite("Statistics", .oneAtATime)
 struct StatisticsTests {
     @Test("the median of an odd number is the one in the middle, of an even number between two")
     func median() {

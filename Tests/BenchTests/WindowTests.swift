@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import PlugboardBench
 
-@Suite("The window")
+@Suite("The window", .oneAtATime)
 struct WindowTests {
     @Test("a publisher is at most so many batches ahead of its answers")
     func answers() {
@@ -58,7 +59,7 @@ struct WindowTests {
     }
 }
 
-@Suite("Batches made equal")
+@Suite("Batches made equal", .oneAtATime)
 struct BatchMatchTests {
     @Test("the next batch is larger by as much as the mean fell short, and smaller the same way")
     func next() {

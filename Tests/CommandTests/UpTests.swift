@@ -345,7 +345,7 @@ struct UpOutputTests {
         #expect(up.output == "rude   | \\u001b]0;title\\u0007\\u001b[2J red\n")
     }
 
-    @Test("nothing more when its own reader has gone, and stops everything", .timeLimit(.minutes(1)))
+    @Test("nothing more when its own reader has gone, and stops everything", .timeLimit(.minutes(20)))
     func readerGone() throws {
         try shop.add("chatty", "echo $$ > pids; while :; do echo line; sleep 0.05; done")
         let script = #""$0" up 2>messages | head -2"#

@@ -52,7 +52,7 @@ struct ExamplesTests {
         expect(MediatorExample.run, ["heating", "off"])
     }
 
-    @Test("those that wait for something print what they should", .timeLimit(.minutes(1)))
+    @Test("those that wait for something print what they should", .timeLimit(.minutes(20)))
     func asynchronousOutput() async throws {
         await ValuesExample.run()
         #expect(takePrinted().last == "now 25")

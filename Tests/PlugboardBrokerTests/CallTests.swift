@@ -1,11 +1,12 @@
 // Calls in a hub without sockets: what each side is told, and the limits.
 
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Calls")
+@Suite("Calls", .oneAtATime)
 struct CallTests {
     private let hub = TestHub()
     private let server: Int
@@ -144,7 +145,7 @@ struct CallTests {
     }
 }
 
-@Suite("The most specific server")
+@Suite("The most specific server", .oneAtATime)
 struct ServiceTreeTests {
     /// Which of some patterns is found for a key.
     private func found(_ key: String, among patterns: [String]) -> String? {

@@ -1,8 +1,9 @@
 @testable import PlugboardBroker
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("Observers that fall behind")
+@Suite("Observers that fall behind", .oneAtATime)
 struct ConflationTests {
     private let hub = TestHub()
     private let observer: Int
@@ -171,7 +172,7 @@ struct ConflationTests {
     }
 }
 
-@Suite("Owed keys")
+@Suite("Owed keys", .oneAtATime)
 struct OwedKeysTests {
     @Test("stay in the order of their newest revisions, whatever comes and goes")
     func order() {

@@ -1,8 +1,9 @@
 @testable import PlugboardBroker
 import PlugboardWire
+import TestSupport
 import Testing
 
-@Suite("Pausing, stepping and throttling")
+@Suite("Pausing, stepping and throttling", .oneAtATime)
 struct ControlTests {
     private let hub = TestHub()
     private let observer: Int
@@ -142,7 +143,7 @@ struct ControlTests {
     }
 }
 
-@Suite("Observers in phases")
+@Suite("Observers in phases", .oneAtATime)
 struct PhaseTests {
     private let hub = TestHub()
 

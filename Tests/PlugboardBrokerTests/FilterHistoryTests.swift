@@ -1,11 +1,12 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
 /// Random writes, and an observer with a filter that stops and goes on; what it was sent is
 /// applied as SPEC.md says, and compared with what another observer saw of every write.
-@Suite("Applying what was sent gives the value")
+@Suite("Applying what was sent gives the value", .oneAtATime)
 struct FilterHistoryTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let options: String

@@ -1,9 +1,10 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Observers that ask for less")
+@Suite("Observers that ask for less", .oneAtATime)
 struct FilterTests {
     private let hub = TestHub()
     private let observer: Int

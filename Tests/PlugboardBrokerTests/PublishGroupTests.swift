@@ -1,11 +1,12 @@
 // Publishes in a row are read together and made one after the other: nobody may be able
 // to tell.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Publishes in a row")
+@Suite("Publishes in a row", .oneAtATime)
 struct PublishGroupTests {
     /// What a writer and an observer of everything are told for lines that come at once, or
     /// one by one.

@@ -1,7 +1,7 @@
 import PlugboardClient
 import Testing
 
-@Suite("The cart on the bus", .serialized, .timeLimit(.minutes(5)))
+@Suite("The cart on the bus", .serialized, .timeLimit(.minutes(20)))
 struct CartPluginTests {
     private static let phone = #"{"title":"Phone","price":49.95,"colour":"red"}"#
 

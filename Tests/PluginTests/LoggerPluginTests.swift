@@ -2,7 +2,7 @@ import Foundation
 import PlugboardClient
 import Testing
 
-@Suite("The logger on the bus", .serialized, .timeLimit(.minutes(5)))
+@Suite("The logger on the bus", .serialized, .timeLimit(.minutes(20)))
 struct LoggerPluginTests {
     /// A shop with a logger that has begun, and where it writes.
     private func open(_ arguments: [String] = []) async throws -> (Shop, PluginProcess, String) {

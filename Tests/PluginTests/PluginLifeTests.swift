@@ -3,7 +3,7 @@ import PlugboardPosix
 import Testing
 
 // What every plugin does as a process, whatever its work: from its command line to its end.
-@Suite("The life of each plugin", .serialized, .timeLimit(.minutes(5)))
+@Suite("The life of each plugin", .serialized, .timeLimit(.minutes(20)))
 struct PluginLifeTests {
     /// The line that tells of a wait for a broker.
     private func notice(_ plugin: ShopPlugin, _ shop: Shop) -> String {

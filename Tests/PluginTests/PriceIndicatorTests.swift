@@ -67,7 +67,7 @@ struct SummaryTests {
     }
 }
 
-@Suite("The price indicator on the bus", .serialized, .timeLimit(.minutes(5)))
+@Suite("The price indicator on the bus", .serialized, .timeLimit(.minutes(20)))
 struct PriceIndicatorPluginTests {
     private static let cart =
         #"[{"sku":"a","title":"A","price":49.95,"quantity":2},{"sku":"b","title":"B","price":29.95,"quantity":1}]"#

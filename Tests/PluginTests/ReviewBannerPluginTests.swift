@@ -1,7 +1,7 @@
 import PlugboardClient
 import Testing
 
-@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(5)))
+@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(20)))
 struct ReviewBannerPluginTests {
     /// A shop on the list screen, with one product and a banner plugin that has begun.
     private func open() async throws -> (Shop, PluginProcess) {

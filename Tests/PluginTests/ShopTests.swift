@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "The whole shop",
     .serialized,
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(20)),
     .enabled(if: PhoneCatalogue.isPresent, "../shared/data/amazon_cellphones.ndjson is not there")
 )
 struct ShopTests {

@@ -113,7 +113,7 @@ struct StatusLineTests {
     }
 }
 
-@Suite("What the plugins show on a terminal", .serialized, .timeLimit(.minutes(5)))
+@Suite("What the plugins show on a terminal", .serialized, .timeLimit(.minutes(20)))
 struct TerminalOutputTests {
     @Test("the price indicator: totals, a warning beside them, no cart, and the last word stays")
     func priceIndicator() async throws {
