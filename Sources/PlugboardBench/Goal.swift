@@ -17,6 +17,14 @@ struct Goal: Sendable {
             }
         }
 
+        /// Small enough that its third digit decides.
+        var isClose: Bool {
+            switch self {
+            case .atMost(let value), .atLeast(let value): value < 10
+            case .none: false
+            }
+        }
+
         var isBound: Bool {
             if case .none = self { false } else { true }
         }

@@ -61,6 +61,12 @@ struct StatisticsTests {
         #expect(Digits.text(value) == text)
     }
 
+    @Test("scales are marked with whole numbers where they are")
+    func ticks() {
+        #expect(Digits.tick(0) == "0" && Digits.tick(10) == "10" && Digits.tick(10_000) == "10,000")
+        #expect(Digits.tick(0.25) == "0.25")
+    }
+
     @Test("what should be none is never rounded to none")
     func rare() {
         #expect(Digits.rare(0) == "0")

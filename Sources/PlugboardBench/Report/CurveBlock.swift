@@ -38,7 +38,7 @@ struct CurveBlock {
         for tick in scale.ticks {
             let y = top + Self.height * (1 - scale.place(tick))
             drawing.line((Self.left, y), (Self.right, y), "grid")
-            drawing.words(Digits.text(tick), x: Self.left - 6, y: y + 4, .faint, anchor: .end)
+            drawing.words(Digits.tick(tick), x: Self.left - 6, y: y + 4, .faint, anchor: .end)
         }
         for (place, size) in growth.growth.sizes.enumerated() {
             let text = Digits.whole(size)

@@ -18,6 +18,11 @@ enum Digits {
         return value > 0 && value < 0.1 ? fixed(value, 3) : text(value)
     }
 
+    /// Beside a scale: `0`, `2.5`, `10,000`.
+    static func tick(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? whole(Int(value)) : fixed(value, 2)
+    }
+
     /// As few digits as it has: `120`, `1.6`.
     static func short(_ value: Double) -> String {
         value == value.rounded() ? fixed(value, 0) : fixed(value, 1)

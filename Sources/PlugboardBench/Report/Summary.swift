@@ -24,16 +24,17 @@ extension Table {
     public static func goals(of report: Report) -> String {
         let measured = Goals.all.compactMap { goal in goal.measure(report).map { line(goal, $0) } }
         let others = Goals.all.count - measured.count
-        let needs = "all rows, --peers, --growth, a build with --static-swift-stdlib"
+        let needs = "--peers, --growth or a static build"
         return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + measured)
-            + (others > 0 ? "  \(others) more were not measured: they need \(needs)\n" : "")
+            + (others > 0 ? "  not measured: \(others) more, of which some need \(needs)\n" : "")
     }
 
     private static func line(_ goal: Goal, _ value: Double) -> [String] {
         let verdict = goal.verdict(value)
         let isAimed = verdict == .holds && goal.aim.isBound && goal.aim.holds(value)
         return [
-            goal.what, Digits.text(value), goal.must.text, goal.aim.text,
+            goal.what, goal.must.isClose ? Digits.fixed(value, 3) : Digits.text(value), goal.must.text,
+            goal.aim.text,
             verdict.rawValue + (isAimed ? ", and the aim" : ""),
         ]
     }
