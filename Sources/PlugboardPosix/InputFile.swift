@@ -79,6 +79,12 @@ public enum PipeCalls {
         return count >= 0 ? .bytes(count) : failure()
     }
 
+    /// Whether a read would answer at once.
+    public static func isReadable(_ fd: Int32) -> Bool {
+        var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) > 0
+    }
+
     /// Waits until something can be read, or the writer is gone.
     public static func waitReadable(_ fd: Int32) {
         var entry = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)

@@ -39,6 +39,14 @@ public final class Signals: Sendable {
         }
     }
 
+    /// Stops the process as if nobody caught SIGTSTP, and returns when it goes on. For the handler
+    /// of that signal.
+    public static func stop() {
+        signal(SIGTSTP, SIG_DFL)
+        raise(SIGTSTP)
+        handle(SIGTSTP)
+    }
+
     /// A vanished reader of a pipe becomes an error of `write` instead of a signal.
     public static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)

@@ -29,17 +29,33 @@ public struct StandardStream: Sendable {
 
     /// Writes everything, waiting where it must.
     public func write(_ bytes: [UInt8]) -> Written {
-        bytes.withUnsafeBytes { buffer in
-            var rest = UnsafeRawBufferPointer(rebasing: buffer[...])
-            while !rest.isEmpty {
-                switch PipeCalls.write(fd, rest) {
-                case .bytes(let count): rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                case .wouldBlock: PipeCalls.waitWritable(fd)
-                case .ended: return .readerGone
-                case .failed(let code): return .failed(code)
-                }
+        bytes.withUnsafeBytes { write(in: $0.count, $0) { true } } ?? .all
+    }
+
+    /// Writes everything, but waits no longer than `milliseconds` each time; nil where that was
+    /// not enough, as with a terminal that is stopped.
+    public func write(_ bytes: [UInt8], milliseconds: Int32) -> Written? {
+        // A terminal that can take something takes so much without waiting.
+        bytes.withUnsafeBytes { write(in: 256, $0) { isWritable(milliseconds) } }
+    }
+
+    private func write(in piece: Int, _ bytes: UnsafeRawBufferPointer, _ mayWrite: () -> Bool) -> Written? {
+        var rest = bytes
+        while !rest.isEmpty {
+            guard mayWrite() else { return nil }
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(piece))
+            switch PipeCalls.write(fd, part) {
+            case .bytes(let count): rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            case .wouldBlock: PipeCalls.waitWritable(fd)
+            case .ended: return .readerGone
+            case .failed(let code): return .failed(code)
             }
-            return .all
         }
+        return .all
+    }
+
+    private func isWritable(_ milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
     }
 }
