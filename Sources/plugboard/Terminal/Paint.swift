@@ -28,6 +28,18 @@ struct Paint: Sendable {
         code(Self.wheel[index % Self.wheel.count], text)
     }
 
+    /// A text without the colours that this type puts into it.
+    static func without(_ text: String) -> String {
+        guard text.utf8.contains(0x1B) else { return text }
+        var isCode = false
+        let kept = text.utf8.filter { byte in
+            if byte == 0x1B { isCode = true }
+            defer { if byte == UInt8(ascii: "m") { isCode = false } }
+            return !isCode
+        }
+        return String(decoding: kept, as: UTF8.self)
+    }
+
     private func code(_ number: Int, _ text: String) -> String {
         isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
     }

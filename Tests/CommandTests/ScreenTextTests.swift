@@ -1,0 +1,127 @@
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("The width of texts", .oneAtATime)
+struct DisplayWidthTests {
+    @Test("a character takes a column, those of East Asia and pictures two, marks none")
+    func widths() {
+        #expect(DisplayWidth.of("cart.items") == 10)
+        #expect(DisplayWidth.of("üé€→") == 4)
+        #expect(DisplayWidth.of("e\u{301}") == 1)
+        #expect(DisplayWidth.of("漢字ｶ") == 5)
+        #expect(DisplayWidth.of("한글") == 4)
+        #expect(DisplayWidth.of("👍🏽❤️👨‍👩‍👧") == 6)
+        #expect(DisplayWidth.of("") == 0)
+    }
+
+    @Test("a text is filled up or cut to a width, never within a wide character")
+    func fitted() {
+        #expect(DisplayWidth.fitted("abc", 5) == "abc  ")
+        #expect(DisplayWidth.fitted("12", 5, atEnd: true) == "   12")
+        #expect(DisplayWidth.fitted("abcdef", 4) == "abc…")
+        #expect(DisplayWidth.fitted("漢字漢字", 6) == "漢字… ")
+        #expect(DisplayWidth.shortened("abc", 3) == "abc")
+        #expect(DisplayWidth.shortened("abcd", 1) == "…")
+        #expect(DisplayWidth.shortened("abcd", 0) == "")
+    }
+}
+
+@Suite("Quantities", .oneAtATime)
+struct QuantityTests {
+    @Test("rates have a digit behind the point while they are small")
+    func rates() {
+        #expect(
+            [0, 0.01, 0.333, 2, 9.94, 9.96, 1_234.5, 1e30].map(Quantity.rate) == [
+                "0", "0.1", "0.3", "2", "9.9", "10", "1,235", "1,000,000,000,000,000,000",
+            ]
+        )
+    }
+
+    @Test("bytes, durations and ages are told in units that fit")
+    func units() {
+        #expect(
+            [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 5_200_000_000].map(Quantity.bytes) == [
+                "0 B", "999 B", "1.0 kB", "12.3 kB", "100 kB", "999 kB", "1.0 MB", "5.2 GB",
+            ]
+        )
+        #expect(Quantity.bytes(.max).hasSuffix(" TB"))
+        #expect(
+            [0, 0.5, 13, 850.4, 3_400, 2_500_000].map { Quantity.duration(microseconds: $0) } == [
+                "< 1 µs", "< 1 µs", "13 µs", "850 µs", "3.4 ms", "2.5 s",
+            ]
+        )
+        #expect(
+            [4, 65, 3_600, 172_799, 172_800].map { Quantity.age(seconds: $0) } == [
+                "4 s", "1:05", "1:00:00", "47:59:59", "2 days",
+            ]
+        )
+    }
+}
+
+@Suite("A table on a screen", .oneAtATime)
+struct TextTableTests {
+    private func lines(_ width: Int) -> [String] {
+        TextTable(
+            columns: [
+                .init(title: "KEY", givesWay: true), .init(title: "RATE", atEnd: true),
+                .init(title: "TOTAL", atEnd: true, rank: 1), .init(title: "BY", rank: 2),
+            ],
+            rows: [
+                .init(cells: ["cart.summary.of.all", "12", "1,234", "cart"]),
+                .init(cells: ["漢字", "3", "7", "me"]),
+            ]
+        )
+        .lines(width: width, paint: Paint(isOn: false))
+    }
+
+    @Test("columns are as wide as they need, numbers at their end")
+    func natural() {
+        #expect(
+            lines(80) == [
+                "KEY                  RATE  TOTAL  BY", "cart.summary.of.all    12  1,234  cart",
+                "漢字                    3      7  me",
+            ]
+        )
+    }
+
+    @Test("where there is less room one column gives way, then those that matter least are left out")
+    func narrow() {
+        for width in 1...60 {
+            for line in lines(width) { #expect(DisplayWidth.of(line) <= width, "\(width): \(line)") }
+        }
+        #expect(lines(33)[0] == "KEY             RATE  TOTAL  BY")
+        #expect(lines(30)[0] == "KEY                RATE  TOTAL")
+        #expect(lines(20)[0] == "KEY             RATE")
+    }
+
+    @Test("what a table is painted with takes no room, and can be taken away again")
+    func colours() {
+        let table = TextTable(
+            columns: [.init(title: "A", givesWay: true)],
+            rows: [.init(cells: ["m\u{308}x"], isMarked: true)]
+        )
+        let lines = table.lines(width: 10, paint: Paint(isOn: true))
+        #expect(lines[1] == "\u{1B}[33mm\u{308}x\u{1B}[0m")
+        #expect(lines.map(Paint.without) == ["A", "m\u{308}x"])
+    }
+}
+
+@Suite("Keys of a keyboard", .oneAtATime)
+struct KeystrokesTests {
+    @Test("letters are told, and no part of what arrows and other keys send is a letter")
+    func sequences() {
+        var keys = Keystrokes()
+        #expect(keys.take(Array("q".utf8)) == ["q"])
+        #expect(keys.take(Array("\u{1B}[A\u{1B}[1;5qx\u{1B}Oqy\u{1B}qz".utf8)) == ["x", "y", "z"])
+        #expect(keys.take(Array("üp".utf8)) == ["p"])
+    }
+
+    @Test("a sequence may come in pieces")
+    func pieces() {
+        var keys = Keystrokes()
+        for piece in ["\u{1B}", "[", "1", "q"] { #expect(keys.take(Array(piece.utf8)) == []) }
+        #expect(keys.take(Array("q".utf8)) == ["q"])
+    }
+}
