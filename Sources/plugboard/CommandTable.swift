@@ -5,7 +5,7 @@ enum CommandTable {
     static let all: [Command] = [
         .up, .broker,
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
-        .get, .keys, .subscribe, .record,
+        .get, .keys, .subscribe, .record, .top,
         .who, .why, .explain, .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,
     ]

@@ -21,14 +21,15 @@ final class Run {
     private var child: ChildProcess
     private(set) var end: ChildEnd?
 
-    /// Starts `plugboard` with these arguments. `output` and `messages` may be another file,
-    /// such as a terminal.
+    /// Starts `plugboard` with these arguments. What it writes may go to a terminal, and what it
+    /// reads may come from there as well.
     convenience init(
         _ arguments: [String],
         in folder: TemporaryFolder,
         input: String = "",
         environment: [String: String] = [:],
-        terminal: String? = nil
+        terminal: String? = nil,
+        typing: Bool = false
     ) throws {
         try self.init(
             program: Products.plugboard,
@@ -36,7 +37,8 @@ final class Run {
             in: folder,
             input: input,
             environment: environment,
-            terminal: terminal
+            terminal: terminal,
+            typing: typing
         )
     }
 
@@ -46,12 +48,13 @@ final class Run {
         in folder: TemporaryFolder,
         input: String = "",
         environment: [String: String] = [:],
-        terminal: String? = nil
+        terminal: String? = nil,
+        typing: Bool = false
     ) throws {
         self.folder = folder
         let name = "run\(Counter.next())"
         self.name = name
-        let input = try folder.write("\(name).in", input)
+        let input = try (typing ? terminal : nil) ?? folder.write("\(name).in", input)
         let files = ["out", "err"].map { terminal ?? "\(folder.path)/\(name).\($0)" }
         let start = ChildStart(
             program: "/bin/sh",

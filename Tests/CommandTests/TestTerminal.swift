@@ -14,18 +14,44 @@
         private let screen: Descriptor
         private var bytes: [UInt8] = []
 
-        init(columns: UInt16 = 80) throws {
+        init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
             let fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
             guard fd >= 0 else { throw SystemError.last("open", "/dev/ptmx") }
             screen = Descriptor(adopting: fd)
             var unlocked: Int32 = 0
             var number: Int32 = 0
-            var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-            guard ioctl(fd, Self.unlock, &unlocked) == 0, ioctl(fd, Self.number, &number) == 0,
-                ioctl(fd, UInt(TIOCSWINSZ), &size) == 0
+            guard ioctl(fd, Self.unlock, &unlocked) == 0, ioctl(fd, Self.number, &number) == 0
             else { throw SystemError.last("ioctl", "/dev/ptmx") }
             UnixSocket.setBlocking(fd, false)
             path = "/dev/pts/\(number)"
+            try resize(columns: columns, rows: rows)
+        }
+
+        /// Another size; who uses it is told by its own SIGWINCH.
+        func resize(columns: UInt16, rows: UInt16) throws {
+            var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+            guard ioctl(screen.raw, UInt(TIOCSWINSZ), &size) == 0 else {
+                throw SystemError.last("ioctl", path)
+            }
+        }
+
+        /// Types.
+        func type(_ text: String) {
+            let bytes = Array(text.utf8)
+            _ = bytes.withUnsafeBytes { PipeCalls.write(screen.raw, $0) }
+        }
+
+        /// Whether it puts lines together and echoes what is typed, as a shell has it.
+        var isPlain: Bool {
+            var mode = termios()
+            guard tcgetattr(screen.raw, &mode) == 0 else { return false }
+            return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
+        }
+
+        /// Everything that was written to it so far, as it came.
+        func written() -> String {
+            _ = shown()
+            return String(decoding: bytes, as: UTF8.self)
         }
 
         /// Everything that was written to it so far, with the terminal's own line ends as LF.

@@ -1,0 +1,72 @@
+// `top`: who is on the bus and what is going on, as it goes on.
+
+import PlugboardPosix
+
+extension Option {
+    static let once = Option(flag: "once", "print one report as plain text, and end")
+    static let period = Option("every", "SECONDS", "how often to show it anew (1)", .seconds)
+}
+
+extension Command {
+    static let top = Command(
+        name: "top",
+        group: .read,
+        summary: "watch the clients, the busiest keys, who is slow, and warnings",
+        parameters: [Parameter("PATTERN", "only keys that match; all (**) where it is left out", .any)],
+        options: [.once, .period] + Option.connection,
+        details: """
+            Takes the whole terminal and draws it anew each second; q or Ctrl-C leaves, p holds the picture. \
+            Where standard output is no terminal it prints a line a second.
+
+            Clients that don't keep up stand first: QUEUED are bytes that wait for them in the broker, OWED \
+            keys whose newest value they have yet to be told. CHANGES/s and TOTAL count what happened while \
+            this was watching.
+            """,
+        examples: ["top", "top 'cart.**'", "top --once > state.txt"],
+        run: run
+    )
+
+    private static let shortestSeconds = 0.1
+    /// Rows of each table in a report.
+    private static let reportRows = 40
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let seconds = invocation.seconds(.period) ?? 1
+        guard seconds >= shortestSeconds else {
+            throw CommandError.usage("--every is at least \(shortestSeconds) seconds")
+        }
+        let connection = try Connection.open(invocation)
+        let isFull =
+            console.output.isTerminal && !invocation.has(.once)
+            && SocketPath.variable("TERM") != "dumb"
+        let patterns = invocation.arguments
+        var feed = try TopFeed(
+            connection,
+            title: (["\(Program.name) top"] + patterns + ["at \(connection.path)"]).joined(separator: " "),
+            patterns: patterns.isEmpty ? ["**"] : patterns,
+            seconds: seconds,
+            isWhole: !isFull
+        )
+        if isFull {
+            var screen = try TopScreen(feed, connection, console.output)
+            try screen.run()
+        } else {
+            try connection.watchOutput()
+            let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+            try connection.watch(signals.raw)
+            try printPlainly(&feed, once: invocation.has(.once), console.output)
+        }
+    }
+
+    /// A line a period until a signal; or one report.
+    private static func printPlainly(_ feed: inout TopFeed, once: Bool, _ output: OutputStream) throws {
+        while true {
+            do { try feed.gather() } catch is Interrupted { return }
+            let picture = TopPicture(state: feed.state, paint: Paint(isOn: false))
+            if once {
+                return try output.text(picture.report(rows: reportRows).map { $0 + "\n" }.joined())
+            }
+            try output.line(picture.line(at: WallClock.now()))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// How often each key changes, exactly, over the last few seconds. Bounded: where there
+// are more keys than are kept, those that rest are forgotten, and what finds no place is
+// counted together.
+
+/// Changes of keys, counted.
+struct KeyRates {
+    /// Keys that are counted one by one.
+    static let keysMax = 16_384
+
+    /// A key and how often it changes.
+    struct Row: Equatable {
+        let key: String
+        /// A second.
+        let rate: Double
+        /// Since the start.
+        let total: UInt64
+        /// The last writer, as it was told.
+        let by: String
+    }
+
+    private struct Entry {
+        var count = RecentCount()
+        var by = ""
+    }
+
+    private var entries: [String: Entry] = [:]
+    private var others = RecentCount()
+    /// Of all keys together.
+    private var all = RecentCount()
+
+    /// Counts changes of a key.
+    mutating func note(_ key: String, by: String, count: UInt64 = 1) {
+        all.note(count)
+        guard entries[key] != nil || entries.count < Self.keysMax else { return others.note(count) }
+        entries[key, default: Entry()].count.note(count)
+        if !by.isEmpty { entries[key]?.by = by }
+    }
+
+    /// A period is over; to be called before the periods are told of it.
+    mutating func endPeriod(_ periods: RecentPeriods) {
+        all.endPeriod(periods)
+        others.endPeriod(periods)
+        for key in entries.keys { entries[key]?.count.endPeriod(periods) }
+        // Before it is full, so that new keys find a place meanwhile.
+        if entries.count > Self.keysMax / 4 * 3 { entries = entries.filter { !$0.value.count.isResting } }
+    }
+
+    /// Changes a second, of all keys.
+    func rate(_ periods: RecentPeriods) -> Double { all.rate(periods) }
+
+    /// Changes a second of keys that found no place.
+    func rateOfOthers(_ periods: RecentPeriods) -> Double { others.rate(periods) }
+
+    /// How many keys are counted.
+    var count: Int { entries.count }
+
+    /// The keys that change most, those that rest behind them.
+    func busiest(_ limit: Int, _ periods: RecentPeriods) -> [Row] {
+        let rows = entries.map { key, entry in
+            Row(key: key, rate: entry.count.rate(periods), total: entry.count.total, by: entry.by)
+        }
+        return Array(rows.sorted(by: Self.isBefore).prefix(limit))
+    }
+
+    private static func isBefore(_ first: Row, _ second: Row) -> Bool {
+        if first.rate != second.rate { return first.rate > second.rate }
+        if first.total != second.total { return first.total > second.total }
+        return first.key < second.key
+    }
+}

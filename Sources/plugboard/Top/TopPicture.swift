@@ -1,0 +1,207 @@
+// The picture of `top`: a pure function from what is known, and the terminal's size, to
+// lines. Everything that others chose, such as keys and names, is made safe to show here.
+
+import PlugboardPosix
+
+/// Lines for a screen.
+struct TopPicture {
+    /// Two tables beside each other need so much.
+    private static let wideColumns = 132
+    private static let gapColumns = 4
+    /// A long name doesn't take away the room of others.
+    private static let nameColumnsMax = 24
+    /// Names of slow clients in a line.
+    private static let namesMax = 5
+    /// Rows that a table has, where there are as many.
+    private static let leastRows = 3
+
+    let state: TopState
+    let paint: Paint
+
+    /// What fits `size`, each line no wider than it.
+    func lines(size: TerminalSize, isHeld: Bool = false) -> [String] {
+        let footer = size.rows >= 6 ? [footer(size.columns, isHeld)] : []
+        var lines = head(size)
+        var room = size.rows - lines.count - footer.count
+        let warnings = warningLines(width: size.columns, room: room / 3)
+        room -= warnings.count
+        lines += tables(width: size.columns, room: room)
+        let space = max(0, size.rows - lines.count - warnings.count - footer.count)
+        lines += Array(repeating: "", count: space)
+        return Array((lines + warnings + footer).prefix(size.rows))
+    }
+
+    /// All there is to say of a moment, as text that stands by itself.
+    func report(rows: Int) -> [String] {
+        let width = 10_000
+        var lines = [title(width), figures(width: width, lines: 1).joined()]
+        lines += [""] + table(keyTable(rows), rows: rows, width: width, empty: Self.noKeys)
+        lines += [""] + table(clientTable(rows), rows: rows, width: width, empty: Self.noClients)
+        let warnings = warningLines(width: width, room: rows + 1)
+        return lines + (warnings.isEmpty ? [] : [""] + warnings)
+    }
+
+    /// A moment as one line.
+    func line(at time: WallClock) -> String {
+        let busiest = state.keys.busiest(1, state.periods).first.map { row in
+            "busiest \(Printable.text(row.key)) \(Quantity.rate(row.rate))/s"
+        }
+        let paused = names(of: .paused)
+        let parts =
+            ["\(time)"] + state.figures + (busiest.map { [$0] } ?? [])
+            + ["slow \(names(of: .lagging) ?? "none")"] + (paused.map { ["paused \($0)"] } ?? [])
+            + ["warnings \(state.warnings.count)"]
+        return parts.joined(separator: "  ")
+    }
+
+    /// The first few clients in this state; nil where none is.
+    private func names(of clients: TopClient.State) -> String? {
+        let names = state.clients.filter { $0.state == clients }.map { Printable.text($0.name) }
+        guard !names.isEmpty else { return nil }
+        return names.prefix(Self.namesMax).joined(separator: ",") + (names.count > Self.namesMax ? ",…" : "")
+    }
+
+    private static let noKeys = "no key has changed yet"
+    private static let noClients = "this broker doesn't tell of its clients"
+
+    // MARK: - Head and foot
+
+    private func head(_ size: TerminalSize) -> [String] {
+        let title = title(size.columns)
+        guard size.rows >= 4 else { return [title] }
+        // Where it is narrow the figures take more lines.
+        let most = size.columns < 72 ? 3 : 2
+        let figures = figures(width: size.columns, lines: size.rows >= 20 ? most : 1)
+        return [title] + figures + (size.rows >= 16 ? [""] : [])
+    }
+
+    private func title(_ width: Int) -> String {
+        let text = DisplayWidth.shortened(Printable.text(state.title), width)
+        return paint.bold(text)
+    }
+
+    private func figures(width: Int, lines count: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for figure in state.figures {
+            let next = line.isEmpty ? figure : "\(line)   \(figure)"
+            if DisplayWidth.of(next) <= width {
+                line = next
+            } else {
+                lines.append(line)
+                line = figure
+            }
+        }
+        lines.append(line)
+        return lines.prefix(count).map { DisplayWidth.shortened($0, width) }
+    }
+
+    private func footer(_ width: Int, _ isHeld: Bool) -> String {
+        let keys = isHeld ? "held; p goes on   q leaves" : "q leaves   p holds the picture"
+        return paint.dim(DisplayWidth.shortened(keys, width))
+    }
+
+    // MARK: - Tables
+
+    private func tables(width: Int, room: Int) -> [String] {
+        guard room > 1 else { return [] }
+        if width >= Self.wideColumns {
+            let each = (width - Self.gapColumns) / 2
+            let left = table(keyTable(room - 1), rows: room - 1, width: each, empty: Self.noKeys)
+            let right = table(clientTable(room - 1), rows: room - 1, width: each, empty: Self.noClients)
+            return beside(left, right, each)
+        }
+        // Titles, and an empty line that parts the two where there is room for it; each gets
+        // what the other leaves.
+        let gap = room >= 12 ? [""] : []
+        let rows = room - 2 - gap.count
+        guard rows >= 2 else {
+            return table(keyTable(room - 1), rows: room - 1, width: width, empty: Self.noKeys)
+        }
+        let wanted = min(max(1, state.keys.count), rows)
+        let clients = min(max(1, state.clientCount), max(Self.leastRows, rows / 2))
+        let some = max(min(wanted, rows - clients), min(wanted, rows / 2))
+        let keys = table(keyTable(some), rows: some, width: width, empty: Self.noKeys)
+        let left = room - keys.count - 1 - gap.count
+        return keys + gap + table(clientTable(left), rows: left, width: width, empty: Self.noClients)
+    }
+
+    /// The table, or what to say where it has no rows.
+    private func table(_ table: TextTable, rows: Int, width: Int, empty: String) -> [String] {
+        guard rows > 0 else { return [] }
+        if table.rows.isEmpty { return [paint.dim(DisplayWidth.shortened(empty, width))] }
+        return table.lines(width: width, paint: paint)
+    }
+
+    /// `KEY`, or `KEY (3 of 12)`.
+    private func heading(_ name: String, _ shown: Int, of all: Int) -> String {
+        shown < all ? "\(name) (\(shown) of \(Quantity.count(UInt64(all))))" : name
+    }
+
+    private func beside(_ left: [String], _ right: [String], _ width: Int) -> [String] {
+        (0..<max(left.count, right.count)).map { row in
+            let first = row < left.count ? left[row] : ""
+            // Colours take no room.
+            let shown = DisplayWidth.of(Paint.without(first))
+            let space = String(repeating: " ", count: max(0, width + Self.gapColumns - shown))
+            return row < right.count ? first + space + right[row] : first
+        }
+    }
+
+    private func keyTable(_ count: Int) -> TextTable {
+        let rows = state.keys.busiest(count, state.periods)
+        return TextTable(
+            columns: [
+                .init(title: heading("KEY", rows.count, of: state.keys.count), givesWay: true),
+                .init(title: "CHANGES/s", atEnd: true),
+                .init(title: "TOTAL", atEnd: true, rank: 1),
+                .init(title: "LAST BY", rank: 2, columnsMax: Self.nameColumnsMax),
+            ],
+            rows: rows.map { row in
+                TextTable.Row(cells: [
+                    Printable.text(row.key), Quantity.rate(row.rate), Quantity.count(row.total),
+                    Printable.text(row.by),
+                ])
+            }
+        )
+    }
+
+    private func clientTable(_ count: Int) -> TextTable {
+        let rows = state.clients.prefix(count)
+        return TextTable(
+            columns: [
+                .init(title: heading("CLIENT", rows.count, of: state.clientCount), givesWay: true),
+                .init(title: "STATE"),
+                .init(title: "QUEUED", atEnd: true, rank: 1),
+                .init(title: "OWED", atEnd: true, rank: 2),
+                .init(title: "LINES/s", atEnd: true, rank: 3),
+                .init(title: "SENT/s", atEnd: true, rank: 4),
+                .init(title: "SUBS", atEnd: true, rank: 5),
+                .init(title: "PID", atEnd: true, rank: 6),
+                .init(title: "NO", atEnd: true, rank: 7),
+            ],
+            rows: rows.map { TextTable.Row(cells: cells($0), isMarked: $0.state != .live) }
+        )
+    }
+
+    private func cells(_ client: TopClient) -> [String] {
+        [
+            Printable.text(client.name), "\(client.state)",
+            client.queued == 0 ? "" : Quantity.bytes(client.queued),
+            client.owed == 0 ? "" : Quantity.count(client.owed),
+            Quantity.rate(client.lines.rate(state.periods)),
+            Quantity.bytes(UInt64(client.sent.rate(state.periods))), Quantity.count(client.subscriptions),
+            client.pid.map { "\($0)" } ?? "", "\(client.number)",
+        ]
+    }
+
+    // MARK: - Warnings
+
+    private func warningLines(width: Int, room: Int) -> [String] {
+        guard !state.warnings.isEmpty, room > 0 else { return [] }
+        // The newest matter most.
+        return state.warnings.suffix(max(1, room)).map { warning in
+            paint.red(DisplayWidth.shortened(Printable.text(warning.text), width))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// `top` on a terminal: draws once a period, and does what keys and signals ask for. The
+// terminal is given back whatever way this ends.
+
+import PlugboardPosix
+
+/// The whole screen.
+struct TopScreen {
+    static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT]
+    private static let redrawKey = Character(Unicode.Scalar(0x0C))
+    private static let input: Int32 = 0
+
+    private var feed: TopFeed
+    private let screen: FullScreen
+    private let connection: Connection
+    private let signals: Signals
+    private let paint: Paint
+    private var keystrokes = Keystrokes()
+    /// The picture that stands still, if one does.
+    private var held: TopState?
+    private var isLeaving = false
+
+    init(_ feed: TopFeed, _ connection: Connection, _ output: OutputStream) throws {
+        self.feed = feed
+        self.connection = connection
+        paint = output.paint
+        signals = try Signals(catching: Self.signals)
+        try connection.watch(signals.raw)
+        if isatty(Self.input) == 1 { try connection.watch(Self.input) }
+        screen = FullScreen(output.stream)
+    }
+
+    /// Runs until `q` or a signal.
+    mutating func run() throws {
+        defer { screen.giveBack() }
+        draw()
+        while !isLeaving {
+            do {
+                try feed.gather()
+            } catch is Interrupted {
+                takeSignals()
+                takeKeys()
+            }
+            if !isLeaving { draw() }
+        }
+    }
+
+    private mutating func draw() {
+        let size = screen.size
+        let picture = TopPicture(state: held ?? feed.state, paint: paint)
+        if !screen.show(picture.lines(size: size, isHeld: held != nil), size: size) { isLeaving = true }
+    }
+
+    private mutating func takeSignals() {
+        while let number = signals.next() {
+            switch number {
+            case SIGWINCH: break
+            case SIGTSTP:
+                screen.giveBack()
+                Signals.stop()
+                screen.take()
+            case SIGCONT: screen.forget()
+            default: isLeaving = true
+            }
+        }
+    }
+
+    private mutating func takeKeys() {
+        guard isatty(Self.input) == 1, PipeCalls.isReadable(Self.input) else { return }
+        let read = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+            if case .bytes(let count) = PipeCalls.read(Self.input, into: buffer) {
+                Array(buffer[..<count])
+            } else {
+                [UInt8]()
+            }
+        }
+        // Nothing to read where there is something means that the terminal is gone.
+        if read.isEmpty { isLeaving = true }
+        for key in keystrokes.take(read) {
+            switch key {
+            case "q", "Q": isLeaving = true
+            case "p", " ": held = held == nil ? feed.state : nil
+            case Self.redrawKey: screen.forget()
+            default: break
+            }
+        }
+    }
+}

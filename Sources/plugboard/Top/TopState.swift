@@ -1,0 +1,87 @@
+// What `top` knows: what the broker says of itself, and how often keys change. What a
+// broker doesn't tell is left out of the picture.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// All that is to be shown.
+struct TopState {
+    /// Where the broker is, and what this is, for the title.
+    let title: String
+    private(set) var keys = KeyRates()
+    private(set) var periods = RecentPeriods()
+    private(set) var stats: TopStats?
+    private(set) var warnings: [TopWarning] = []
+    private var byNumber: [UInt64: TopClient] = [:]
+
+    init(title: String) {
+        self.title = title
+    }
+
+    var clientCount: Int { byNumber.count }
+
+    /// Those that are behind first, then those that are paused, by what waits for them; the
+    /// others by what they do.
+    var clients: [TopClient] {
+        byNumber.values.map { client in (client, order(client)) }.sorted { first, second in
+            if first.0.state != second.0.state { return first.0.state.rawValue < second.0.state.rawValue }
+            if first.1 != second.1 { return first.1 > second.1 }
+            return first.0.number < second.0.number
+        }
+        .map(\.0)
+    }
+
+    /// More of what matters in a client's state, in the order in which it matters.
+    private func order(_ client: TopClient) -> (Double, Double) {
+        client.state == .live
+            ? (client.lines.rate(periods), client.sent.rate(periods))
+            : (Double(client.owed), Double(client.queued))
+    }
+
+    /// The broker's figures; of a broker that has none, what is counted here.
+    var figures: [String] {
+        stats?.figures ?? ["changes \(Quantity.rate(keys.rate(periods)))/s"]
+    }
+
+    /// Takes a line of the broker's.
+    mutating func take(_ line: BrokerLine) {
+        guard case .event(let event) = line.kind, let key = line["key"]?.string else { return }
+        guard key.hasPrefix(TopKeys.prefix) else {
+            let count = 1 &+ (line["skipped"]?.integer ?? 0)
+            return keys.note(key, by: line["by"]?.string ?? "", count: count)
+        }
+        let value = event == "update" ? line["value"] : nil
+        switch key {
+        case TopKeys.stats: stats = value?.object.map(TopStats.init)
+        case TopKeys.warnings: warnings = (value?.array ?? []).compactMap(TopWarning.init)
+        default: takeClient(key, value?.object)
+        }
+    }
+
+    /// A period of so many seconds is over.
+    mutating func endPeriod(seconds: Double) {
+        keys.endPeriod(periods)
+        for number in byNumber.keys { byNumber[number]?.endPeriod(periods) }
+        periods.end(seconds: seconds)
+    }
+
+    private mutating func takeClient(_ key: String, _ value: JSONObject?) {
+        guard key.hasPrefix(TopKeys.clients), let number = UInt64(key.dropFirst(TopKeys.clients.count)) else {
+            return
+        }
+        guard let value else {
+            byNumber[number] = nil
+            return
+        }
+        byNumber[number, default: TopClient(number: number)].take(value)
+    }
+}
+
+/// Where the broker says how it is.
+enum TopKeys {
+    static let prefix = "$broker."
+    static let stats = "$broker.stats"
+    static let warnings = "$broker.warnings"
+    static let clients = "$broker.clients."
+    static let all = [stats, warnings, clients + "*"]
+}

@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+/// Keys with the periods that they are counted in.
+private struct Counted {
+    private var keys = KeyRates()
+    private var periods = RecentPeriods()
+
+    mutating func note(_ key: String, by: String, count: UInt64 = 1) {
+        keys.note(key, by: by, count: count)
+    }
+
+    mutating func endPeriod(seconds: Double) {
+        keys.endPeriod(periods)
+        periods.end(seconds: seconds)
+    }
+
+    func busiest(_ limit: Int) -> [KeyRates.Row] { keys.busiest(limit, periods) }
+    var rate: Double { keys.rate(periods) }
+    var rateOfOthers: Double { keys.rateOfOthers(periods) }
+    var count: Int { keys.count }
+}
+
+@Suite("How often keys change", .oneAtATime)
+struct KeyRatesTests {
+    @Test("a rate is what happened in the last four periods, divided by their time")
+    func window() {
+        var rates = Counted()
+        rates.note("a", by: "x", count: 6)
+        #expect(rates.busiest(9) == [.init(key: "a", rate: 0, total: 6, by: "x")])
+        rates.endPeriod(seconds: 2)
+        #expect(rates.busiest(9).map(\.rate) == [3])
+        for _ in 0..<3 { rates.endPeriod(seconds: 1) }
+        #expect(rates.busiest(9).map(\.rate) == [6.0 / 5])
+        rates.endPeriod(seconds: 1)
+        #expect(rates.busiest(9) == [.init(key: "a", rate: 0, total: 6, by: "x")])
+    }
+
+    @Test("the busiest come first, then those with more changes, then by name")
+    func order() {
+        var rates = Counted()
+        rates.note("b", by: "")
+        rates.note("d", by: "", count: 5)
+        for _ in 0..<4 { rates.endPeriod(seconds: 1) }
+        for key in ["z", "c", "a"] { rates.note(key, by: "") }
+        rates.note("z", by: "")
+        rates.endPeriod(seconds: 1)
+        #expect(rates.busiest(9).map(\.key) == ["z", "a", "c", "d", "b"])
+        #expect(rates.busiest(2).map(\.key) == ["z", "a"])
+        #expect(rates.rate == 1)
+    }
+
+    @Test("as many keys as the limit are counted one by one; what comes beyond is counted together")
+    func limit() {
+        var rates = Counted()
+        for number in 0..<KeyRates.keysMax { rates.note("k.\(number)", by: "") }
+        rates.note("one.more", by: "", count: 3)
+        rates.note("k.0", by: "")
+        rates.endPeriod(seconds: 1)
+        #expect(rates.count == KeyRates.keysMax)
+        #expect(rates.rateOfOthers == 3)
+        #expect(rates.rate == Double(KeyRates.keysMax + 4))
+        #expect(rates.busiest(1).map(\.key) == ["k.0"])
+    }
+
+    @Test("where there are many, those that rest are forgotten and make room")
+    func resting() {
+        var rates = Counted()
+        for number in 0..<KeyRates.keysMax { rates.note("k.\(number)", by: "") }
+        for _ in 0..<4 { rates.endPeriod(seconds: 1) }
+        rates.note("k.7", by: "")
+        rates.endPeriod(seconds: 1)
+        #expect(rates.count == 1)
+        rates.note("new", by: "")
+        #expect(rates.count == 2)
+        #expect(rates.rateOfOthers == 0)
+    }
+}

@@ -1,0 +1,140 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("The picture of top", .oneAtATime)
+struct TopPictureTests {
+    private static let stats = """
+        {"uptime":75,"revision":96,"keys":1234,"clients":3,"subscriptions":4,"slow":1,\
+        "rates":{"lines":10,"writes":12,"events":2480,"received":1200,"sent":99000},"totals":{},\
+        "memory":5200000,"latency":{"turns":9,"mean":13,"max":850}}
+        """
+
+    private func state(keys: Int = 3, clients: Int = 3, warnings: Int = 1) throws -> TopState {
+        var state = TopState(title: "plugboard top at /tmp/\u{1B}[31mbus.sock")
+        func take(_ key: String, _ value: String) throws {
+            let line =
+                #"{"event":"update","sub":1,"key":"\#(key)","revision":1,"value":\#(value),"by":"m\u202ee"}"#
+            state.take(try #require(BrokerLine(Array(line.utf8)[...])))
+        }
+        for number in 0..<keys { try take("some.key.漢\(number)", "1") }
+        for number in 0..<clients {
+            let told = ["live", "lagging", "paused"][number % 3]
+            try take(
+                "$broker.clients.\(number)",
+                #"{"client":\#(number),"name":"client-\#(number)","pid":\#(number + 70),"state":"\#(told)","subscriptions":1,"lines":5,"sent":5,"queued":\#(number * 1000),"owed":2}"#
+            )
+        }
+        try take("$broker.stats", Self.stats)
+        let list = (0..<warnings).map {
+            #"{"warning":\#($0),"kind":"loop","times":\#($0 + 1),"when":"2026-11-21T13:05:00.123Z","revision":1,"message":"a loop \u001b[2J \#($0)","loop":[]}"#
+        }
+        try take("$broker.warnings", "[\(list.joined(separator: ","))]")
+        state.endPeriod(seconds: 1)
+        return state
+    }
+
+    private func lines(_ state: TopState, _ columns: Int, _ rows: Int) -> [String] {
+        TopPicture(state: state, paint: Paint(isOn: false)).lines(
+            size: TerminalSize(columns: columns, rows: rows)
+        )
+    }
+
+    @Test("everything has its place on 80 columns and 24 rows")
+    func standard() throws {
+        let lines = lines(try state(), 80, 24)
+        #expect(lines.count == 24)
+        #expect(
+            Array(lines.prefix(13)) == [
+                #"plugboard top at /tmp/\u001b[31mbus.sock"#,
+                "writes 12/s   events 2,480/s   clients 3 (1 slow)   keys 1,234   memory 5.2 MB",
+                "loop 13 µs, at most 850 µs   in 1.2 kB/s   out 99.0 kB/s   subscriptions 4",
+                "",
+                "KEY           CHANGES/s  TOTAL  LAST BY",
+                #"some.key.漢0          1      1  m\u202ee"#,
+                #"some.key.漢1          1      1  m\u202ee"#,
+                #"some.key.漢2          1      1  m\u202ee"#,
+                "",
+                "CLIENT    STATE    QUEUED  OWED  LINES/s  SENT/s  SUBS  PID  NO",
+                "client-1  lagging  1.0 kB     2        0     0 B     1   71   1",
+                "client-2  paused   2.0 kB     2        0     0 B     1   72   2",
+                "client-0  live                2        0     0 B     1   70   0",
+            ]
+        )
+        #expect(lines[22] == #"13:05:00 a loop \u001b[2J 0"#)
+        #expect(lines[23] == "q leaves   p holds the picture")
+    }
+
+    @Test("it fits every size, however much there is to show")
+    func sizes() throws {
+        let states = [
+            try state(keys: 0, clients: 0, warnings: 0), try state(),
+            try state(keys: 99, clients: 99, warnings: 32),
+        ]
+        for state in states {
+            for columns in [1, 2, 9, 20, 40, 79, 80, 131, 132, 200, 400] {
+                for rows in [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 19, 20, 24, 50, 100] {
+                    for paint in [Paint(isOn: false), Paint(isOn: true)] {
+                        let size = TerminalSize(columns: columns, rows: rows)
+                        let lines = TopPicture(state: state, paint: paint).lines(size: size)
+                        #expect(lines.count == rows, "\(columns)x\(rows)")
+                        let plain = lines.map(Paint.without)
+                        #expect(plain.allSatisfy { DisplayWidth.of($0) <= columns }, "\(columns)x\(rows)")
+                        #expect(plain.allSatisfy { !$0.utf8.contains { $0 < 0x20 || $0 == 0x7F } })
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("where there is too much, keys and clients share the room, and it says what is left out")
+    func crowded() throws {
+        let lines = lines(try state(keys: 99, clients: 99, warnings: 32), 80, 24)
+        let keys = try #require(lines.firstIndex { $0.contains(/^KEY \(\d+ of 99\)/) })
+        let clients = try #require(lines.firstIndex { $0.contains(/^CLIENT \(\d+ of 99\)/) })
+        #expect(clients - keys >= 6 && lines[clients + 3].contains(" lagging "))
+        // The newest warnings stay, and the last of all is the foot.
+        #expect(lines[22].contains("[2J 31 (32 times)"))
+        #expect(lines[23].hasPrefix("q leaves"))
+    }
+
+    @Test("a small screen shows the busiest key and who is slow")
+    func small() throws {
+        let lines = lines(try state(keys: 20, clients: 20), 40, 10)
+        #expect(lines[2].hasPrefix("KEY (2 of 20)"))
+        #expect(lines.contains { $0.contains(/^client-\d+ +lagging/) })
+        #expect(lines[8].contains("a loop"))
+    }
+
+    @Test("on a wide screen keys and clients stand beside each other")
+    func wide() throws {
+        let lines = lines(try state(keys: 20, clients: 20), 160, 30)
+        #expect(lines.contains { $0.contains(/^KEY +CHANGES.+ CLIENT +STATE/) })
+        #expect(lines[29].hasPrefix("q leaves"))
+    }
+
+    @Test("rates of a client are counted from when it is watched")
+    func clientRates() throws {
+        var client = TopClient(number: 3)
+        var periods = RecentPeriods()
+        for lines in [1_000, 1_004, 1_010] {
+            client.take(try JSONObject(parsing: Array(#"{"name":"a","lines":\#(lines),"sent":7}"#.utf8)[...]))
+        }
+        client.endPeriod(periods)
+        periods.end(seconds: 2)
+        #expect(client.lines.rate(periods) == 5)
+        #expect(client.sent.rate(periods) == 0)
+    }
+
+    @Test("a broker that says nothing of itself is shown by what is counted here")
+    func silent() {
+        var state = TopState(title: "t")
+        state.endPeriod(seconds: 1)
+        let lines = lines(state, 80, 24)
+        #expect(lines[1] == "changes 0/s")
+        #expect(lines.contains("no key has changed yet"))
+        #expect(lines.contains("this broker doesn't tell of its clients"))
+    }
+}

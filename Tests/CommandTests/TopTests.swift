@@ -1,0 +1,346 @@
+#if os(Linux)
+    import PlugboardPosix
+    import TestSupport
+    import Testing
+
+    @testable import plugboard
+
+    @Suite("top", .oneAtATime)
+    struct TopTests {
+        private let folder: TemporaryFolder
+        private let broker: Run
+
+        init() throws {
+            folder = try TemporaryFolder()
+            broker = try startBroker(in: folder)
+        }
+
+        private func run(_ words: String..., input: String = "") throws -> Finished {
+            try Run(words, in: folder, input: input).finished()
+        }
+
+        /// `top` on a terminal, where it has drawn something.
+        private func top(
+            on terminal: TestTerminal,
+            _ more: String...,
+            environment: [String: String] = ["NO_COLOR": "1"]
+        ) throws -> Run {
+            let run = try Run(
+                ["top", "--every", "0.1"] + more,
+                in: folder,
+                environment: environment,
+                terminal: terminal.path,
+                typing: true
+            )
+            try eventually("it has drawn") { terminal.written().contains("q leaves") }
+            return run
+        }
+
+        private func screen(_ terminal: TestTerminal, columns: Int = 80, rows: Int = 24) -> TestScreen {
+            TestScreen(columns: columns, rows: rows, showing: terminal.written())
+        }
+
+        private func publish(_ key: String, times: Int = 1) throws {
+            let lines = (0..<times).map { "{\"key\":\"\(key)\",\"value\":\($0)}\n" }
+            _ = try run("publish", "--from", "-", "--name", "me", input: lines.joined())
+        }
+
+        @Test("takes the whole screen, shows which keys change, and q leaves it as it was")
+        func keys() throws {
+            let terminal = try TestTerminal()
+            #expect(terminal.isPlain)
+            let top = try top(on: terminal)
+            #expect(!terminal.isPlain)
+            try publish("cart.items", times: 3)
+            try publish("screen")
+            try eventually("both keys are shown") {
+                screen(terminal).lines.contains { $0.hasPrefix("screen  ") }
+            }
+            let shown = screen(terminal)
+            #expect(shown.isAlternate && !shown.showsCursor && !shown.wraps)
+            #expect(shown.lines[0] == "plugboard top at \(folder.socket)")
+            let title = try #require(shown.lines.firstIndex { $0.hasPrefix("KEY  ") })
+            #expect(shown.lines[title].hasSuffix("CHANGES/s  TOTAL  LAST BY"))
+            #expect(
+                shown.lines[title + 1].hasPrefix("cart.items  ")
+                    && shown.lines[title + 1].hasSuffix("  3  me")
+            )
+            #expect(
+                shown.lines[title + 2].hasPrefix("screen  ") && shown.lines[title + 2].hasSuffix("  1  me")
+            )
+            #expect(shown.lines[23] == "q leaves   p holds the picture")
+            terminal.type("\u{1B}[Aq")
+            #expect(try top.finished().end == .exited(0))
+            let after = screen(terminal)
+            #expect(!after.isAlternate && after.showsCursor && after.wraps)
+            #expect(after.complaints == [])
+            #expect(terminal.isPlain)
+        }
+
+        @Test(
+            "whatever ends it, the terminal is as it was",
+            arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGILL]
+        )
+        func signals(number: Int32) throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal)
+            top.signal(number)
+            let end = try top.finished().end
+            let isFatal = [SIGSEGV, SIGABRT, SIGILL].contains(number)
+            #expect(end == (isFatal ? .signalled(number) : .exited(0)))
+            let after = screen(terminal)
+            #expect(!after.isAlternate && after.showsCursor && after.wraps && after.complaints == [])
+            #expect(terminal.isPlain)
+        }
+
+        @Test("when the broker goes away the terminal is as it was, with the reason on it")
+        func brokerStops() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal)
+            broker.signal(SIGTERM)
+            #expect(try top.finished().end == .exited(69))
+            #expect(terminal.isPlain)
+            let words = try #require(terminal.shown().components(after: "\u{1B}[?1049l"))
+            #expect(words.hasPrefix("plugboard top: the broker said goodbye"))
+        }
+
+        @Test("clients that are behind or paused stand first, marked; warnings stand at the end")
+        func trouble() throws {
+            let stuck = try Connection(path: folder.socket)
+            let banner = try Connection(path: folder.socket)
+            for (connection, name) in [(stuck, "stuck"), (banner, "banner")] {
+                try connection.expectGreeting()
+                _ = try connection.accepted(RequestLine("hello").adding("name", string: name))
+                _ = try connection.accepted(RequestLine("subscribe").adding("key", string: "**"))
+            }
+            _ = try banner.accepted(RequestLine("pause").adding("sub", 1))
+            let value = "\"\(String(repeating: "x", count: 100_000))\""
+            _ = try run(
+                "publish",
+                "--from",
+                "-",
+                input: (0..<80).map { "{\"key\":\"k.\($0 % 3)\",\"value\":\(value)}\n" }.joined()
+            )
+            var cause: UInt64?
+            for number in 0..<40 {
+                let write = RequestLine("publish").adding("key", string: "loop.\(number % 2)")
+                    .adding("value", json: Array("1".utf8)[...]).adding("cause", cause)
+                cause = try banner.accepted(write)["revision"]?.integer
+            }
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal, environment: [:])
+            try eventually("all of it is shown") {
+                screen(terminal).lines.contains { $0.contains("a loop of causes") }
+            }
+            let lines = screen(terminal).lines
+            let title = try #require(lines.firstIndex { $0.hasPrefix("CLIENT ") })
+            #expect(
+                lines[title].hasSuffix("STATE    QUEUED  OWED  LINES/s  SENT/s  SUBS    PID  NO")
+                    || lines[title].contains("OWED")
+            )
+            #expect(lines[title + 1].contains(/^stuck +lagging +\d[\d.]* [kM]B +\d/))
+            #expect(lines[title + 2].contains(/^banner +paused +/))
+            #expect(lines[title + 3].contains(/^top +live +/))
+            #expect(lines[22].contains("a loop of causes: loop."))
+            #expect(terminal.written().contains("\u{1B}[33mstuck"))
+            #expect(lines[1].contains("clients 3 (1 slow)"))
+            terminal.type("q")
+            _ = try top.finished()
+            let report = try run("top", "--once").lines
+            #expect(
+                report.contains { $0.hasPrefix("stuck ") }
+                    && report.last?.contains("a loop of causes") == true
+            )
+            let line = try Run(["top"], in: folder)
+            try eventually("a line") { line.output.contains("\n") }
+            #expect(line.output.contains("  slow stuck  paused banner  warnings 1\n"))
+            line.signal(SIGTERM)
+            _ = try line.finished()
+        }
+
+        @Test("stopped, it gives the terminal back, and takes it again when it goes on")
+        func stopped() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal)
+            try publish("before")
+            try eventually("a key") { screen(terminal).lines.contains { $0.hasPrefix("before  ") } }
+            top.signal(SIGTSTP)
+            try eventually("it is stopped") { Processes.fields(top.pid)?[0] == "T" }
+            #expect(terminal.isPlain)
+            #expect(!screen(terminal).isAlternate)
+            top.signal(SIGCONT)
+            try eventually("it is back") {
+                let shown = screen(terminal)
+                return shown.isAlternate && shown.lines.contains { $0.hasPrefix("before  ") }
+            }
+            #expect(!terminal.isPlain)
+            top.signal(SIGTSTP)
+            try eventually("it is stopped again") { Processes.fields(top.pid)?[0] == "T" }
+            top.signal(SIGCONT)
+            terminal.type("q")
+            #expect(try top.finished().end == .exited(0))
+        }
+
+        @Test("a terminal of another size gets another picture")
+        func resized() throws {
+            let terminal = try TestTerminal(columns: 80, rows: 24)
+            let top = try top(on: terminal)
+            for number in 0..<30 { try publish("key.\(number)") }
+            try eventually("as many keys as fit") {
+                screen(terminal).lines.contains { $0.contains(/^KEY \(\d+ of 30\)/) }
+            }
+            for (columns, rows) in [(40, 10), (200, 50), (20, 5), (10, 2), (80, 24)] {
+                let before = terminal.written().utf8.count
+                try terminal.resize(columns: UInt16(columns), rows: UInt16(rows))
+                top.signal(SIGWINCH)
+                // What is drawn once the screen is cleared is all that it has.
+                try eventually("it is drawn for \(columns)x\(rows)") {
+                    let text = String(terminal.written().utf8.dropFirst(before)) ?? ""
+                    guard let drawn = text.components(after: "\u{1B}[2J") else { return false }
+                    let shown = TestScreen(columns: columns, rows: rows, showing: drawn)
+                    // What was read may end within a sequence.
+                    return shown.lines[0].hasPrefix("plugboard") && shown.complaints == []
+                }
+            }
+            terminal.type("q")
+            #expect(try top.finished().end == .exited(0))
+        }
+
+        @Test("p holds the picture until the next p")
+        func held() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal)
+            terminal.type("p")
+            try eventually("held") { screen(terminal).lines[23].hasPrefix("held; p goes on") }
+            try publish("later")
+            terminal.type("p")
+            try eventually("going on") { screen(terminal).lines.contains { $0.hasPrefix("later  ") } }
+            terminal.type("q")
+            _ = try top.finished()
+        }
+
+        @Test(
+            "no control byte of a key or a name reaches the screen, and wide characters stay in their columns"
+        )
+        func hostile() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal, environment: [:])
+            _ = try run("publish", "k.\u{202E}\u{2066}b", "1", "--name", "e\u{202E}ve")
+            _ = try run("publish", "漢字.한글.👍🏽", "1", "--name", "名前")
+            _ = try run("publish", "e\u{301}.\u{301}x", "1")
+            _ = try run(
+                "publish",
+                String(repeating: "x", count: 256),
+                "1",
+                "--name",
+                String(repeating: "y", count: 64)
+            )
+            try eventually("all four") {
+                let lines = screen(terminal).lines
+                return ["k.\\u", "漢字", "e\u{301}", "xxx"].allSatisfy { key in
+                    lines.contains { $0.hasPrefix(key) }
+                }
+            }
+            let shown = screen(terminal)
+            #expect(shown.complaints == [])
+            #expect(
+                shown.lines.contains { $0.hasPrefix("k.\\u202e\\u2066b  ") && $0.hasSuffix("e\\u202eve") }
+            )
+            #expect(shown.lines.contains { $0.hasPrefix("漢字.한글.👍🏽  ") && $0.hasSuffix("名前") })
+            #expect(!terminal.written().unicodeScalars.contains("\u{202E}"))
+            terminal.type("q")
+            _ = try top.finished()
+        }
+
+        @Test("only keys that match the pattern are counted")
+        func pattern() throws {
+            let terminal = try TestTerminal()
+            let top = try top(on: terminal, "cart.*")
+            try publish("other", times: 5)
+            try publish("cart.items", times: 2)
+            try eventually("the key") { screen(terminal).lines.contains { $0.hasPrefix("cart.items  ") } }
+            #expect(!screen(terminal).lines.contains { $0.hasPrefix("other") })
+            terminal.type("q")
+            _ = try top.finished()
+            #expect(try run("top", "a.**.b", "--once").messages.contains("bad_pattern"))
+        }
+
+        @Test("where standard output is no terminal it prints a line a period, until a signal")
+        func plain() throws {
+            let top = try Run(["top", "--every", "0.1"], in: folder)
+            try eventually("two lines") { top.output.split(separator: "\n").count >= 2 }
+            try publish("a.key", times: 4)
+            try eventually("the key") { top.output.contains("busiest a.key ") }
+            top.signal(SIGINT)
+            let finished = try top.finished()
+            #expect(finished.end == .exited(0))
+            for line in finished.lines {
+                #expect(line.prefix(12).allSatisfy { "0123456789:.".contains($0) })
+                #expect(line.contains("/s  ") && line.contains("  slow none  warnings 0"))
+                #expect(!line.unicodeScalars.contains("\u{1B}"))
+            }
+            let dumb = try TestTerminal()
+            let second = try Run(
+                ["top", "--every", "0.1"],
+                in: folder,
+                environment: ["TERM": "dumb"],
+                terminal: dumb.path
+            )
+            try eventually("lines") { dumb.shown().contains("warnings 0\n") }
+            second.signal(SIGTERM)
+            _ = try second.finished()
+            #expect(!dumb.written().unicodeScalars.contains("\u{1B}"))
+        }
+
+        @Test("a line ends with its reader")
+        func readerGone() throws {
+            let finished = try Run(
+                program: "/bin/bash",
+                ["-c", #"set -o pipefail; "$0" top --every 0.1 | head -1; echo $?"#, Products.plugboard],
+                in: folder
+            )
+            .finished()
+            #expect(finished.lines.count == 2)
+            #expect(finished.lines.last == "0")
+        }
+
+        @Test("--once prints one report, on a terminal too, and ends")
+        func once() throws {
+            let finished = try run("top", "--once", "--every", "0.2")
+            #expect(finished.end == .exited(0))
+            #expect(finished.lines.first == "plugboard top at \(folder.socket)")
+            #expect(finished.lines.contains("no key has changed yet"))
+            let terminal = try TestTerminal()
+            let shown = try Run(["top", "--once", "--every", "0.2"], in: folder, terminal: terminal.path)
+            _ = try shown.finished()
+            #expect(terminal.shown().hasPrefix("plugboard top at "))
+            #expect(!terminal.written().unicodeScalars.contains("\u{1B}"))
+        }
+
+        @Test(
+            "a period that is no time is used wrongly, and without a broker it says so on the terminal as it is"
+        )
+        func failures() throws {
+            #expect(try run("top", "--every", "0.05").end == .exited(64))
+            #expect(try run("top", "--every", "0").end == .exited(64))
+            let nowhere = try TemporaryFolder()
+            let terminal = try TestTerminal()
+            let finished = try Run(
+                ["top"],
+                in: nowhere,
+                environment: ["NO_COLOR": "1"],
+                terminal: terminal.path,
+                typing: true
+            ).finished()
+            #expect(finished.end == .exited(69))
+            #expect(terminal.written().hasPrefix("plugboard top: no broker at "))
+        }
+    }
+
+    extension String {
+        /// What stands behind the last of these words.
+        fileprivate func components(after word: String) -> String? {
+            ranges(of: word).last.map { String(self[$0.upperBound...]) }
+        }
+    }
+#endif
