@@ -18,6 +18,8 @@ extension Command {
             own, with the milliseconds since the start as ms before them: the values that are there at the \
             start ("initial":true), "synced", then every update, delete and emit.
 
+            Where events come faster than they are written, updates of a key are folded into the last one, \
+            which says so ("skipped"): the state in the end is right. \
             What happened before Ctrl-C is in the file. How much that was is said on standard error. If the \
             broker stops, the file is whole up to there, and the status is 69.
             """,
