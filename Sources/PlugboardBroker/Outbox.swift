@@ -15,7 +15,7 @@ struct Outbox: ~Copyable {
 
     init() {}
 
-    @inline(__always) var count: Int { own.count + sharedBytes }
+    @inline(__always) var count: Int { own.count &+ sharedBytes }
     @inline(__always) var isEmpty: Bool { own.isEmpty && sharedBytes == 0 }
 
     /// Forgets its share of the turn's log.

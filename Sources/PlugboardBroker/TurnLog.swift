@@ -84,15 +84,20 @@ struct TurnLog: ~Copyable {
         } else {
             kind.appendStart(text, to: &buffer)
         }
-        var tail = tail.form(subscription.pointee.kind)
-        if telling != .event { tail.value = nil }
-        EventEncoder.appendTail(tail, change: telling == .change ? change : nil, to: &buffer)
+        let form = subscription.pointee.kind
+        EventEncoder.appendTail(
+            tail,
+            change: telling == .change ? change : nil,
+            hasValue: form.hasValue && telling == .event,
+            hasOld: form.hasOld,
+            to: &buffer
+        )
     }
 
     /// Adds a line to what a session is to be sent.
     @inline(__always)
     mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
-        outbox.sharedBytes += line.count
+        outbox.sharedBytes &+= line.count
         if outbox.lastExtent >= 0 {
             let last = extents.mutableElements.baseAddress.unsafelyUnwrapped + Int(outbox.lastExtent)
             if last.pointee.end == Int32(truncatingIfNeeded: line.start) {
@@ -133,7 +138,7 @@ struct TurnLog: ~Copyable {
             _ = bytes.reserve(known.count)
             bytes.append(known.bytes(of: bytes.bytes))
         } else {
-            EventEncoder.appendTail(tail.form(form), to: &bytes)
+            EventEncoder.appendTail(tail, hasValue: form.hasValue, hasOld: form.hasOld, to: &bytes)
             remember(ByteRange(tailStart, bytes.count), form)
         }
         let line = ByteRange(start, bytes.count)
@@ -191,15 +196,5 @@ enum Event {
         case .emit: EventEncoder.appendEmitStart(sub: text.pointee.sub, to: &buffer)
         case .delete: EventEncoder.appendDeleteStart(sub: text.pointee.sub, to: &buffer)
         }
-    }
-}
-
-extension EventTail {
-    /// The same event without what a form leaves out.
-    func form(_ form: EventKind) -> EventTail {
-        var copy = self
-        if !form.hasOld { copy.old = nil }
-        if !form.hasValue { copy.value = nil }
-        return copy
     }
 }

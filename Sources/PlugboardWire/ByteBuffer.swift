@@ -1,6 +1,7 @@
 // Growable bytes with one owner: what inboxes, outboxes and encoders are made of.
 // Storage comes with the first byte and can be given back while the buffer lives,
-// so that an idle connection holds none. Taken from the front, added at the back.
+// so that an idle connection holds none. Taken from the front, added at the back. Its
+// offsets stay below its capacity, so adding to them is not checked for overflow.
 
 /// A queue of bytes in one piece of memory. Not shared between threads.
 public struct ByteBuffer: ~Copyable {
@@ -18,7 +19,7 @@ public struct ByteBuffer: ~Copyable {
     }
 
     /// Bytes waiting.
-    @inlinable public var count: Int { end - start }
+    @inlinable public var count: Int { end &- start }
     @inlinable public var isEmpty: Bool { end == start }
     /// Bytes of memory owned.
     @inlinable public var allocatedBytes: Int { capacity }
@@ -96,7 +97,7 @@ public struct ByteBuffer: ~Copyable {
     @inlinable
     @inline(__always)
     public mutating func reserve(_ count: Int) -> UnsafeMutableRawPointer {
-        if let storage, capacity - end >= count { return storage + end }
+        if let storage, capacity &- end >= count { return storage + end }
         return grow(by: count)
     }
 
@@ -104,7 +105,7 @@ public struct ByteBuffer: ~Copyable {
     @inlinable
     @inline(__always)
     public mutating func commit(_ count: Int) {
-        end += count
+        end &+= count
     }
 
     /// Adds bytes at the back.
@@ -113,7 +114,7 @@ public struct ByteBuffer: ~Copyable {
     public mutating func append(_ source: UnsafeRawBufferPointer) {
         guard let base = source.baseAddress else { return }
         reserve(source.count).copyMemory(from: base, byteCount: source.count)
-        end += source.count
+        end &+= source.count
     }
 
     /// Adds the bytes of a literal.
@@ -128,7 +129,7 @@ public struct ByteBuffer: ~Copyable {
     @inline(__always)
     public mutating func append(byte: UInt8) {
         reserve(1).storeBytes(of: byte, as: UInt8.self)
-        end += 1
+        end &+= 1
     }
 
     /// Adds the UTF-8 of a string; for what is off the path of each message.

@@ -13,11 +13,11 @@ public struct ByteRange: Equatable, Sendable, BitwiseCopyable {
         upper = UInt32(truncatingIfNeeded: end)
     }
 
-    public static let none = ByteRange(0, 0)
+    @inlinable public static var none: ByteRange { ByteRange(0, 0) }
 
     @inlinable public var start: Int { Int(lower) }
     @inlinable public var end: Int { Int(upper) }
-    @inlinable public var count: Int { Int(upper) - Int(lower) }
+    @inlinable public var count: Int { Int(upper) &- Int(lower) }
     @inlinable public var isEmpty: Bool { upper == lower }
 
     /// The bytes of this range within `line`, which must be the line it was found in.

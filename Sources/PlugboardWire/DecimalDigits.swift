@@ -1,30 +1,63 @@
-// Integers as text, written straight into a buffer.
+// Integers as text, written straight into a buffer: eight digits at a time, all of
+// them in one word, since nearly every line holds a revision.
 
 extension ByteBuffer {
     /// Adds an integer in decimal.
     public mutating func append(decimal value: UInt64) {
-        let target = reserve(20).assumingMemoryBound(to: UInt8.self)
-        let digits = DecimalDigits.count(value)
-        var rest = value
-        var place = digits
-        while place > 0 {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            place -= 1
-            target[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: digit)
-            rest = quotient
-        }
-        commit(digits)
+        commit(DecimalDigits.write(value, to: reserve(DecimalDigits.countMax + 4)))
     }
 }
 
 enum DecimalDigits {
+    /// The digits of the largest number.
+    static let countMax = 20
+    private static let wordful: UInt64 = 100_000_000
+
+    /// Writes a number in decimal, where there is room for 24 bytes, and returns how many
+    /// of them it took.
+    @inline(__always)
+    static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        value < wordful ? writeFirst(value, to: target) : writeLong(value, to: target)
+    }
+
+    /// Up to eight digits, without zeros before them.
+    @inline(__always)
+    private static func writeFirst(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        let digits = digits(of: value)
+        // The last digit counts even where it is zero, too.
+        let zeros = (digits | 1 &<< 56).trailingZeroBitCount &>> 3
+        let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(zeros &* 8)
+        target.storeBytes(of: text.littleEndian, as: UInt64.self)
+        return 8 &- zeros
+    }
+
+    private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+        let (high, low) = value.quotientAndRemainder(dividingBy: wordful)
+        let count = high < wordful ? writeFirst(high, to: target) : writeLong(high, to: target)
+        let text = digits(of: low) | 0x3030_3030_3030_3030
+        (target + count).storeBytes(of: text.littleEndian, as: UInt64.self)
+        return count &+ 8
+    }
+
+    /// The eight digits of a number below 10^8, the first of them in the lowest byte: halved
+    /// into numbers of four digits, these into two of two, and these into single ones, by
+    /// multiplying with rounded-up fractions that are exact in their range.
+    @inline(__always)
+    private static func digits(of value: UInt64) -> UInt64 {
+        let fours = value / 10_000 | (value % 10_000) &<< 32
+        let hundreds = (fours &* 10_486) &>> 20 & 0x7F_0000_007F
+        let twos = hundreds | (fours &- 100 &* hundreds) &<< 16
+        let tens = (twos &* 103) &>> 10 & 0x000F_000F_000F_000F
+        return tens | (twos &- 10 &* tens) &<< 8
+    }
+
     /// How many digits a number has; 0 has one.
     static func count(_ value: UInt64) -> Int {
         var digits = 1
         var bound: UInt64 = 10
         while value >= bound {
             digits += 1
-            if digits == 20 { break }
+            if digits == countMax { break }
             bound &*= 10
         }
         return digits

@@ -33,25 +33,46 @@ public enum EventEncoder {
         buffer.append(sub)
     }
 
-    /// What follows the start of an event: from the key to the line feed. `change` is what
-    /// stands in place of the value, with a comma before it.
+    /// What follows the start of an event: from the key to the line feed. `hasValue` and
+    /// `hasOld` leave out what is false of them. `change` is what stands in place of the
+    /// value, with a comma before it.
     public static func appendTail(
-        _ tail: EventTail,
+        _ tail: borrowing EventTail,
         change: UnsafeRawBufferPointer? = nil,
+        hasValue: Bool = true,
+        hasOld: Bool = true,
         to buffer: inout ByteBuffer
     ) {
-        buffer.append(tail.keyPrefix)
-        buffer.append(decimal: tail.revision)
-        if let change { buffer.append(change) }
-        if let value = tail.value {
-            buffer.append(#","value":"#)
-            buffer.append(value)
+        let none = UnsafeRawBufferPointer(start: nil, count: 0)
+        let value = hasValue ? tail.value ?? none : none
+        let old = hasOld ? tail.old ?? none : none
+        let pieces = tail.keyPrefix.count &+ tail.by.count &+ value.count &+ old.count &+ (change?.count ?? 0)
+        var writer = ByteWriter(buffer.reserve(pieces &+ tailBytesMax))
+        writer.write(tail.keyPrefix)
+        writer.write(decimal: tail.revision)
+        if let change { writer.write(change) }
+        if value.count > 0 {
+            writer.write(#","value":"#)
+            writer.write(value)
         }
-        if let old = tail.old {
-            buffer.append(#","old":"#)
-            buffer.append(old)
+        if old.count > 0 {
+            writer.write(#","old":"#)
+            writer.write(old)
         }
-        buffer.append(tail.by)
+        writer.write(tail.by)
+        if tail.isPlain {
+            writer.write("}\n")
+            return buffer.commit(writer.count)
+        }
+        buffer.commit(writer.count)
+        appendRest(tail, to: &buffer)
+    }
+
+    /// Names, a revision and what else a plain tail has beside its pieces.
+    private static let tailBytesMax = 64
+
+    /// What few events have, and the end of the line.
+    private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
         if let reason = tail.reason {
             buffer.append(#","reason":""#)
             buffer.append(reason.name)
@@ -184,6 +205,12 @@ public struct EventTail {
     public var skipped: UInt32 = 0
     /// `,"unacked":[…]`: who of an earlier phase had not acknowledged in time.
     public var unacknowledged: UnsafeRawBufferPointer?
+
+    /// Has none of what few events have.
+    @inline(__always)
+    fileprivate var isPlain: Bool {
+        cause == 0 && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged == nil
+    }
 
     @inlinable
     public init(

@@ -107,11 +107,12 @@ public struct FieldSet: OptionSet, Sendable {
     @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
+    @inlinable
     @inline(__always)
-    public func has(_ field: Field) -> Bool { rawValue & 1 << UInt64(field.rawValue) != 0 }
+    public func has(_ field: Field) -> Bool { rawValue & 1 &<< UInt64(field.rawValue) != 0 }
 
     @inline(__always)
-    func with(_ field: Field) -> FieldSet { FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue)) }
+    func with(_ field: Field) -> FieldSet { FieldSet(rawValue: rawValue | 1 &<< UInt64(field.rawValue)) }
 
     /// The fields in the order of their declaration.
     public var fields: [Field] { Field.allCases.filter { has($0) } }

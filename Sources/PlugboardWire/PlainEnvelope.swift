@@ -9,57 +9,71 @@ extension Request {
     /// plain and the request is nothing that could be used.
     @inline(__always)
     mutating func readPlain(_ line: UnsafeRawBufferPointer) -> Bool {
-        // Both in registers, and written back once.
+        // All in registers, and written back once.
         var scanner = JSONScanner(line)
+        var operation = Operation.sync
         var fields = FieldSet()
-        guard scanner.take("{") else { return false }
+        if scanner.takePublish() {
+            operation = .publish
+            fields = fields.with(.operation)
+        } else if !scanner.take("{") {
+            return false
+        }
         repeat {
-            guard let field = readPlainMember(&scanner), !fields.has(field) else { return false }
+            guard let field = scanner.takeFieldName(), !fields.has(field) else { return false }
             fields = fields.with(field)
+            if field == .operation {
+                guard let found = scanner.plainOperation() else { return false }
+                operation = found.operation
+                scanner.position = found.end
+            } else {
+                let start = scanner.position
+                guard scanner.skipPlain(field) else { return false }
+                note(field, start, scanner.position)
+            }
         } while scanner.takeWithSpace(",")
+        self.operation = operation
         self.fields = fields
-        return scanner.take("}") && scanner.isAtEnd && isComplete
+        return scanner.take("}") && scanner.isAtEnd && fields.isComplete(for: operation)
     }
 
     @inline(__always)
-    private mutating func readPlainMember(_ scanner: inout JSONScanner) -> Field? {
-        // The longest of the names, `"value":`, fills a word.
-        let word = scanner.word(at: scanner.position)
-        if scanner.takeName(#""op":"#, word) {
-            guard let operation = scanner.readPlainOperation() else { return nil }
-            self.operation = operation
-            return .operation
+    private mutating func note(_ field: Field, _ start: Int, _ end: Int) {
+        switch field {
+        case .key: key = ByteRange(start &+ 1, end &- 1)
+        case .value: value = ByteRange(start, end)
+        default: id = ByteRange(start, end)
         }
-        let field: Field
-        let start: Int
-        if scanner.takeName(#""key":"#, word) {
-            start = scanner.position
-            guard scanner.skipPlainString() else { return nil }
-            key = ByteRange(start + 1, scanner.position - 1)
-            field = .key
-        } else if scanner.takeName(#""value":"#, word) {
-            start = scanner.position
-            guard scanner.skipPlainValue() else { return nil }
-            value = ByteRange(start, scanner.position)
-            field = .value
-        } else if scanner.takeName(#""id":"#, word) {
-            start = scanner.position
-            guard scanner.skipPlainID() else { return nil }
-            id = ByteRange(start, scanner.position)
-            field = .id
-        } else {
-            return nil
-        }
-        return field
+    }
+}
+
+extension FieldSet {
+    /// Whether these are the fields of a plain request.
+    @inline(__always)
+    fileprivate func isComplete(for operation: Operation) -> Bool {
+        // Nearly every line, and known without a look at the tables.
+        let published = FieldSet().with(.operation).with(.key).with(.value)
+        if operation == .publish, subtracting(FieldSet().with(.id)) == published { return true }
+        return isSufficient(for: operation)
     }
 
-    @inline(__always)
-    private var isComplete: Bool {
-        fields.with(.id) == operation.plainFields.with(.id)
+    @inline(never)
+    private func isSufficient(for operation: Operation) -> Bool {
+        has(.operation) && operation.isPlain && operation.required.isSubset(of: self)
+            && subtracting(operation.allowed).isEmpty
     }
 }
 
 extension JSONScanner {
+    /// Moves over the sixteen bytes that most lines begin with, and a space after them.
+    @inline(__always)
+    fileprivate mutating func takePublish() -> Bool {
+        guard word(at: 0) == PlainWord.publishStart, word(at: 8) == PlainWord.publishEnd else { return false }
+        position = 16
+        skipSpace()
+        return true
+    }
+
     /// Moves over one character if it is the next.
     @inline(__always)
     fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -81,68 +95,94 @@ extension JSONScanner {
         if current == UInt8(ascii: " ") { position &+= 1 }
     }
 
-    /// Moves over a name with its quotes and its colon, and the space after them, if it is
-    /// what `word`, the next eight bytes, begins with.
+    /// Moves over the name of one of the commonest fields, its colon and a space.
     @inline(__always)
-    fileprivate mutating func takeName(_ name: StaticString, _ word: UInt64) -> Bool {
-        let count = name.utf8CodeUnitCount
-        let mask = UInt64.max &>> UInt64((8 &- count) &* 8)
-        guard word & mask == NameWord(name).word else { return false }
-        position &+= count
-        skipSpace()
-        return true
-    }
-
-    @inline(__always)
-    fileprivate mutating func readPlainOperation() -> Operation? {
-        guard take("\"") else { return nil }
-        if word(at: position) == NameWord(#"publish""#).word {
+    fileprivate mutating func takeFieldName() -> Field? {
+        let word = word(at: position)
+        let field: Field
+        if word == PlainWord.value {
+            field = .value
             position &+= 8
-            return .publish
+        } else if word & 0xFFFF_FFFF_FFFF == PlainWord.key {
+            field = .key
+            position &+= 6
+        } else if word & 0xFF_FFFF_FFFF == PlainWord.id {
+            field = .id
+            position &+= 5
+        } else if word & 0xFF_FFFF_FFFF == PlainWord.operation {
+            field = .operation
+            position &+= 5
+        } else {
+            return nil
         }
-        return readShortString().flatMap { Operation(NameWord(word: $0)) }
+        skipSpace()
+        return field
     }
 
-    /// Moves over a string that is plain to its end.
-    @inline(__always)
-    fileprivate mutating func skipPlainString() -> Bool {
-        guard take("\"") else { return false }
-        skipPlainText()
-        return take("\"")
-    }
-
-    /// Moves over a value.
-    @inline(__always)
-    fileprivate mutating func skipPlainValue() -> Bool {
-        let start = position
-        if skipPlainString() { return true }
-        position = start
-        guard let end = endOfValue() else { return false }
-        position = end
-        return true
-    }
-
-    /// The place after a value that starts here; nil where it is none.
+    /// The operation that is named here, and the place after it.
     @inline(never)
-    private func endOfValue() -> Int? {
+    fileprivate func plainOperation() -> (operation: Operation, end: Int)? {
+        var scanner = self
+        guard scanner.take("\""), let word = scanner.readShortString() else { return nil }
+        return Operation(NameWord(word: word)).map { ($0, scanner.position) }
+    }
+
+    /// Moves over a key, a value or an `id`. False where it is none, or not plain.
+    @inline(__always)
+    fileprivate mutating func skipPlain(_ field: Field) -> Bool {
+        let start = position
+        if take("\"") {
+            skipPlainText()
+            if take("\"") { return field != .id || position &- start &- 2 <= Limits.idBytesMax }
+            position = start
+        }
+        let end =
+            switch field {
+            case .value: endOfValue()
+            case .id: endOfShortInteger()
+            default: -1
+            }
+        position = end
+        return end >= 0
+    }
+
+    /// The place after a value that starts here; negative where it is none.
+    @inline(never)
+    private func endOfValue() -> Int {
         var scanner = self
         do throws(JSONFailure) {
             try scanner.skipValue()
             return scanner.position
         } catch {
-            return nil
+            return -1
         }
     }
 
-    /// Moves over an `id` that is certainly one: a short plain string, or up to 15 digits.
-    @inline(__always)
-    fileprivate mutating func skipPlainID() -> Bool {
-        let start = position
-        if current == UInt8(ascii: "\"") {
-            return skipPlainString() && position - start - 2 <= Limits.idBytesMax
-        }
-        while current &- UInt8(ascii: "0") <= 9 { position &+= 1 }
-        let digits = position - start
-        return digits == 1 || (digits > 1 && digits <= 15 && base[start] != UInt8(ascii: "0"))
+    /// The place after an integer of up to 15 digits, which certainly is an `id`; negative
+    /// where it is none.
+    @inline(never)
+    private func endOfShortInteger() -> Int {
+        var place = position
+        while place < end, base[place] &- UInt8(ascii: "0") <= 9 { place &+= 1 }
+        let digits = place &- position
+        let isShort = digits == 1 || (digits > 1 && digits <= 15 && base[position] != UInt8(ascii: "0"))
+        return isShort ? place : -1
     }
+}
+
+/// What plain lines are made of, as the words that loading these bytes gives. Numbers, since
+/// the compiler folds the making of a `NameWord` too late to make one piece of what follows.
+private enum PlainWord {
+    /// `"key":`
+    static let key: UInt64 = 0x3A22_7965_6B22
+    /// `"value":`
+    static let value: UInt64 = 0x3A22_6575_6C61_7622
+    /// `"id":`
+    static let id: UInt64 = 0x3A_2264_6922
+    /// `"op":`
+    static let operation: UInt64 = 0x3A_2270_6F22
+    /// `{"op":"p`
+    static let publishStart: UInt64 = 0x7022_3A22_706F_227B
+    /// `ublish",`
+    static let publishEnd: UInt64 = 0x2C22_6873_696C_6275
 }

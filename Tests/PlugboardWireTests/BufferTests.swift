@@ -24,14 +24,22 @@ struct BufferTests {
         #expect(buffer.allocatedBytes == 0)
     }
 
-    @Test(
-        "integers are written in decimal",
-        arguments: [0, 9, 10, 99, 100, 9_007_199_254_740_991, UInt64.max]
-    )
-    func decimals(value: UInt64) {
-        var buffer = ByteBuffer()
-        buffer.append(decimal: value)
-        #expect(text(buffer) == String(value))
+    @Test("integers are written in decimal, round every power of ten and in between")
+    func decimals() {
+        var values: [UInt64] = [0, 9_007_199_254_740_991, .max]
+        var power: UInt64 = 1
+        for _ in 0..<20 {
+            for offset: UInt64 in 0..<12 {
+                values += [power &+ offset, power &- offset, power &* 7 &+ offset]
+            }
+            power &*= 10
+        }
+        values += (0..<20_000).map { UInt64($0) &* 4_999 }
+        for value in values {
+            var buffer = ByteBuffer()
+            buffer.append(decimal: value)
+            #expect(text(buffer) == String(value))
+        }
     }
 
     @Test("strings are escaped as little as JSON allows and come back as they were")

@@ -200,6 +200,21 @@ struct PlainLineTests {
         }
     }
 
+    @Test(
+        "are those that programs write",
+        arguments: [
+            #"{"op":"publish","key":"a.b","value":1}"#,
+            #"{"op": "publish", "key": "a.b", "value": {"c": 1}}"#,
+            #"{"id":1,"op":"emit","value":[],"key":"a"}"#, #"{"op":"get","key":"a","id":"x"}"#,
+            #"{"op":"publish", "value":"\u00e9","key":"a"}"#,
+        ]
+    )
+    func usual(line: String) {
+        var decoder = RequestDecoder()
+        var request = Request()
+        #expect(withBytes(line) { decoder.decodePlain($0, into: &request) })
+    }
+
     private func compare(_ line: [UInt8]) {
         guard line[0] == UInt8(ascii: "{") else { return }
         let (short, long) = (decode(line), decodeAtLength(line))
