@@ -87,4 +87,43 @@ struct InsightTests {
         }
         #expect(try run("explain", "emit", "a", "1").end == .exited(0))
     }
+
+    @Test("pause holds somebody's subscription, step lets lines of it pass, resume all of them")
+    func control() throws {
+        let watcher = try Run(["subscribe", "k.*"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        let who = try run("who", "k.a").output
+        let client = String(try #require(who.firstMatch(of: /client (\d+)/)?.1))
+        #expect(try run("pause", client).lines == ["0 lines owed"])
+        for key in ["k.a", "k.b", "k.c", "k.d"] { _ = try run("publish", key, "1") }
+        #expect(try run("who", "k.a").output.contains("paused: 4 keys owed"))
+        #expect(try run("step", client, "1", "--count", "2").lines == ["4 lines owed"])
+        try eventually("two lines") { watcher.output.contains(#""key":"k.b""#) }
+        #expect(!watcher.output.contains(#""key":"k.c""#))
+        #expect(try run("resume", client, "--json").output.hasPrefix(#"{"ok":"resume","id":1,"sub":1,"#))
+        try eventually("all") { watcher.output.contains(#""key":"k.d""#) }
+        #expect(try run("step", client).messages.contains("conflict"))
+    }
+
+    @Test("a subscription that has a text for a name is found by it; what there isn't is refused")
+    func controlNames() throws {
+        let person = try Connection(path: folder.socket)
+        let client = try #require(try person.expectGreeting()["client"]?.integer)
+        for sub in [#""prices""#, #""7""#, "-3"] {
+            _ = try person.accepted(
+                RequestLine("subscribe").adding("key", string: "k").adding("sub", json: Array(sub.utf8)[...])
+            )
+        }
+        for sub in ["prices", #""7""#, "-3"] {
+            #expect(try run("pause", "\(client)", sub).end == .exited(0), "\(sub)")
+        }
+        for sub in ["7", #""prices"#, "+4"] {
+            #expect(try run("pause", "\(client)", sub).messages.contains("unknown_sub"), "\(sub)")
+        }
+        #expect(try run("pause", "999").messages.contains("not_found"))
+        let named = try run("pause", "cart")
+        #expect(named.end == .exited(64))
+        #expect(named.messages.contains("plugboard who KEY tells the number"))
+        #expect(try run("step", "\(client)", "--count", "0").end == .exited(64))
+    }
 }

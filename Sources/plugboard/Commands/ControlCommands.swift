@@ -1,0 +1,91 @@
+// `pause`, `step`, `resume`: hold another program's subscription, let lines of it pass
+// one by one, and let it go on.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Parameter {
+    fileprivate static let client = Parameter(
+        "CLIENT",
+        "the number of the observer's client, as who tells it"
+    )
+    fileprivate static let sub = Parameter("SUB", "its subscription, as who tells it (1)", .optional)
+}
+
+extension Option {
+    static let stepCount = Option(
+        "count",
+        "N",
+        "so many lines (1)",
+        .integer(1...UInt64(Limits.stepsMax))
+    )
+}
+
+extension Command {
+    static let pause = Command(
+        name: "pause",
+        group: .about,
+        summary: "hold an observer: it is told nothing until resume",
+        parameters: [.client, .sub],
+        options: [.json] + Option.connection,
+        details: """
+            The observer isn't told that it is held. What comes meanwhile is owed to it: of each key that \
+            changes the newest value, unless it asked for all of them. Prints how many lines wait for it. \
+            Nothing but resume ends it, also when this command is long gone.
+            """,
+        examples: ["pause 6", "pause 6 prices"],
+        run: { try Control.run($0, $1) }
+    )
+
+    static let step = Command(
+        name: "step",
+        group: .about,
+        summary: "let an observer that is held have one line of what waits for it",
+        parameters: [.client, .sub],
+        options: [.stepCount, .json] + Option.connection,
+        details: "Prints how many lines waited for it before that.",
+        examples: ["step 6", "step 6 --count 10"],
+        run: { try Control.run($0, $1) }
+    )
+
+    static let resume = Command(
+        name: "resume",
+        group: .about,
+        summary: "let an observer that is held go on",
+        parameters: [.client, .sub],
+        options: [.json] + Option.connection,
+        details: "It gets what waits for it at once; how many lines that were is printed.",
+        examples: ["resume 6"],
+        run: { try Control.run($0, $1) }
+    )
+}
+
+/// One request to hold somebody or let go.
+private enum Control {
+    /// The operation is called as the command is.
+    static func run(_ invocation: Invocation, _ console: Console) throws {
+        let word = invocation.arguments[0]
+        guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
+            throw CommandError.usage(
+                "CLIENT is a number; it was \"\(word)\"",
+                hint: "plugboard who KEY tells the number of each observer"
+            )
+        }
+        let request = RequestLine(invocation.command.name)
+            .adding("sub", json: sub(invocation.argument(1) ?? "1")[...])
+            .adding("client", client)
+            .adding("count", invocation.integer(.stepCount))
+        let reply = try Connection.open(invocation).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        guard !invocation.has(.json), let owed = reply["owed"]?.integer else { return }
+        try console.output.line("\(Quantity.count(owed)) \(owed == 1 ? "line" : "lines") owed")
+    }
+
+    /// A number is a number, and what is in quotes a text as it stands; else it is put in quotes.
+    private static func sub(_ word: String) -> [UInt8] {
+        if let number = Int64(word) { return Array("\(number)".utf8) }
+        let value = try? JSONValue(parsing: Array(word.utf8)[...])
+        return value?.string == nil ? JSONString.encoded(word) : Array(value?.bytes ?? [])
+    }
+}
