@@ -8,7 +8,8 @@ struct PageTests {
     @Test("every block of code is one that a test runs")
     func blocks() throws {
         // Plain blocks are pictures; the others have their tests in this folder.
-        #expect(Set(try Readme.blocks().map(\.language)) == ["", "sh", "plugboard", "swift", "json", "text"])
+        let languages = Set(try Readme.blocks().map(\.language))
+        #expect(languages == ["", "sh", "plugboard", "console", "swift", "json", "text"])
         let known = [".build/release/plugboard ", "swift run -c release plugboard up --demo", "swift test"]
         for block in try Readme.blocks(in: "sh") {
             for line in block.lines {

@@ -6,9 +6,11 @@ import Foundation
 enum Readme {
     struct Block: CustomStringConvertible {
         let language: String
-        /// `README.md:line` of its first line.
-        let place: String
+        /// The number of its first line.
+        let line: Int
         let lines: [String]
+
+        var place: String { "README.md:\(line)" }
 
         var text: String { lines.joined(separator: "\n") + "\n" }
         var description: String { "\(place) (\(language))" }
@@ -25,6 +27,16 @@ enum Readme {
         FileManager.default.fileExists(atPath: package.appendingPathComponent(path).path)
     }
 
+    /// The fenced blocks below a heading of the third level.
+    static func blocks(below heading: String) throws -> [Block] {
+        let lines = try text().components(separatedBy: "\n")
+        guard let start = lines.firstIndex(of: "### \(heading)") else {
+            throw Missing("the heading \(heading)")
+        }
+        let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("##") } ?? lines.endIndex
+        return try blocks().filter { (start..<end).contains($0.line - 1) }
+    }
+
     /// The fenced blocks, in order.
     static func blocks() throws -> [Block] {
         var blocks: [Block] = []
@@ -32,8 +44,7 @@ enum Readme {
         for (index, line) in try text().components(separatedBy: "\n").enumerated() {
             if line.hasPrefix("```") {
                 if let block = open {
-                    let place = "README.md:\(block.line)"
-                    blocks.append(Block(language: block.language, place: place, lines: block.lines))
+                    blocks.append(Block(language: block.language, line: block.line, lines: block.lines))
                 }
                 open = open == nil ? (String(line.dropFirst(3)), index + 2, []) : nil
             } else {

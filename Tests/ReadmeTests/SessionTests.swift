@@ -27,9 +27,8 @@ struct SessionTests {
 
     /// The block of the page, line by line; only revisions may be others.
     private func session(_ scratch: Scratch) async throws {
-        let blocks = try Readme.blocks(in: "plugboard")
-        #expect(blocks.count == 1)
-        for block in blocks {
+        // The others have tests of their own.
+        for block in try Readme.blocks(in: "plugboard").prefix(1) {
             #expect((8...10).contains(block.lines.count))
             let person = try Typist(socket: scratch.socket)
             #expect(try await person.line().hasPrefix(#"{"event":"hello","broker":"plugboard""#))
@@ -38,7 +37,8 @@ struct SessionTests {
                 if line.hasPrefix("> ") {
                     try person.type(text)
                 } else {
-                    #expect(Self.masked(try await person.line()) == Self.masked(text), "\(block.place)")
+                    let answer = try await person.line()
+                    #expect(Likeness.ofJSON(text, answer), "\(block.place): \(answer)")
                 }
             }
             try person.type("help")
@@ -87,10 +87,6 @@ struct SessionTests {
                 #expect(try !run.output.isEmpty || line.contains("emit"), "\(line)")
             }
         }
-    }
-
-    private static func masked(_ line: String) -> String {
-        line.replacing(/"(revision|cause)":\d+/) { "\"\($0.1)\":N" }
     }
 
     private static let hasProc = FileManager.default.fileExists(atPath: "/proc/self/stat")

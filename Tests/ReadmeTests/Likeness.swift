@@ -1,0 +1,58 @@
+// What the page shows beside what really comes: numbers and times that differ from run to
+// run may be others, `…` on the page stands for anything, and everything else is the same.
+
+import Foundation
+
+/// Compares lines of the page with lines of programs.
+enum Likeness {
+    /// A line of JSON.
+    static func ofJSON(_ shown: String, _ actual: String) -> Bool {
+        matches(maskedJSON(shown), maskedJSON(actual))
+    }
+
+    /// A line for people, in columns whose width doesn't matter.
+    static func ofText(_ shown: String, _ actual: String) -> Bool {
+        matches(maskedText(shown), maskedText(actual))
+    }
+
+    private static func maskedJSON(_ line: String) -> String {
+        line.replacing(/"(revision|cause|client|pid|times)":\d+/) { "\"\($0.1)\":N" }
+            .replacing(/"when":"[^"]+"/, with: "\"when\":T")
+    }
+
+    private static func maskedText(_ line: String) -> String {
+        line.replacing(/\d{4}-\d\d-\d\dT[\d:.]+Z/, with: "T").replacing(#/^\d\d:\d\d:\d\d /#, with: "T ")
+            .replacing(/(client|pid|revision|told up to) \d+/) { "\($0.1) N" }
+            .replacing(/\(\d+ times\)/, with: "(N times)").replacing(#/ +/#, with: " ")
+    }
+
+    private static func matches(_ shown: String, _ actual: String) -> Bool {
+        var rest = actual[...]
+        let parts = shown.components(separatedBy: "…")
+        for (place, part) in parts.enumerated() where !part.isEmpty {
+            let isLast = place > 0 && place == parts.count - 1
+            guard let found = rest.range(of: part, options: isLast ? [.backwards, .anchored] : []),
+                place > 0 || found.lowerBound == rest.startIndex
+            else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.isEmpty || parts.last?.isEmpty == true && parts.count > 1
+    }
+}
+
+/// The clients of the page and those that are really there, which have other numbers.
+struct ClientNumbers {
+    private var actual: [Substring: Substring] = [:]
+
+    /// Learns who is who from a reply, up to where the page leaves something out.
+    mutating func learn(_ shown: String, _ line: String) {
+        let mark = /client"?:? ?(\d+)/
+        let told = shown.prefix { $0 != "…" }.matches(of: mark).map(\.1)
+        for (number, real) in zip(told, line.matches(of: mark).map(\.1)) { actual[number] = real }
+    }
+
+    /// A request or a command of the page as it is to be sent.
+    func translated(_ line: String) -> String {
+        line.replacing(/("client":| resume )(\d+)/) { "\($0.1)\(actual[$0.2] ?? $0.2)" }
+    }
+}
