@@ -15,6 +15,18 @@ extension EventLoop {
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
         dismissSlow()
+        try serveTouched()
+        // Those who trace are told when it is known how long others waited; what their own
+        // connections leave behind may be traced, too.
+        while !hub.tracing.isEmpty {
+            hub.tellTraces()
+            try serveTouched()
+        }
+        hub.endTurn()
+        if hub.own.isActive { hub.own.turns.end() }
+    }
+
+    private mutating func serveTouched() throws {
         var index = 0
         while index < hub.touched.count {
             let session = hub.touched.elements[index]
@@ -27,8 +39,6 @@ extension EventLoop {
             if !hub.slow.isEmpty { dismissSlow() }
         }
         hub.touched.removeAll()
-        hub.endTurn()
-        if hub.own.isActive { hub.own.turns.end() }
     }
 
     /// Takes leave of clients that are too far behind; of more, where that makes more of them.
@@ -130,6 +140,7 @@ extension EventLoop {
             hub.own.sent &+= UInt64(count)
             session.pointee.sent &+= UInt64(count)
             connection.pointee.isWaitingToWrite = count < total
+            if hub.tracing.isOn, count == total { hub.tracing.noteSent(session.pointee.client) }
             noteSent(count, connection)
         case .wouldBlock:
             connection.pointee.isWaitingToWrite = true

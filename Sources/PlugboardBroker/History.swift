@@ -21,7 +21,16 @@ struct History: ~Copyable {
 
         /// When it was made, in milliseconds since 1970.
         var milliseconds: UInt64 { note >> 16 }
-        var operation: Operation { Operation(rawValue: UInt8(truncatingIfNeeded: note)) ?? .publish }
+        var operation: Operation {
+            Operation(rawValue: UInt8(truncatingIfNeeded: note) & Self.operationMask) ?? .publish
+        }
+        /// Why the broker made it, where it did so on somebody's behalf.
+        var reason: EventReason? {
+            EventReason(rawValue: UInt8(truncatingIfNeeded: note) >> Self.operationBits)
+        }
+        /// No operation has a number beyond these bits.
+        static let operationBits: UInt8 = 5
+        private static let operationMask: UInt8 = 1 << operationBits - 1
         /// How often its chain of causes has come back to its key and its writer, as far as that
         /// is counted.
         var returns: UInt8 {
@@ -32,6 +41,7 @@ struct History: ~Copyable {
         @inline(__always)
         fileprivate init(
             _ operation: Operation,
+            _ reason: EventReason?,
             _ observable: ObservableReference,
             _ author: AuthorReference,
             revision: UInt64,
@@ -42,7 +52,7 @@ struct History: ~Copyable {
             self.author = author
             self.revision = revision
             self.cause = cause
-            note = time | UInt64(operation.rawValue)
+            note = time | UInt64(operation.rawValue | (reason?.rawValue ?? 0) << Self.operationBits)
         }
     }
 
@@ -85,6 +95,7 @@ struct History: ~Copyable {
     @inline(__always)
     mutating func append(
         _ operation: Operation,
+        _ reason: EventReason?,
         _ observable: ObservableReference,
         _ author: AuthorReference,
         revision: UInt64,
@@ -92,7 +103,7 @@ struct History: ~Copyable {
     ) {
         if time == 0 { time = WallClock.millisecondsSince1970() << 16 }
         if author.pointee.generation != generation { keep(author) }
-        let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
+        let entry = Entry(operation, reason, observable, author, revision: revision, cause: cause, time: time)
         (entries + Int(truncatingIfNeeded: count & Self.mask)).initialize(to: entry)
         count &+= 1
     }

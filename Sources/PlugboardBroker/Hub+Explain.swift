@@ -14,7 +14,11 @@ extension Hub {
         }
         let key = write.key.bytes(of: line)
         let refusal = refusal(of: write, line)
-        if refusal == nil { findObservers(of: key, observables.find(key, hash: observables.hash(key))) }
+        if refusal == nil {
+            let observable = observables.find(key, hash: observables.hash(key))
+            if let observable { refreshObservers(of: observable) }
+            findObservers(of: key, observable)
+        }
         openReply(to: session)
         ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","op":""#)
@@ -52,8 +56,8 @@ extension Hub {
     ) {
         let event = Event(write.operation)
         let key = write.key.bytes(of: line)
-        let keyHash = observables.hash(key)
-        let old = observables.find(key, hash: keyHash)?.pointee.value
+        let observable = observables.find(key, hash: observables.hash(key))
+        let old = observable?.pointee.value
         let value: UnsafeRawBufferPointer? =
             event == .delete ? nil : write.operation == .patch ? scratch.bytes : write.value.bytes(of: line)
         buffer.append(#","event":""#)
@@ -69,9 +73,7 @@ extension Hub {
             buffer.append(index == 0 ? "{" : ",{")
             appendIdentity(of: subscription, of: key, &buffer)
             buffer.append(#","outcome":""#)
-            let isConcerned = self.isConcerned(subscription, event, from: old, to: value)
-            let outcome = isConcerned ? self.outcome(of: event, keyHash, for: subscription) : .filtered
-            buffer.append(outcome.name)
+            buffer.append(outcome(of: event, observable, from: old, to: value, for: subscription).name)
             buffer.append("\"}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
@@ -79,20 +81,41 @@ extension Hub {
     }
 
     /// What would become of an event on its way to an observer now.
-    private func outcome(
+    mutating func outcome(
         of event: Event,
-        _ keyHash: UInt64,
+        _ observable: ObservableReference?,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?,
         for subscription: SubscriptionReference
     ) -> Outcome {
-        let session = subscription.pointee.session
-        if let backlog = subscription.pointee.backlog, !subscription.pointee.isFree(keyHash) {
+        guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
+        if waitsForPhase(event, observable, from: old, to: value, subscription) { return .paused }
+        if let backlog = subscription.pointee.backlog {
             if backlog.pointee.isPaused, backlog.pointee.steps == 0 { return .paused }
-        } else if !session.pointee.isBehind {
-            return .sent
         }
+        let isFree = observable.map { subscription.pointee.isFree($0.pointee.hash) } ?? true
+        if isFree, !subscription.pointee.session.pointee.isBehind { return .sent }
         let isQueued = event == .emit || subscription.pointee.delivery == .all
         guard isQueued else { return .conflated }
         return subscription.pointee.backlog?.pointee.lines.hasGap == true ? .dropped : .sent
+    }
+
+    /// Whether an observer of an earlier phase has to acknowledge first.
+    private mutating func waitsForPhase(
+        _ event: Event,
+        _ observable: ObservableReference?,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?,
+        _ subscription: SubscriptionReference
+    ) -> Bool {
+        guard let observable, observable.pointee.hasAcknowledgers, event != .emit else { return false }
+        let isHolding = gates.gates[observable] != nil
+        for earlier in observable.pointee.observers.elements {
+            if earlier.pointee.phase >= subscription.pointee.phase { return false }
+            guard earlier.pointee.acknowledges, earlier.pointee.session.pointee.isOpen else { continue }
+            if isHolding || isConcerned(earlier, event, from: old, to: value) { return true }
+        }
+        return false
     }
 }
 
@@ -104,7 +127,7 @@ enum Outcome: UInt8 {
     case conflated
     /// It is none of those that the observer asked for.
     case filtered
-    /// It waits for somebody to let the observer go on.
+    /// It waits for somebody: to let the observer go on, or to acknowledge it in an earlier phase.
     case paused
     /// There was no room for it: the observer is told of the gap.
     case dropped

@@ -124,13 +124,6 @@ extension Hub {
         else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
         let line = log.bytes(of: place)
-        let cost = LineQueue.cost(of: line)
-        let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
-        guard fits, !backlog.pointee.lines.hasGap else {
-            subscription.pointee.filter?.unsentRevision = revision
-            return backlog.pointee.lines.drop(revision: tail.revision)
-        }
-        catchup.pointee.queuedBytes += cost
         let header = LineQueue.Header(
             revision: tail.revision,
             event: log.eventNumber,
@@ -138,7 +131,57 @@ extension Hub {
             observable: isGated ? observable : nil,
             count: line.count
         )
+        if !queue(line, header, backlog, catchup) { subscription.pointee.filter?.unsentRevision = revision }
+    }
+
+    /// Keeps a line where there is room for it; else its place is a gap, and this is false.
+    @discardableResult
+    private func queue(
+        _ line: UnsafeRawBufferPointer,
+        _ header: LineQueue.Header,
+        _ backlog: BacklogReference,
+        _ catchup: CatchupReference
+    ) -> Bool {
+        let cost = LineQueue.cost(of: line)
+        let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
+        guard fits, !backlog.pointee.lines.hasGap else {
+            backlog.pointee.lines.drop(revision: header.revision)
+            return false
+        }
+        catchup.pointee.queuedBytes += cost
         backlog.pointee.lines.append(line, header)
+        return true
+    }
+
+    /// Tells a subscription a line that is about no event of a key, or queues it.
+    mutating func tellOrQueue(
+        _ line: UnsafeRawBufferPointer,
+        revision: UInt64,
+        to subscription: SubscriptionReference
+    ) {
+        let session = subscription.pointee.session
+        guard session.pointee.isOpen else { return }
+        if subscription.pointee.isDirect, !session.pointee.isBehind {
+            touch(session)
+            openOwn(of: session)
+            session.pointee.outbox.own.append(line)
+            if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
+            return
+        }
+        subscription.pointee.makeBacklog()
+        session.pointee.makeCatchup()
+        guard let backlog = subscription.pointee.backlog, let catchup = session.pointee.catchup else {
+            return
+        }
+        let header = LineQueue.Header(
+            revision: revision,
+            event: log.eventNumber,
+            keyHash: 0,
+            observable: nil,
+            count: line.count
+        )
+        queue(line, header, backlog, catchup)
+        readyIfFree(subscription)
     }
 
     /// A subscription that is owed something and waits for nothing but room joins those

@@ -139,6 +139,7 @@ extension Hub {
         let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
         if let present = observable.pointee.value, present.elementsEqual(value) { return }
         takeOwnRevision()
+        if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: 0) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -159,6 +160,7 @@ extension Hub {
     }
 
     private mutating func delete(own observable: ObservableReference) {
+        if tracing.isOn { noteTrace(.delete, nil, observable, to: nil, by: own.author, cause: 0) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,

@@ -14,14 +14,25 @@ extension Hub {
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
         let subscription = register(sub, wanted, filter, line, session)
+        replyRegistered(subscription, request, line)
+        if decoder.options.initial { oweSnapshot(of: wanted, line, subscription) }
+    }
+
+    /// Answers what a new subscription is called, and from which revision on it is told.
+    mutating func replyRegistered(
+        _ subscription: SubscriptionReference,
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer
+    ) {
+        let session = subscription.pointee.session
         openReply(to: session)
-        ReplyEncoder.appendStart(.subscribe, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
+        let id = request.id.bytes(of: line)
+        ReplyEncoder.appendStart(request.operation, id: id, to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","sub":"#)
         session.pointee.outbox.own.append(subscription.pointee.text.pointee.sub)
         session.pointee.outbox.own.append(#","revision":"#)
         session.pointee.outbox.own.append(decimal: revision)
         session.pointee.outbox.own.append("}\n")
-        if decoder.options.initial { oweSnapshot(of: wanted, line, subscription) }
     }
 
     mutating func unsubscribe(
@@ -48,6 +59,7 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
+        if subscription.pointee.isTracer { tracing.remove(subscription) }
         endThrottle(of: subscription)
         writeOff(subscription)
         for place in subscription.pointee.keys.elements {
@@ -76,8 +88,7 @@ extension Hub {
     }
 
     /// The patterns of a request, each of them well-formed and none twice.
-    private func patterns(of request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> [ByteRange]
-    {
+    func patterns(of request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> [ByteRange] {
         if request.has(.key) {
             try Self.checkPattern(request.key, line)
             return [request.key]
@@ -92,7 +103,7 @@ extension Hub {
     }
 
     /// The JSON of the sub that was asked for, or of the smallest free one.
-    private func chooseSub(
+    func chooseSub(
         _ request: Request,
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
@@ -128,7 +139,7 @@ extension Hub {
         return text
     }
 
-    private mutating func register(
+    mutating func register(
         _ sub: borrowing ByteBuffer,
         _ wanted: [ByteRange],
         _ filter: Filter?,

@@ -110,6 +110,7 @@ extension Hub {
         buffer.append(entry.operation.name)
         buffer.append("\"")
         buffer.append(entry.author.pointee.by)
+        EventEncoder.appendReason(entry.reason, to: &buffer)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: entry.milliseconds)
         buffer.append("\"")

@@ -113,6 +113,9 @@ extension Hub {
     ) {
         let author = session.pointee.author
         let cause = request.cause
+        if tracing.isOn {
+            noteTrace(request.operation, reason, observable, to: value, by: author, cause: cause)
+        }
         let revision = revision
         let tail = {
             EventTail(
@@ -128,7 +131,7 @@ extension Hub {
         tell(.update, tail(), to: observable)
         if !observable.pointee.hasValue { keyCount += 1 }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
-        note(request.operation, observable, author, cause)
+        note(request.operation, reason, observable, author, cause)
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
             renewLifetime(of: observable, request, reason, session)
         }
@@ -141,6 +144,7 @@ extension Hub {
         cause: UInt64,
         reason: EventReason?
     ) {
+        if tracing.isOn { noteTrace(.delete, reason, observable, to: nil, by: author, cause: cause) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -155,7 +159,7 @@ extension Hub {
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
         observable.pointee.marks.reason = reason
-        note(.delete, observable, author, cause)
+        note(.delete, reason, observable, author, cause)
         history.keep(observable)
     }
 
@@ -167,8 +171,12 @@ extension Hub {
         _ session: SessionReference,
         _ reason: EventReason?
     ) {
-        guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else { return }
         let author = session.pointee.author
+        guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
+            if tracing.isOn { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
+            return
+        }
+        if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -179,7 +187,7 @@ extension Hub {
         )
         tell(.emit, tail, to: observable)
         if observable.pointee.observers.isEmpty { return }
-        note(.emit, observable, author, cause)
+        note(.emit, reason, observable, author, cause)
         if !observable.pointee.hasValue { history.keep(observable) }
     }
 
@@ -198,11 +206,12 @@ extension Hub {
     @inline(__always)
     private mutating func note(
         _ operation: Operation,
+        _ reason: EventReason?,
         _ observable: ObservableReference,
         _ author: AuthorReference,
         _ cause: UInt64
     ) {
-        history.append(operation, observable, author, revision: revision, cause: cause)
+        history.append(operation, reason, observable, author, revision: revision, cause: cause)
         if cause != 0 { noteReturns() }
     }
 

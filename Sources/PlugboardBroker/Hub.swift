@@ -14,6 +14,8 @@ struct Hub: ~Copyable {
     /// What was written last.
     var history = History()
     var warnings = Warnings()
+    /// What became of the writes of this turn, for those who trace.
+    var tracing = Tracing()
     /// What the broker tells of itself.
     var own = OwnState()
     /// Keys with a value, the broker's own left out.
@@ -202,6 +204,7 @@ struct Hub: ~Copyable {
         case .who: try who(request, line, session)
         case .why: try why(request, line, session)
         case .explain: try explain(request, line, session)
+        case .trace: try trace(request, line, session)
         case .hello: rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
@@ -215,7 +218,6 @@ struct Hub: ~Copyable {
         case .unserve: try unserve(request, line, session)
         case .will: try keepWill(request, line, session)
         case .goodbye: part(request, line, session)
-        default: throw Refusal(.unknownOperation, "\(request.operation.name) is not available")
         }
     }
 

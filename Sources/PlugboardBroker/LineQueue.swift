@@ -60,6 +60,14 @@ struct LineQueue: ~Copyable {
         gap?.last = revision
     }
 
+    /// Notes events that were not kept elsewhere.
+    mutating func drop(_ more: Gap) {
+        guard more.dropped > 0 else { return }
+        if gap == nil { gap = Gap(dropped: 0, first: more.first, last: more.last) }
+        gap?.dropped += more.dropped
+        gap?.last = more.last
+    }
+
     /// Lines and the gap.
     var count: Int { lineCount + (gap == nil ? 0 : 1) }
 

@@ -42,6 +42,8 @@ struct Subscription: ~Copyable {
     /// What it is owed, while it is owed anything or has to wait.
     private(set) var backlog: BacklogReference?
 
+    /// Is told what the bus does, and not of any key.
+    var isTracer = false
     /// Its place in its session's list.
     var place: Int32 = 0
     /// The keys that it names exactly.

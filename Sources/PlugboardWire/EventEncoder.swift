@@ -73,11 +73,7 @@ public enum EventEncoder {
 
     /// What few events have, and the end of the line.
     private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
-        if let reason = tail.reason {
-            buffer.append(#","reason":""#)
-            buffer.append(reason.name)
-            buffer.append("\"")
-        }
+        appendReason(tail.reason, to: &buffer)
         if tail.cause > 0 {
             buffer.append(#","cause":"#)
             buffer.append(decimal: tail.cause)
@@ -127,6 +123,16 @@ public enum EventEncoder {
         buffer.append(#","last":"#)
         buffer.append(decimal: last)
         buffer.append("}\n")
+    }
+
+    /// `,"reason":"…"`, where there is one.
+    @inlinable
+    @inline(__always)
+    public static func appendReason(_ reason: EventReason?, to buffer: inout ByteBuffer) {
+        guard let reason else { return }
+        buffer.append(#","reason":""#)
+        buffer.append(reason.name)
+        buffer.append("\"")
     }
 
     /// The last line before the broker closes a connection.

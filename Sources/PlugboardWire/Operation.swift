@@ -11,13 +11,9 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     public static let available = allCases.filter(\.isAvailable)
 
     /// Whether it is offered. One that is not yet whole is decoded, but answered as unknown.
+    /// Now all of them are.
     @inline(__always)
-    public var isAvailable: Bool {
-        switch self {
-        case .trace: false
-        default: true
-        }
-    }
+    public var isAvailable: Bool { true }
 
     /// How the operation is spelled.
     public var name: StaticString {

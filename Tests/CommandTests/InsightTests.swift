@@ -126,4 +126,33 @@ struct InsightTests {
         #expect(named.messages.contains("plugboard who KEY tells the number"))
         #expect(try run("step", "\(client)", "--count", "0").end == .exited(64))
     }
+
+    @Test("trace draws each write with its observers below it")
+    func trace() throws {
+        let watcher = try Run(["subscribe", "cart.*"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        let tracer = try Run(["trace", "**", "--count", "2"], in: folder)
+        let lines = try Run(["trace", "**", "--count", "2", "--json"], in: folder)
+        try eventually("both trace") {
+            try run("get", "$broker.stats").output.contains(#""clients":4,"subscriptions":3,"#)
+        }
+        _ = try run("publish", "cart.total", "1", "--name", "till")
+        _ = try run("emit", "bell", "1", "--name", "till", "--cause", "1")
+        let drawn = try tracer.finished().lines
+        #expect(drawn.count == 4)
+        #expect(drawn[0].hasSuffix("  cart.total  publish by till  revision \(revision(drawn[0]))"))
+        #expect(drawn[1].contains("  └ #"))
+        #expect(drawn[1].contains("  sub 1  sent after "))
+        #expect(drawn[1].hasSuffix(" µs"))
+        #expect(drawn[2].contains("  bell  emit by till  revision "))
+        #expect(drawn[2].hasSuffix(", because of 1"))
+        #expect(drawn[3] == "  └ nobody observes it")
+        let raw = try lines.finished().lines
+        #expect(raw.count == 2)
+        #expect(raw.allSatisfy { $0.hasPrefix(#"{"event":"trace","sub":1,"key":"#) })
+    }
+
+    private func revision(_ line: String) -> Substring {
+        line.split(separator: " ").last ?? ""
+    }
 }

@@ -30,6 +30,12 @@ struct HistoryTests {
         #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
     }
 
+    @Test("every operation and reason has room in an entry")
+    func room() {
+        #expect(Operation.allCases.allSatisfy { $0.rawValue < 1 << History.Entry.operationBits })
+        #expect(EventReason.allCases.allSatisfy { $0.rawValue < 1 << (8 - History.Entry.operationBits) })
+    }
+
     @Test("an emit is remembered where somebody was told of it, and takes no memory where nobody was")
     func emits() {
         let test = BareHub()

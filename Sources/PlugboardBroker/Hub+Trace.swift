@@ -1,0 +1,84 @@
+// Tracing: a subscription to what the bus does. Each write is noted before it is told, and
+// its trace is told at the end of the turn, when the observers have been sent theirs. The
+// lines of a trace are no writes, so they cause none.
+
+import PlugboardWire
+
+extension Hub {
+    mutating func trace(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        let wanted = try patterns(of: request, line)
+        let sub = try chooseSub(request, line, session)
+        let subscription = register(sub, [], nil, line, session)
+        subscription.pointee.isTracer = true
+        tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
+        replyRegistered(subscription, request, line)
+    }
+
+    /// Notes a write that is about to be told, for those who trace it.
+    mutating func noteTrace(
+        _ operation: Operation,
+        _ reason: EventReason?,
+        _ observable: ObservableReference,
+        to value: UnsafeRawBufferPointer?,
+        by author: AuthorReference,
+        cause: UInt64
+    ) {
+        let key = observable.pointee.key
+        guard tracing.takes(key, revision: revision) else { return }
+        tracing.begin(operation, reason, key, by: author, revision: revision, cause: cause)
+        refreshObservers(of: observable)
+        let (event, old) = (Event(operation), observable.pointee.value)
+        for subscription in observable.pointee.observers.elements
+        where subscription.pointee.session.pointee.isOpen {
+            let outcome = outcome(of: event, observable, from: old, to: value, for: subscription)
+            tracing.append(subscription, outcome)
+        }
+    }
+
+    /// Notes an emit that nobody can be told of.
+    mutating func noteTrace(
+        ofUnheard key: UnsafeRawBufferPointer,
+        _ reason: EventReason?,
+        by author: AuthorReference,
+        cause: UInt64
+    ) {
+        guard tracing.takes(key, revision: revision) else { return }
+        tracing.begin(.emit, reason, key, by: author, revision: revision, cause: cause)
+    }
+
+    /// Tells the turn's traces. What is told is sent in the same turn.
+    mutating func tellTraces() {
+        for index in tracing.tracers.indices {
+            let tracer = tracing.tracers[index]
+            for place in 0..<tracing.count where tracer.isConcerned(tracing.key(place)) {
+                scratch.removeAll()
+                scratch.append(#"{"event":"trace","sub":"#)
+                scratch.append(tracer.subscription.pointee.text.pointee.sub)
+                tracing.appendLine(place, to: &scratch)
+                tellOrQueue(scratch.bytes, revision: tracing.revision(place), to: tracer.subscription)
+            }
+            if let gap = tracing.takeGap(ofTracer: index) { tell(gap, to: tracer.subscription) }
+        }
+        tracing.removeAll()
+    }
+
+    private mutating func tell(_ gap: Gap, to subscription: SubscriptionReference) {
+        if let backlog = subscription.pointee.backlog {
+            backlog.pointee.lines.drop(gap)
+            return readyIfFree(subscription)
+        }
+        scratch.removeAll()
+        EventEncoder.appendLagged(
+            sub: subscription.pointee.text.pointee.sub,
+            dropped: gap.dropped,
+            first: gap.first,
+            last: gap.last,
+            to: &scratch
+        )
+        tellOrQueue(scratch.bytes, revision: gap.last, to: subscription)
+    }
+}

@@ -1,0 +1,197 @@
+// What became of the writes of a turn, for those who trace: kept as text from the write
+// until the end of the turn, when it is known how long each observer waited. Owned by the
+// hub; empty, and one false flag, while nobody traces.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The traces of the turn under way.
+struct Tracing: ~Copyable {
+    /// Text of one turn past which writes are no longer traced, but counted as dropped.
+    static let bytesMax = 4_194_304
+
+    /// Who traces what.
+    struct Tracer {
+        let subscription: SubscriptionReference
+        let patterns: [[UInt8]]
+        /// What this turn had no room for.
+        var gap: Gap?
+
+        mutating func drop(_ revision: UInt64) {
+            if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
+            gap?.dropped += 1
+            gap?.last = revision
+        }
+
+        func isConcerned(_ key: UnsafeRawBufferPointer) -> Bool {
+            patterns.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+        }
+    }
+
+    /// One observer of a traced write.
+    private struct Observer: BitwiseCopyable {
+        /// `{"client":…,"name":…,"sub":…,"outcome":"…"`.
+        let text: ByteRange
+        let client: UInt64
+        let isSent: Bool
+    }
+
+    /// One write.
+    struct Record: BitwiseCopyable {
+        let revision: UInt64
+        fileprivate let key: ByteRange
+        /// From the key to what the observers follow.
+        fileprivate let head: ByteRange
+        /// When it was made, in monotonic nanoseconds.
+        fileprivate let time: UInt64
+        /// Its observers from the first to, and without, the last.
+        fileprivate let first: Int
+        fileprivate var last: Int
+        fileprivate var hasMore = false
+    }
+
+    /// Somebody traces.
+    private(set) var isOn = false
+    private(set) var tracers: [Tracer] = []
+    private var text = ByteBuffer()
+    private var records = List<Record>()
+    private var observers = List<Observer>()
+    /// When each client was sent all that was there for it, in this turn.
+    private var sentAt: [UInt64: UInt64] = [:]
+
+    init() {}
+
+    mutating func add(_ subscription: SubscriptionReference, _ patterns: [[UInt8]]) {
+        tracers.append(Tracer(subscription: subscription, patterns: patterns))
+        isOn = true
+    }
+
+    mutating func remove(_ subscription: SubscriptionReference) {
+        tracers.removeAll { $0.subscription == subscription }
+        isOn = !tracers.isEmpty
+        if !isOn { removeAll() }
+    }
+
+    /// Whether somebody is to be told of a write to this key, and there is room to note it.
+    mutating func takes(_ key: UnsafeRawBufferPointer, revision: UInt64) -> Bool {
+        let isFull = text.count > Self.bytesMax
+        var isWanted = false
+        for index in tracers.indices where tracers[index].isConcerned(key) {
+            isWanted = true
+            if isFull { tracers[index].drop(revision) }
+        }
+        return isWanted && !isFull
+    }
+
+    /// Notes a write; its observers follow.
+    mutating func begin(
+        _ operation: Operation,
+        _ reason: EventReason?,
+        _ key: UnsafeRawBufferPointer,
+        by author: AuthorReference,
+        revision: UInt64,
+        cause: UInt64
+    ) {
+        let start = text.count
+        text.append(#","key":""#)
+        let keyStart = text.count
+        text.append(key)
+        let keyRange = ByteRange(keyStart, text.count)
+        text.append(#"","revision":"#)
+        text.append(decimal: revision)
+        text.append(#","op":""#)
+        text.append(operation.name)
+        text.append("\"")
+        text.append(author.pointee.by)
+        EventEncoder.appendReason(reason, to: &text)
+        if cause > 0 {
+            text.append(#","cause":"#)
+            text.append(decimal: cause)
+        }
+        let head = ByteRange(start, text.count)
+        let time = MonotonicClock.nanoseconds()
+        let first = observers.count
+        records.append(
+            Record(revision: revision, key: keyRange, head: head, time: time, first: first, last: first)
+        )
+    }
+
+    /// Notes what becomes of the last write for one of its observers.
+    mutating func append(_ subscription: SubscriptionReference, _ outcome: Outcome) {
+        guard !records.isEmpty else { return }
+        let place = records.count - 1
+        if observers.count - records.elements[place].first == Limits.listedObserversMax {
+            records.mutableElements[place].hasMore = true
+            return
+        }
+        let session = subscription.pointee.session
+        let start = text.count
+        text.append(#"{"client":"#)
+        text.append(decimal: session.pointee.client)
+        text.append(#","name":"#)
+        session.pointee.appendName(to: &text)
+        text.append(#","sub":"#)
+        text.append(subscription.pointee.text.pointee.sub)
+        text.append(#","outcome":""#)
+        text.append(outcome.name)
+        text.append("\"")
+        let range = ByteRange(start, text.count)
+        observers.append(
+            Observer(text: range, client: session.pointee.client, isSent: outcome == .sent)
+        )
+        records.mutableElements[place].last = observers.count
+    }
+
+    /// A client was sent all that was there for it.
+    mutating func noteSent(_ client: UInt64) {
+        if !records.isEmpty { sentAt[client] = MonotonicClock.nanoseconds() }
+    }
+
+    /// Something is to be told at the end of this turn.
+    var isEmpty: Bool { records.isEmpty }
+
+    /// How many writes were noted.
+    var count: Int { records.count }
+
+    /// The revision of a write.
+    func revision(_ index: Int) -> UInt64 { records.elements[index].revision }
+
+    /// The key of a write.
+    func key(_ index: Int) -> UnsafeRawBufferPointer {
+        records.elements[index].key.bytes(of: text.bytes)
+    }
+
+    /// Adds the line about a write, without its beginning.
+    func appendLine(_ index: Int, to buffer: inout ByteBuffer) {
+        let record = records.elements[index]
+        buffer.append(record.head.bytes(of: text.bytes))
+        buffer.append(#","observers":["#)
+        for place in record.first..<record.last {
+            let observer = observers.elements[place]
+            if place > record.first { buffer.append(",") }
+            buffer.append(observer.text.bytes(of: text.bytes))
+            // Who was not sent everything in this turn gets the rest in a later one.
+            if observer.isSent, let time = sentAt[observer.client], time >= record.time {
+                buffer.append(#","microseconds":"#)
+                buffer.append(decimal: (time - record.time) / 1000)
+            }
+            buffer.append("}")
+        }
+        buffer.append(record.hasMore ? "],\"more\":true}\n" : "]}\n")
+    }
+
+    /// The gap of a tracer, once.
+    mutating func takeGap(ofTracer index: Int) -> Gap? {
+        defer { tracers[index].gap = nil }
+        return tracers[index].gap
+    }
+
+    /// Forgets the turn.
+    mutating func removeAll() {
+        text.removeAll()
+        records.removeAll()
+        observers.removeAll()
+        sentAt.removeAll(keepingCapacity: true)
+        if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
+    }
+}

@@ -1,0 +1,79 @@
+// `trace`: what the bus does, each write as a small tree of its observers.
+
+import PlugboardPosix
+
+extension Command {
+    static let trace = Command(
+        name: "trace",
+        group: .about,
+        summary: "show live what becomes of each write, for whom, and how fast",
+        parameters: [
+            Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
+        ],
+        options: [.json, .count] + Option.connection,
+        details: """
+            Stays open until Ctrl-C. Each write is a line with its observers below it: sent, and after \
+            how many microseconds; conflated (it will get the newest); paused; filtered; dropped. --json \
+            prints the broker's lines.
+            """,
+        examples: ["trace '**'", "trace 'cart.*' cart --count 10"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let connection = try Connection.open(invocation)
+        _ = try connection.accepted(RequestLine("trace").adding("keys", strings: invocation.arguments))
+        try connection.watchOutput()
+        var pending = PendingOutput(console.output)
+        var left = invocation.integer(.count) ?? .max
+        while left > 0 {
+            if !connection.hasLine { try pending.flush() }
+            guard let line = try connection.nextLine(milliseconds: -1) else { continue }
+            if line.kind == .event("trace") { left -= 1 }
+            if invocation.has(.json) {
+                try pending.add(json: line.bytes)
+            } else {
+                let time = WallClock.now().description
+                for text in TraceText.lines(of: line, at: time, console.output.paint) {
+                    try pending.add(line: text)
+                }
+            }
+        }
+        try pending.flush()
+    }
+}
+
+/// A trace for a person.
+enum TraceText {
+    /// The write, and a line for each observer. Nothing for lines of another kind.
+    static func lines(of line: BrokerLine, at time: String, _ paint: Paint) -> [String] {
+        switch line.kind {
+        case .event("trace"): return tree(line, time, paint)
+        case .event("lagged"):
+            return [paint.red("\(line["dropped"]?.text ?? "?") writes were too many to be traced")]
+        default: return []
+        }
+    }
+
+    private static func tree(_ line: BrokerLine, _ time: String, _ paint: Paint) -> [String] {
+        let key = paint.bold(Printable.text(line["key"]?.string ?? ""))
+        let cause = line["cause"].map { ", because of \($0.text)" } ?? ""
+        let writer = Printable.text(line["by"]?.string ?? "?")
+        let place = paint.dim("revision \(line["revision"]?.text ?? "?")\(cause)")
+        let head = "\(paint.dim(time))  \(key)  \(line["op"]?.string ?? "") by \(writer)  \(place)"
+        var observers = (line["observers"]?.array ?? []).compactMap(\.object).map { text(of: $0, paint) }
+        if line["more"]?.bool == true { observers.append("and more") }
+        if observers.isEmpty { observers = [paint.yellow("nobody observes it")] }
+        let branches = observers.enumerated().map { index, text in
+            (index == observers.count - 1 ? "└ " : "├ ") + text
+        }
+        return [head] + branches.map { "  " + $0 }
+    }
+
+    private static func text(of observer: JSONObject, _ paint: Paint) -> String {
+        let after = observer["microseconds"].map { " after \($0.text) µs" } ?? ""
+        let sub = Printable.json(observer["sub"]?.bytes ?? [])
+        let outcome = ObserverText.outcome(observer, paint)
+        return "\(paint.bold(ObserverText.name(observer)))  sub \(sub)  \(outcome)\(after)"
+    }
+}

@@ -1,0 +1,141 @@
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("tracing what the bus does", .oneAtATime)
+struct TraceTests {
+    /// What a tracer is told at the end of a turn.
+    private func traces(_ test: BareHub, _ tracer: SessionReference) -> [String] {
+        test.hub.tellTraces()
+        return test.lines(of: tracer).filter { $0.contains(#""event":"trace""#) || $0.contains("lagged") }
+    }
+
+    @Test("nothing is noted while nobody traces, nor after the last who did")
+    func free() {
+        let test = BareHub()
+        let (tracer, writer) = (test.client(), test.client())
+        test.send("publish a 1", from: writer)
+        let before = test.hub.tracing.isEmpty
+        #expect(before)
+        test.send("trace a", from: tracer)
+        test.send("publish a 1", from: writer)
+        let during = test.hub.tracing.isEmpty
+        #expect(!during)
+        test.send("unsubscribe 1", from: tracer)
+        let (after, isOn) = (test.hub.tracing.isEmpty, test.hub.tracing.isOn)
+        #expect(after)
+        #expect(!isOn)
+    }
+
+    @Test("a trace that is traced causes none, and a tracer's own writes are traced like any")
+    func ownLines() {
+        let test = BareHub()
+        let tracer = test.client()
+        test.send("trace **", from: tracer)
+        test.send("publish a 1", from: tracer)
+        #expect(traces(test, tracer).count == 1)
+        #expect(traces(test, tracer).isEmpty)
+    }
+
+    @Test("a client that leaves within the turn is still named, a tracer that leaves is told nothing")
+    func leaving() {
+        let test = BareHub()
+        let (tracer, other, observer, writer) = (test.client(), test.client(), test.client(), test.client())
+        test.send("trace a", from: tracer)
+        test.send("trace a", from: other)
+        test.send("subscribe a", from: observer)
+        test.send("publish a 1", from: writer)
+        test.hub.leave(observer)
+        test.hub.leave(other)
+        let told = traces(test, tracer)
+        #expect(told.count == 1)
+        #expect(told.first?.contains(##"{"client":3,"name":"#3","sub":1,"outcome":"sent"}"##) == true)
+    }
+
+    @Test("an observer that is behind is owed: conflated, or sent later for an emit")
+    func behind() {
+        let test = BareHub()
+        let (tracer, observer, writer) = (test.client(), test.client(), test.client())
+        test.send("trace a", from: tracer)
+        test.send("subscribe a", from: observer)
+        observer.pointee.isBehind = true
+        test.send("publish a 1", from: writer)
+        test.send("emit a 1", from: writer)
+        let told = traces(test, tracer)
+        #expect(told.first?.contains(#""outcome":"conflated"}]}"#) == true)
+        #expect(told.last?.contains(#""outcome":"sent"}]}"#) == true)
+    }
+
+    @Test("a later phase waits for an earlier one that acknowledges")
+    func phases() {
+        let test = BareHub()
+        let (tracer, first, second, writer) = (test.client(), test.client(), test.client(), test.client())
+        test.send("trace a", from: tracer)
+        test.send(#"{"op":"subscribe","key":"a","phase":1,"ack":true}"#, from: first)
+        test.send(#"{"op":"subscribe","key":"a","phase":2}"#, from: second)
+        test.send("publish a 1", from: writer)
+        let told = traces(test, tracer).first ?? ""
+        #expect(told.contains(##""name":"#2","sub":1,"outcome":"sent"}"##))
+        #expect(told.contains(##""name":"#3","sub":1,"outcome":"paused"}"##))
+    }
+
+    @Test("a thousand observers are all named, of more so many")
+    func many() {
+        let test = BareHub()
+        let (tracer, observer, writer) = (test.client(), test.client(), test.client())
+        test.send("trace a", from: tracer)
+        for number in 0...Limits.listedObserversMax {
+            test.send(#"{"op":"subscribe","key":"a","sub":\#(number),"initial":false}"#, from: observer)
+            guard number >= Limits.listedObserversMax - 1 else { continue }
+            test.send("publish a 1", from: writer)
+            let told = traces(test, tracer).first ?? ""
+            #expect(told.split(separator: "outcome").count == Limits.listedObserversMax + 1)
+            #expect(told.hasSuffix(#"],"more":true}"#) == (number == Limits.listedObserversMax))
+        }
+    }
+
+    @Test("what a turn has no room for is told as a gap")
+    func gap() {
+        let test = BareHub()
+        let (tracer, writer) = (test.client(), test.client())
+        test.send("trace **", from: tracer)
+        var count = 0
+        let key = String(repeating: "k", count: 256)
+        while test.hub.tracing.count == count {
+            test.take("publish \(key) 1", from: writer)
+            count += 1
+        }
+        test.take("publish \(key) 1", from: writer)
+        tracer.pointee.isBehind = false
+        test.hub.tellTraces()
+        // Most of it waits, as there is more than a client is sent at once.
+        let isBehind = tracer.pointee.isBehind
+        #expect(isBehind)
+        var lines = test.lines(of: tracer)
+        while tracer.pointee.isBehind {
+            test.hub.settle(tracer)
+            lines += test.lines(of: tracer)
+        }
+        let dropped = lines.compactMap { number("dropped", in: $0) }.reduce(0, +)
+        #expect(dropped >= 2)
+        #expect(lines.count { $0.contains(#""event":"trace""#) } + dropped == count + 1)
+    }
+
+    @Test("a running broker tells how long each observer waited")
+    func running() throws {
+        let broker = try TestBroker()
+        let (tracer, observer, writer) = (try broker.client(), try broker.client(), try broker.client())
+        _ = try tracer.ask("trace k")
+        _ = try observer.ask(#"{"op":"subscribe","key":"k","initial":false}"#)
+        for revision in 1...20 {
+            _ = try writer.ask("publish k 1")
+            _ = try observer.line()
+            let trace = try tracer.line()
+            #expect(number("revision", in: trace) == revision)
+            #expect((number("microseconds", in: trace) ?? .max) < 10_000_000)
+        }
+    }
+}
