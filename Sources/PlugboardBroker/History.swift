@@ -22,15 +22,16 @@ struct History: ~Copyable {
         /// When it was made, in milliseconds since 1970.
         var milliseconds: UInt64 { note >> 16 }
         var operation: Operation {
-            Operation(rawValue: UInt8(truncatingIfNeeded: note) & Self.operationMask) ?? .publish
+            Operation(rawValue: UInt8(truncatingIfNeeded: note & Self.operationMask)) ?? .publish
         }
-        /// Why the broker made it, where it did so on somebody's behalf.
-        var reason: EventReason? {
-            EventReason(rawValue: UInt8(truncatingIfNeeded: note) >> Self.operationBits)
+        /// Why the broker made it, where it was not the author itself.
+        fileprivate(set) var reason: EventReason? {
+            get { EventReason(rawValue: UInt8(truncatingIfNeeded: note & 0xFF) >> Self.operationBits) }
+            set { note = note & ~0xE0 | UInt64(newValue?.rawValue ?? 0) << UInt64(Self.operationBits) }
         }
-        /// No operation has a number beyond these bits.
+        /// A byte for both: there are fewer than 32 operations, and fewer than 8 reasons.
         static let operationBits: UInt8 = 5
-        private static let operationMask: UInt8 = 1 << operationBits - 1
+        private static let operationMask: UInt64 = 0x1F
         /// How often its chain of causes has come back to its key and its writer, as far as that
         /// is counted.
         var returns: UInt8 {
@@ -41,7 +42,6 @@ struct History: ~Copyable {
         @inline(__always)
         fileprivate init(
             _ operation: Operation,
-            _ reason: EventReason?,
             _ observable: ObservableReference,
             _ author: AuthorReference,
             revision: UInt64,
@@ -52,7 +52,7 @@ struct History: ~Copyable {
             self.author = author
             self.revision = revision
             self.cause = cause
-            note = time | UInt64(operation.rawValue | (reason?.rawValue ?? 0) << Self.operationBits)
+            note = time | UInt64(operation.rawValue)
         }
     }
 
@@ -95,7 +95,6 @@ struct History: ~Copyable {
     @inline(__always)
     mutating func append(
         _ operation: Operation,
-        _ reason: EventReason?,
         _ observable: ObservableReference,
         _ author: AuthorReference,
         revision: UInt64,
@@ -103,9 +102,14 @@ struct History: ~Copyable {
     ) {
         if time == 0 { time = WallClock.millisecondsSince1970() << 16 }
         if author.pointee.generation != generation { keep(author) }
-        let entry = Entry(operation, reason, observable, author, revision: revision, cause: cause, time: time)
+        let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
         (entries + Int(truncatingIfNeeded: count & Self.mask)).initialize(to: entry)
         count &+= 1
+    }
+
+    /// Says of the newest entry why the broker made that write.
+    mutating func note(_ reason: EventReason) {
+        self[count &- 1].reason = reason
     }
 
     /// Keeps an observable that has no value for as long as an entry points to it. Call it

@@ -50,6 +50,7 @@ extension Hub {
     ) {
         unbind(observable)
         observable.pointee.marks.reason = reason
+        if let reason { history.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? session.pointee.makeLegacy() : nil
         let bond = lifetimes.bind(observable, to: legacy)

@@ -124,6 +124,7 @@ extension Hub {
         buffer.append(#"","revision":"#)
         buffer.append(decimal: observable.pointee.revision)
         buffer.append(observable.pointee.by)
+        EventEncoder.appendReason(observable.pointee.marks.reason, to: &buffer)
         appendCause(observable.pointee.cause, to: &buffer)
     }
 

@@ -131,7 +131,7 @@ extension Hub {
         tell(.update, tail(), to: observable)
         if !observable.pointee.hasValue { keyCount += 1 }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
-        note(request.operation, reason, observable, author, cause)
+        note(request.operation, observable, author, cause)
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
             renewLifetime(of: observable, request, reason, session)
         }
@@ -159,7 +159,8 @@ extension Hub {
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
         observable.pointee.marks.reason = reason
-        note(.delete, reason, observable, author, cause)
+        note(.delete, observable, author, cause)
+        if let reason { history.note(reason) }
         history.keep(observable)
     }
 
@@ -187,7 +188,8 @@ extension Hub {
         )
         tell(.emit, tail, to: observable)
         if observable.pointee.observers.isEmpty { return }
-        note(.emit, reason, observable, author, cause)
+        note(.emit, observable, author, cause)
+        if let reason { history.note(reason) }
         if !observable.pointee.hasValue { history.keep(observable) }
     }
 
@@ -206,12 +208,11 @@ extension Hub {
     @inline(__always)
     private mutating func note(
         _ operation: Operation,
-        _ reason: EventReason?,
         _ observable: ObservableReference,
         _ author: AuthorReference,
         _ cause: UInt64
     ) {
-        history.append(operation, reason, observable, author, revision: revision, cause: cause)
+        history.append(operation, observable, author, revision: revision, cause: cause)
         if cause != 0 { noteReturns() }
     }
 

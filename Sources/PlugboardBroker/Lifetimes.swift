@@ -22,6 +22,8 @@ struct Bond: BitwiseCopyable {
 
 /// All bonds.
 struct Lifetimes: ~Copyable {
+    /// Memory for so many is kept when none is left.
+    private static let keptBondsMax = 4_096
     private var bonds = List<Bond>()
     private var free = List<Int32>()
     /// Of connections that have ended, whose keys are still to be deleted: a queue.
@@ -113,7 +115,7 @@ struct Lifetimes: ~Copyable {
         // Revisions of bonds begin with 1: nothing will be found here.
         bonds.mutableElements[place] = Bond(observable: bonds.elements[place].observable, revision: 0)
         free.append(Int32(place))
-        if count == 0 {
+        if count == 0, bonds.count > Self.keptBondsMax {
             bonds.releaseMemory()
             free.releaseMemory()
         }

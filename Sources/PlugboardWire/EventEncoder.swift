@@ -88,6 +88,14 @@ public enum EventEncoder {
         buffer.append("}\n")
     }
 
+    /// `,"reason":"…"`, where there is one.
+    public static func appendReason(_ reason: EventReason?, to buffer: inout ByteBuffer) {
+        guard let reason else { return }
+        buffer.append(#","reason":""#)
+        buffer.append(reason.name)
+        buffer.append("\"")
+    }
+
     /// `,"live":…`: whether the connection of a value's writer still lives.
     public static func appendLive(_ isLive: Bool, to buffer: inout ByteBuffer) {
         buffer.append(isLive ? #","live":true"# : #","live":false"#)
@@ -123,16 +131,6 @@ public enum EventEncoder {
         buffer.append(#","last":"#)
         buffer.append(decimal: last)
         buffer.append("}\n")
-    }
-
-    /// `,"reason":"…"`, where there is one.
-    @inlinable
-    @inline(__always)
-    public static func appendReason(_ reason: EventReason?, to buffer: inout ByteBuffer) {
-        guard let reason else { return }
-        buffer.append(#","reason":""#)
-        buffer.append(reason.name)
-        buffer.append("\"")
     }
 
     /// The last line before the broker closes a connection.

@@ -159,4 +159,24 @@ struct LifetimeHubTests {
         #expect(marks.isEmpty)
         #expect(marks.bond == nil)
     }
+
+    @Test("the history has room for every operation beside every reason")
+    func historyReasons() {
+        #expect(Operation.allCases.allSatisfy { $0.rawValue < 32 })
+        #expect(EventReason.allCases.allSatisfy { $0.rawValue < 8 })
+        let hub = TestHub()
+        let reader = hub.client()
+        hub.send("subscribe **", from: reader)
+        for kind in ["publish a 1", "patch a 1", "emit a 1", "delete a"] {
+            hub.send("publish a 0", from: reader)
+            let mortal = hub.client()
+            hub.send("will \(kind)", from: mortal)
+            hub.leave(mortal)
+            _ = hub.read(reader)
+            hub.send("why a", from: reader)
+            let step = ##""op":"\##(kind.prefix { $0 != " " })","by":"#\##(mortal + 1)","reason":"will""##
+            let answer = hub.read(reader).last ?? ""
+            #expect(kind.hasPrefix("emit") || answer.contains(step), "\(answer)")
+        }
+    }
 }

@@ -12,7 +12,7 @@ struct FileImport: ~Copyable {
     private static let reportsMax = 20
     private static let sendBytes = 64 * 1024
     /// What `get` prints beside key and value, taken and left aside.
-    private static let leftAside: Set<String> = ["revision", "by", "cause", "live"]
+    private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live"]
 
     private let console: Console
     private let connection: Connection
