@@ -265,7 +265,7 @@ struct Hub: ~Copyable {
         var operation: Operation?
         if request.has(.about) {
             let about = decoder.options.about
-            operation = Operation(about.bytes(of: line)).flatMap { $0.isAvailable ? $0 : nil }
+            operation = Operation(about.bytes(of: line))
             if operation == nil { throw Self.noSuchHelp(about, line) }
         }
         openReply(to: session)
@@ -278,7 +278,7 @@ struct Hub: ~Copyable {
 
     private static func noSuchHelp(_ about: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
         let word = String(decoding: about.bytes(of: line).prefix(48), as: UTF8.self)
-        let names = Operation.available.map { $0.name.description }
+        let names = Operation.allCases.map { $0.name.description }
         let hint =
             Suggestion.hint(for: word, among: names) ?? "the operations are \(names.joined(separator: ", "))"
         return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)

@@ -17,8 +17,6 @@ struct EnvelopeCheck {
     let start: Int
     /// Where the `x-` names of this envelope begin among those of the line.
     let extensionsStart: Int
-    /// Reads fields that are not offered yet as well: for the tests of them.
-    let offersEverything: Bool
     /// The offset of each known field's name, for messages. Meaningful for fields that were
     /// noted; lent by the reader.
     private let places: UnsafeMutablePointer<UInt32>
@@ -27,13 +25,11 @@ struct EnvelopeCheck {
         start: Int,
         extensionsStart: Int,
         isWrite: Bool,
-        offersEverything: Bool,
         places: UnsafeMutablePointer<UInt32>
     ) {
         self.start = start
         self.extensionsStart = extensionsStart
         self.isWrite = isWrite
-        self.offersEverything = offersEverything
         self.places = places
     }
 
@@ -122,7 +118,7 @@ struct EnvelopeCheck {
         _ line: UnsafeRawBufferPointer
     ) -> Refusal? {
         let misplaced = request.fields.subtracting(allowed).fields.min { places($0) < places($1) }
-        let names = allowed.fields.filter { $0.isAvailable || offersEverything }.map { $0.name.text }
+        let names = allowed.fields.map { $0.name.text }
         if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
@@ -148,7 +144,7 @@ struct EnvelopeCheck {
 
     static func unknownOperation(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
         let word = excerpt(range.bytes(of: line))
-        let names = Operation.available.map { $0.name.text }
+        let names = Operation.allCases.map { $0.name.text }
         let hint = Suggestion.hint(for: word, among: names) ?? "try help"
         return Refusal(.unknownOperation, "there is no operation \"\(word)\"", hint: hint, at: range.start)
     }

@@ -100,16 +100,14 @@ extension EnvelopeReader {
         }
         let start = scanner.position
         scanner.position += 1
-        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)),
-            offers(operation)
-        {
+        if let word = scanner.readShortString(), let operation = Operation(NameWord(word: word)) {
             request.operation = operation
             return
         }
         // A short string that names nothing was passed over: it is read again, as a long one.
         scanner.position = start
         let range = try decodeString(&scanner, line)
-        if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))), offers(operation) {
+        if let operation = Operation(range.bytes(of: UnsafeRawBufferPointer(line))) {
             request.operation = operation
         } else {
             check.unknownOperation = range

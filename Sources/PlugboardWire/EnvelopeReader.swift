@@ -15,12 +15,6 @@ struct EnvelopeReader: ~Copyable {
     var writeIndex: Int?
     /// Something was read since the last reset that only few lines have.
     private var isUsed = false
-    private let offersEverything: Bool
-
-    /// A reader of what is available, or for tests of everything that it can read.
-    init(offersEverything: Bool = false) {
-        self.offersEverything = offersEverything
-    }
 
     /// Forgets the last line.
     @inline(__always)
@@ -47,7 +41,6 @@ struct EnvelopeReader: ~Copyable {
             start: scanner.position,
             extensionsStart: extensionNames.count,
             isWrite: isInWrite,
-            offersEverything: offersEverything,
             places: places.places(ofWrite: isInWrite)
         )
     }
@@ -55,11 +48,6 @@ struct EnvelopeReader: ~Copyable {
     /// Begins a line of words.
     mutating func beginWords() {
         isUsed = true
-    }
-
-    /// Whether an operation may be asked for.
-    func offers(_ operation: Operation) -> Bool {
-        operation.isAvailable || offersEverything
     }
 
     /// Reads an object of fields; `request` has what was read even where this throws.
@@ -117,7 +105,7 @@ struct EnvelopeReader: ~Copyable {
         guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a field's name in quotes") }
         scanner.position += 1
         let start = scanner.position
-        guard let word = scanner.readShortString(), let field = field(NameWord(word: word)) else {
+        guard let word = scanner.readShortString(), let field = Field(NameWord(word: word)) else {
             scanner.position = start - 1
             return try decodeUnusualMember(&scanner, line, &check, into: &request)
         }
@@ -135,19 +123,12 @@ struct EnvelopeReader: ~Copyable {
         let name = try decodeString(&scanner, line)
         try scanner.skipColon()
         let bytes = name.bytes(of: UnsafeRawBufferPointer(line))
-        if let word = NameWord(bytes), let field = field(word) {
+        if let word = NameWord(bytes), let field = Field(word) {
             return try decodeField(field, named: name.start, &scanner, line, &check, into: &request)
         }
         countField(&check, at: name.start)
         noteUnknown(name, line, &check)
         try scanner.skipValue()
-    }
-
-    /// The field of a name, where it is offered.
-    @inline(__always)
-    private func field(_ name: NameWord) -> Field? {
-        guard let field = Field(name), field.isAvailable || offersEverything else { return nil }
-        return field
     }
 
     @inline(__always)

@@ -8,13 +8,6 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about
 
-    /// Whether the field is offered. One whose feature is not yet whole is decoded, but
-    /// answered as an unknown name.
-    @inline(__always)
-    public var isAvailable: Bool {
-        true
-    }
-
     /// How the field is spelled.
     public var name: StaticString {
         switch self {

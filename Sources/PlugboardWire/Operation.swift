@@ -7,14 +7,6 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     case pause, resume, step, acknowledge, will, goodbye, serve, unserve, call, answer
     case who, why, trace, explain, sync, help
 
-    /// The operations that are offered to clients, in the order of their declaration.
-    public static let available = allCases.filter(\.isAvailable)
-
-    /// Whether it is offered. One that is not yet whole is decoded, but answered as unknown.
-    /// Now all of them are.
-    @inline(__always)
-    public var isAvailable: Bool { true }
-
     /// How the operation is spelled.
     public var name: StaticString {
         switch self {
@@ -69,8 +61,8 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     /// Whether it may stand in a batch.
     var isBatchable: Bool { isWrite && self != .batch }
 
-    /// Whether nothing but its fields being there needs to be judged. The others, and those
-    /// that are not yet available, take the longer way.
+    /// Whether nothing but its fields being there needs to be judged. The others
+    /// take the longer way.
     @inline(__always)
     var isPlain: Bool {
         switch self {

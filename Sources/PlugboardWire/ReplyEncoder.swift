@@ -108,8 +108,8 @@ public enum ReplyEncoder {
         let usage = "a line is a JSON object with \"op\", or words such as: publish greeting \"hello\""
         JSONText.append(usage, to: &buffer)
         buffer.append(#","operations":{"#)
-        for operation in Operation.available {
-            if operation != Operation.available.first { buffer.append(",") }
+        for operation in Operation.allCases {
+            if operation != Operation.allCases.first { buffer.append(",") }
             buffer.append(string: #""\#(operation.name)":"#)
             let help = OperationHelp.of(operation)
             JSONText.append("\(help.shorthand) – \(help.summary)", to: &buffer)
@@ -133,7 +133,6 @@ public enum ReplyEncoder {
         let common = FieldSet().with(.operation).with(.id)
         let required = operation.required.subtracting(common).fields
         let optional = operation.allowed.subtracting(operation.required).subtracting(common).fields
-            .filter(\.isAvailable)
         var separator: StaticString = #","fields":{"#
         for field in required + optional {
             buffer.append(separator)

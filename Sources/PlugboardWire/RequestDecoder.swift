@@ -10,11 +10,6 @@ public struct RequestDecoder: ~Copyable {
         reader = EnvelopeReader()
     }
 
-    /// A decoder that takes what is not available yet for available, for tests.
-    package init(offersEverything: Bool) {
-        reader = EnvelopeReader(offersEverything: offersEverything)
-    }
-
     /// The writes of a `batch`, or the one in `write`.
     public var writes: [Request] { reader.writes }
     /// The texts of `keys`.

@@ -18,7 +18,7 @@ extension EnvelopeReader {
         _ line: UnsafeRawBufferPointer,
         into request: inout Request
     ) throws(Refusal) {
-        guard let operation = Operation(verb.bytes(of: line)), offers(operation) else {
+        guard let operation = Operation(verb.bytes(of: line)) else {
             throw Self.unknownWord(verb, line)
         }
         request.operation = operation

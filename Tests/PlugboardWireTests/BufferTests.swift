@@ -81,7 +81,7 @@ struct BufferTests {
             as [(String, String?)]
     )
     func suggestions(word: String, expected: String?) {
-        let names = Operation.available.map { "\($0.name)" }
+        let names = Operation.allCases.map { "\($0.name)" }
         #expect(Suggestion.nearest(to: word, among: names) == expected)
     }
 }

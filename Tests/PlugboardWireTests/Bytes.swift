@@ -59,13 +59,8 @@ func decode(_ line: String) -> Decoded {
     decode(Array(line.utf8))
 }
 
-/// Decodes what is not available yet as well.
-func decodeAnything(_ line: String) -> Decoded {
-    decode(Array(line.utf8), offersEverything: true)
-}
-
-func decode(_ line: [UInt8], offersEverything: Bool = false) -> Decoded {
-    var decoder = offersEverything ? RequestDecoder(offersEverything: true) : RequestDecoder()
+func decode(_ line: [UInt8]) -> Decoded {
+    var decoder = RequestDecoder()
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: line)

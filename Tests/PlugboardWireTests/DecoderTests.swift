@@ -154,12 +154,12 @@ struct DecoderTests {
             #"{"op":"return","call":"1","error":{"code":"a_b","message":"c\n"}}"#,
         ]
         for line in lines.map({ Array($0.utf8) }) {
-            for end in line.indices { _ = decode(Array(line[..<end]), offersEverything: true) }
+            for end in line.indices { _ = decode(Array(line[..<end])) }
             for place in line.indices {
                 for byte in UInt8.min...UInt8.max {
                     var changed = line
                     changed[place] = byte
-                    _ = decode(changed, offersEverything: true)
+                    _ = decode(changed)
                 }
             }
         }

@@ -13,16 +13,16 @@ struct OptionTests {
         _ read: (Decoded) -> UInt64
     ) {
         for value in [range.lowerBound, range.upperBound] {
-            let decoded = decodeAnything(line(String(value)))
+            let decoded = decode(line(String(value)))
             #expect(decoded.refusal == nil, "\(line(String(value)))")
             #expect(read(decoded) == value)
         }
         let outside = ["-1", String(range.upperBound + 1)] + (range.lowerBound > 0 ? ["0"] : [])
         for value in outside {
-            #expect(decodeAnything(line(value)).refusal?.code.isOutOfRange == true, "\(value)")
+            #expect(decode(line(value)).refusal?.code.isOutOfRange == true, "\(value)")
         }
         for value in ["\"1\"", "1.0", "true", "null", "[1]"] {
-            #expect(decodeAnything(line(value)).refusal?.code == .wrongType, "\(line(value))")
+            #expect(decode(line(value)).refusal?.code == .wrongType, "\(line(value))")
         }
     }
 
@@ -50,7 +50,7 @@ struct OptionTests {
 
     @Test("what was not given has its default, whatever the line before said")
     func defaults() throws {
-        var decoder = RequestDecoder(offersEverything: true)
+        var decoder = RequestDecoder()
         func decode(_ line: String) throws {
             var bytes = Array(line.utf8)
             var request = Request()
@@ -77,61 +77,61 @@ struct OptionTests {
 
     @Test("words are one of those that are known, and a near one is guessed")
     func words() {
-        #expect(decodeAnything(subscribe(#""delivery":"all""#)).options.delivery == .all)
-        #expect(decodeAnything(subscribe(#""delivery":"l\u0061test""#)).options.delivery == .latest)
-        let refusal = decodeAnything(subscribe(#""delivery":"lates""#)).refusal
+        #expect(decode(subscribe(#""delivery":"all""#)).options.delivery == .all)
+        #expect(decode(subscribe(#""delivery":"l\u0061test""#)).options.delivery == .latest)
+        let refusal = decode(subscribe(#""delivery":"lates""#)).refusal
         #expect(refusal?.code == .wrongType)
         #expect(refusal?.hint == "did you mean \"latest\"?")
-        #expect(decodeAnything(subscribe(#""delivery":1"#)).refusal?.code == .wrongType)
+        #expect(decode(subscribe(#""delivery":1"#)).refusal?.code == .wrongType)
         let line = #"{"op":"publish","key":"a","value":1,"while":"#
-        #expect(decodeAnything(line + #""connected"}"#).refusal == nil)
-        #expect(decodeAnything(line + #""connected"}"#).request.has(.whileConnected))
-        #expect(decodeAnything(line + #""awake"}"#).refusal?.code == .wrongType)
-        #expect(decodeAnything(line + "true}").refusal?.code == .wrongType)
+        #expect(decode(line + #""connected"}"#).refusal == nil)
+        #expect(decode(line + #""connected"}"#).request.has(.whileConnected))
+        #expect(decode(line + #""awake"}"#).refusal?.code == .wrongType)
+        #expect(decode(line + "true}").refusal?.code == .wrongType)
     }
 
     @Test("fields are an array, kept as it was written")
     func pointers() {
         let pointers = #"[ "/price", "/\u0061~1b" ]"#
-        #expect(decodeAnything(subscribe(#""fields":\#(pointers)"#)).pointers == pointers)
-        #expect(decodeAnything(subscribe(#""fields":"/a""#)).refusal?.code == .wrongType)
-        #expect(decodeAnything(subscribe(#""fields":["#)).refusal?.code == .badJSON)
+        #expect(decode(subscribe(#""fields":\#(pointers)"#)).pointers == pointers)
+        #expect(decode(subscribe(#""fields":"/a""#)).refusal?.code == .wrongType)
+        #expect(decode(subscribe(#""fields":["#)).refusal?.code == .badJSON)
     }
 
     @Test("conditions are an object, kept as it was written")
     func conditions() {
         let condition = #"{"/price": {"<":100.0}, "/\u0062":{"in":["x"]}}"#
-        #expect(decodeAnything(subscribe(#""where":\#(condition)"#)).condition == condition)
-        #expect(decodeAnything(subscribe(#""where":[]"#)).refusal?.code == .wrongType)
-        #expect(decodeAnything(subscribe(#""where":{"#)).refusal?.code == .badJSON)
+        #expect(decode(subscribe(#""where":\#(condition)"#)).condition == condition)
+        #expect(decode(subscribe(#""where":[]"#)).refusal?.code == .wrongType)
+        #expect(decode(subscribe(#""where":{"#)).refusal?.code == .badJSON)
     }
 
     @Test("an event has one form: fields, diff and values:false exclude each other")
     func forms() {
-        #expect(decodeAnything(subscribe(#""fields":["/a"],"diff":false,"values":true"#)).refusal == nil)
-        #expect(decodeAnything(subscribe(#""diff":true,"ack":true,"phase":0"#)).options.differences)
+        #expect(decode(subscribe(#""fields":["/a"],"diff":false,"values":true"#)).refusal == nil)
+        #expect(decode(subscribe(#""diff":true,"ack":true,"phase":0"#)).options.differences)
         for pair in [
             #""fields":["/a"],"diff":true"#, #""fields":["/a"],"values":false"#,
             #""diff":true,"values":false"#,
         ] {
-            #expect(decodeAnything(subscribe(pair)).refusal?.code == .duplicateField)
+            #expect(decode(subscribe(pair)).refusal?.code == .duplicateField)
         }
-        #expect(decodeAnything(#"{"op":"trace","key":"a","keys":["b"]}"#).refusal?.code == .duplicateField)
-        #expect(decodeAnything(#"{"op":"trace"}"#).refusal?.code == .missingField)
+        #expect(decode(#"{"op":"trace","key":"a","keys":["b"]}"#).refusal?.code == .duplicateField)
+        #expect(decode(#"{"op":"trace"}"#).refusal?.code == .missingField)
     }
 
     @Test("a write is read as one of a batch is")
     func writes() {
         let line = #"{"op":"will","write":{"op":"publish","key":"a\u002eb","value":[1],"ttl":5},"id":7}"#
-        let decoded = decodeAnything(line)
+        let decoded = decode(line)
         #expect(decoded.refusal == nil)
         #expect(decoded.request.operation == .will)
         #expect(decoded.id == "7")
         #expect(decoded.writes.map(\.operation) == [.publish])
         #expect(decoded.writtenKeys == ["a.b"])
         #expect(decoded.writes.first?.timeToLive == 5)
-        #expect(decodeAnything(#"{"op":"will","write":null}"#).writes.isEmpty)
-        #expect(decodeAnything(#"{"op":"will"}"#).refusal == nil)
+        #expect(decode(#"{"op":"will","write":null}"#).writes.isEmpty)
+        #expect(decode(#"{"op":"will"}"#).refusal == nil)
     }
 
     @Test(
@@ -147,27 +147,27 @@ struct OptionTests {
         ] as [(String, ErrorCode)]
     )
     func badWrites(line: String, code: ErrorCode) {
-        let refusal = decodeAnything(line).refusal
+        let refusal = decode(line).refusal
         #expect(refusal?.code == code)
         #expect(refusal?.write == nil)
     }
 
     @Test("an answer has a value, or an error of a code and a message")
     func answers() {
-        let value = decodeAnything(#"{"op":"return","call":"1\u0032","value":null}"#)
+        let value = decode(#"{"op":"return","call":"1\u0032","value":null}"#)
         #expect(value.refusal == nil)
         #expect(value.call == "12")
         #expect(value.value == "null")
         #expect(!value.request.wantsReply)
         let error = #"{ "message" : "none \"left\"", "code":"out_\u006ff_stock" }"#
-        let failed = decodeAnything(#"{"op":"return","call":"1","error":\#(error),"id":1}"#)
+        let failed = decode(#"{"op":"return","call":"1","error":\#(error),"id":1}"#)
         #expect(failed.refusal == nil)
         #expect(failed.errorCode == "out_of_stock")
         #expect(failed.errorMessage == #""none \"left\"""#)
         #expect(failed.request.wantsReply)
         let long = String(repeating: "c", count: 64)
-        #expect(decodeAnything(Self.failing(#"{"code":"\#(long)","message":""}"#)).errorCode == long)
-        #expect(decodeAnything(Self.failing(#"{"code":"\#(long)c","message":""}"#)).refusal?.code == .limit)
+        #expect(decode(Self.failing(#"{"code":"\#(long)","message":""}"#)).errorCode == long)
+        #expect(decode(Self.failing(#"{"code":"\#(long)c","message":""}"#)).refusal?.code == .limit)
     }
 
     @Test(
@@ -183,7 +183,7 @@ struct OptionTests {
         ] as [(String, ErrorCode)]
     )
     func badErrors(error: String, code: ErrorCode) {
-        #expect(decodeAnything(Self.failing(error)).refusal?.code == code)
+        #expect(decode(Self.failing(error)).refusal?.code == code)
     }
 
     private static func failing(_ error: String) -> String {
@@ -193,21 +193,9 @@ struct OptionTests {
     @Test("an answer of both or of neither is refused")
     func ambiguousAnswers() {
         let both = #"{"op":"return","call":"1","value":1,"error":{"code":"a","message":"b"}}"#
-        #expect(decodeAnything(both).refusal?.code == .duplicateField)
-        #expect(decodeAnything(#"{"op":"return","call":"1"}"#).refusal?.code == .missingField)
-        #expect(decodeAnything(#"{"op":"return","value":1}"#).refusal?.code == .missingField)
-    }
-
-    @Test("what is not available yet is unknown, whatever stands in it")
-    func unavailable() {
-        for operation in Operation.allCases where !operation.isAvailable {
-            #expect(decode(#"{"op":"\#(operation.name)"}"#).refusal?.code == .unknownOperation)
-            #expect(decode("\(operation.name)").refusal?.code == .unknownOperation)
-        }
-        for field in Field.allCases where !field.isAvailable {
-            let line = #"{"op":"subscribe","key":"a","\#(field.name)":{"odd":[]}}"#
-            #expect(decode(line).refusal?.code == .unknownField)
-        }
+        #expect(decode(both).refusal?.code == .duplicateField)
+        #expect(decode(#"{"op":"return","call":"1"}"#).refusal?.code == .missingField)
+        #expect(decode(#"{"op":"return","value":1}"#).refusal?.code == .missingField)
     }
 
     @Test("every operation and field is found by its name, and fits the set of fields")
@@ -220,7 +208,7 @@ struct OptionTests {
         #expect(Set(Field.allCases.map { "\($0.name)" }).count == Field.allCases.count)
         // Whatever an operation allows was read by its name, or would be an unknown field.
         for field in Field.allCases where field != .operation {
-            let refusal = decodeAnything(#"{"\#(field.name)":0}"#).refusal
+            let refusal = decode(#"{"\#(field.name)":0}"#).refusal
             #expect(refusal?.code != .unknownField, "\(field.name)")
         }
     }
@@ -230,28 +218,28 @@ struct OptionTests {
 struct RarerShorthandTests {
     @Test("fill the same request as JSON")
     func words() {
-        let call = decodeAnything("call cart.add  {\"n\": 1} ")
+        let call = decode("call cart.add  {\"n\": 1} ")
         #expect(call.key == "cart.add")
         #expect(call.value == "{\"n\": 1}")
-        #expect(!decodeAnything("call cart.add").request.has(.value))
-        let answer = decodeAnything("return 17 [1]")
+        #expect(!decode("call cart.add").request.has(.value))
+        let answer = decode("return 17 [1]")
         #expect(answer.call == "17")
         #expect(answer.value == "[1]")
         #expect(answer.request.wantsReply)
-        #expect(decodeAnything("serve cart.*").key == "cart.*")
-        #expect(decodeAnything("pause 3").request.subIsInteger)
-        #expect(decodeAnything("step s 4").options.count == 4)
-        #expect(decodeAnything("step s").options.count == 1)
-        #expect(decodeAnything("ack 1 77").options.revision == 77)
-        #expect(decodeAnything("trace a.* b").patterns == ["a.*", "b"])
-        #expect(decodeAnything("goodbye").refusal == nil)
-        #expect(decodeAnything("who cart").key == "cart")
-        let will = decodeAnything("will publish a.b 3")
+        #expect(decode("serve cart.*").key == "cart.*")
+        #expect(decode("pause 3").request.subIsInteger)
+        #expect(decode("step s 4").options.count == 4)
+        #expect(decode("step s").options.count == 1)
+        #expect(decode("ack 1 77").options.revision == 77)
+        #expect(decode("trace a.* b").patterns == ["a.*", "b"])
+        #expect(decode("goodbye").refusal == nil)
+        #expect(decode("who cart").key == "cart")
+        let will = decode("will publish a.b 3")
         #expect(will.request.operation == .will)
         #expect(will.writes.map(\.operation) == [.publish])
         #expect(will.writtenKeys == ["a.b"])
-        #expect(decodeAnything("explain delete a").writtenKeys == ["a"])
-        #expect(decodeAnything("will").refusal == nil)
+        #expect(decode("explain delete a").writtenKeys == ["a"])
+        #expect(decode("will").refusal == nil)
     }
 
     @Test(
@@ -269,7 +257,7 @@ struct RarerShorthandTests {
         ] as [(String, ErrorCode)]
     )
     func mistakes(line: String, code: ErrorCode) {
-        #expect(decodeAnything(line).refusal?.code == code)
+        #expect(decode(line).refusal?.code == code)
     }
 }
 

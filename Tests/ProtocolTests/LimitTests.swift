@@ -33,7 +33,7 @@ struct LimitTests {
         for code in ErrorCode.allCases.map(\.rawValue) where !reserved.contains(code) {
             #expect(text.contains(#"< {"error":"\#(code)","#), "\(code)")
         }
-        for operation in PlugboardWire.Operation.available {
+        for operation in PlugboardWire.Operation.allCases {
             #expect(files.contains("transcripts/\(operation.name).txt"), "\(operation.name)")
         }
     }
