@@ -22,6 +22,8 @@ public enum Plugin {
     /// otherwise; a line on standard error says so when it takes longer than a moment.
     /// SIGTERM and SIGINT end the wait as well, and then `body` is never called.
     ///
+    /// A reader of the output that goes away is no reason to end: what is printed then is lost.
+    ///
     /// It ends the process with a message on standard error where it can't go on: status 69
     /// without a broker, 1 for any other error. Otherwise it returns.
     public static func run(
@@ -31,6 +33,7 @@ public enum Plugin {
         _ body: (Bus) async throws -> Void
     ) async {
         StandardStream.occupy()
+        Signals.ignoreBrokenPipes()
         guard let bus = await open(name, path ?? SocketPath.standard(), options) else { return }
         bus.stopAtSignals()
         do {

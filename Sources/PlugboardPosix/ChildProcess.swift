@@ -24,7 +24,7 @@ public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
 public struct ChildProcess: ~Copyable {
     /// Its process and process group number, valid until the end was told.
     public let pid: Int32
-    private let output: Descriptor?
+    private var output: Descriptor?
     private var isReaped = false
 
     /// Starts a child. Throws `SystemError` where the program can't be started.
@@ -52,6 +52,11 @@ public struct ChildProcess: ~Copyable {
         case .some(let descriptor): descriptor.raw
         case .none: nil
         }
+    }
+
+    /// Lets go of what it prints: from now on it has no reader.
+    public mutating func stopReading() {
+        output = nil
     }
 
     /// Sends a signal to the child and everyone in its group.

@@ -1,4 +1,4 @@
-// Three ways of writing a plugin, each complete.
+// Ways of writing a plugin, each complete.
 
 import Observables
 import PlugboardClient
@@ -31,6 +31,17 @@ func looper() async {
             try await bus.publish("doubled", try event.decode(as: Int.self) * 2)
         }
         try await bus.publish("looper.ready", false)
+    }
+}
+
+/// One that prints what it does.
+func talker() async {
+    await Plugin.run(name: "talker") { bus in
+        try await bus.subscribe("number").forEach { event in
+            guard event.kind == .update else { return }
+            Console.say("heard \(event.key)")
+            try await bus.publish("heard", event.decode(as: Int.self))
+        }
     }
 }
 

@@ -7,6 +7,7 @@ switch CommandLine.arguments.dropFirst().first {
 case "greeter": await greeter()
 case "looper": await looper()
 case "by-hand": try await byHand()
+case "talker": await talker()
 case "leaks": try await leaks()
-default: print("usage: client-programs greeter|looper|by-hand|leaks")
+default: print("usage: client-programs greeter|looper|by-hand|talker|leaks")
 }

@@ -50,6 +50,22 @@ struct ProgramTests {
         #expect(try await plugin.end() == .exited(0))
     }
 
+    @Test("a plugin that prints works on when its reader has gone")
+    func readerGone() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        let plugin = try Program("talker", socket: broker.path)
+        try await bus.publish("number", 1)
+        try await bus.awaitValue("heard", 1)
+        plugin.stopReading()
+        for number in 2...3 {
+            try await bus.publish("number", number)
+            try await bus.awaitValue("heard", number)
+        }
+        plugin.signal(SIGTERM)
+        #expect(try await plugin.end() == .exited(0))
+    }
+
     @Test("a plugin ends at SIGTERM also while its broker is away")
     func brokerAway() async throws {
         let broker = try await TestBroker()
@@ -99,6 +115,11 @@ final class Program: Sendable {
     }
 
     var output: String { String(decoding: printed.withLock { $0 }, as: UTF8.self) }
+
+    /// Closes the other end of its output.
+    func stopReading() {
+        child.withLock { $0.stopReading() }
+    }
 
     func signal(_ number: Int32) {
         child.withLock { $0.signalGroup(number) }

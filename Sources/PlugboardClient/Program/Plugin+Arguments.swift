@@ -6,9 +6,8 @@ import PlugboardPosix
 extension Plugin {
     /// The same as ``run(name:path:options:_:)``, under the name and at the socket that the
     /// command line gives. Says on standard error when the connection breaks and when it is
-    /// back. A reader of the output that goes away is no reason to end.
+    /// back.
     public static func run(_ arguments: PluginArguments, _ body: (Bus) async throws -> Void) async {
-        Signals.ignoreBrokenPipes()
         await run(name: arguments.name, path: arguments.socket) { bus in
             let observation = bus.onStateChange { state in
                 switch state {
