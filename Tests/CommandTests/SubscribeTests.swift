@@ -56,6 +56,67 @@ struct SubscribeTests {
         )
     }
 
+    @Test("--where, --fields, --diff and --phase ask for less")
+    func askingForLess() throws {
+        _ = try run("publish", "p.1", #"{"price":120,"name":"one"}"#, "--name", "me")
+        let cheap = try watch(
+            "p.*",
+            "--where",
+            #"{"/price":{"<":100}}"#,
+            "--fields",
+            "/price",
+            "--count",
+            "2"
+        )
+        let changes = try watch("p.*", "--diff", "--phase", "9", "--count", "4")
+        let who = try run("who", "p.1").lines.filter { $0.contains("sub 1") }
+        #expect(who.count == 2 && who[1].hasSuffix("phase 9"))
+        _ = try run("patch", "p.1", #"{"price":90}"#, "--name", "me")
+        _ = try run("patch", "p.1", #"{"price":91,"name":null}"#, "--name", "me")
+        _ = try run("patch", "p.1", #"{"price":100}"#, "--name", "me")
+        #expect(
+            try cheap.finished().lines.dropFirst() == [
+                #"{"event":"update","sub":1,"key":"p.1","revision":2,"fields":{"/price":90},"by":"me"}"#,
+                #"{"event":"update","sub":1,"key":"p.1","revision":3,"fields":{"/price":91},"by":"me"}"#,
+            ]
+        )
+        let patches = try changes.finished().lines
+        #expect(patches.count == 5 && patches[2].contains(#""patch":{"price":90}"#))
+    }
+
+    @Test("--every folds what comes faster into one line, --delivery all keeps each")
+    func seldom() throws {
+        let folded = try watch("s", "--every", "1", "--count", "2")
+        let whole = try watch("s", "--every", "1", "--delivery", "all", "--count", "3")
+        let writes = (1...3).map { "{\"key\":\"s\",\"value\":\($0)}\n" }.joined()
+        _ = try Run(["publish", "--from", "-"], in: folder, input: writes).finished()
+        let last = try folded.finished().lines.last ?? ""
+        #expect(last.contains(#""value":3,"#) && last.contains(#""skipped":1"#))
+        #expect(try whole.finished().lines.count == 4)
+    }
+
+    @Test("what it can't ask for is told before the broker is asked")
+    func wrongOptions() throws {
+        let wrong: [([String], String)] = [
+            (["--where", "price<3"], "--where is not JSON"),
+            (["--fields", "price"], "such as /price"),
+            (["--fields", "/a,"], "\"\" is none"),
+            (["--fields", "/a", "--no-values"], "--fields and --no-values are two answers"),
+            (["--every", "0"], "0.001 to 86400 seconds"),
+            (["--every", "86401"], "0.001 to 86400 seconds"),
+            (["--delivery", "al"], "did you mean \"all\"?"),
+            (["--phase", "10"], "from 0 to 9"),
+        ]
+        for (words, message) in wrong {
+            let finished = try Run(["subscribe", "a"] + words, in: folder).finished()
+            #expect(finished.end == .exited(64), "\(words)")
+            #expect(finished.messages.contains(message), "\(finished.messages)")
+        }
+        let refused = try run("subscribe", "a", "--where", #"{"/price":100}"#)
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains("takes an object of operators"))
+    }
+
     @Test("--no-initial shows only what comes")
     func noInitial() throws {
         _ = try run("publish", "a", "1")

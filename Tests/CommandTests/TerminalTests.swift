@@ -62,6 +62,43 @@
             )
         }
 
+        @Test("what else an event has is told behind its writer, and a gap is told as one")
+        func details() throws {
+            var view = EventView(console: Console(), asJSON: false)
+            let time = WallClock.now()
+            func shown(_ json: String) throws -> String {
+                let line = try #require(BrokerLine(Array(json.utf8)[...]))
+                guard case .event(let name) = line.kind else { return "no event" }
+                return Paint.without(view.readable(name, line, at: time)).replacing("\(time)  ", with: "")
+            }
+            #expect(
+                try shown(
+                    #"{"event":"update","sub":1,"key":"k","revision":7,"value":1,"by":"a","cause":5,"skipped":2,"unacked":["b","c"]}"#
+                ) == "update  k  1  by a, revision 7, because of 5, 2 before it skipped, not waiting for b, c"
+            )
+            #expect(
+                try shown(#"{"event":"delete","sub":1,"key":"k","revision":8,"by":"a","reason":"expired"}"#)
+                    == "delete  k  by a, revision 8, expired"
+            )
+            #expect(
+                try shown(
+                    #"{"event":"update","sub":1,"key":"k","revision":9,"fields":{"/p":1},"gone":["/q\u001b"],"by":"a"}"#
+                ) == #"update  k  {"/p":1}  without /q\u001b  by a, revision 9"#
+            )
+            #expect(
+                try shown(#"{"event":"update","sub":1,"key":"k","revision":9,"patch":{"p":1},"by":"a"}"#)
+                    == #"update  k  merge {"p":1}  by a, revision 9"#
+            )
+            #expect(
+                try shown(#"{"event":"leave","sub":1,"key":"k","revision":9,"by":"a"}"#)
+                    == "leave   k  by a, revision 9"
+            )
+            #expect(
+                try shown(#"{"event":"lagged","sub":1,"dropped":123,"first":4,"last":130}"#)
+                    == "lagged  123 events are missing here, revisions 4 to 130"
+            )
+        }
+
         @Test("with --json it is JSON lines there as well")
         func jsonLines() throws {
             _ = try plugboard("publish", "a", "1", "--name", "x", in: folder)

@@ -116,6 +116,16 @@ struct VerbTests {
         #expect(try run("delete", "a", "--if=2").end == .exited(0))
     }
 
+    @Test("--ttl deletes the key when the time is up")
+    func timeToLive() throws {
+        _ = try run("publish", "hint", "1", "--ttl", "0.05")
+        try eventually("it is gone") { try run("get", "hint").messages.contains("not_found") }
+        _ = try run("publish", "hint", "1", "--ttl", "600")
+        #expect(try run("get", "hint").output == "1\n")
+        #expect(try run("publish", "hint", "1", "--ttl", "0").end == .exited(64))
+        #expect(try run("publish", "--from", "x", "--ttl", "1").messages.contains("doesn't go with --from"))
+    }
+
     @Test("--name, else PLUGBOARD_NAME, is who writes; --cause is passed on")
     func authors() throws {
         _ = try run(

@@ -38,7 +38,8 @@ enum ValueArgument {
         }
     }
 
-    private static func oneLine(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    /// A request is one line, so breaks between tokens become spaces.
+    static func oneLine(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         ArraySlice(bytes.map { $0 == 0x0A || $0 == 0x0D ? UInt8(ascii: " ") : $0 })
     }
 

@@ -8,6 +8,15 @@ extension Option {
     )
 }
 
+extension Option {
+    static let timeToLive = Option(
+        "ttl",
+        "SECONDS",
+        "delete the key after so long, unless it is written again",
+        .seconds
+    )
+}
+
 extension Command {
     static let publish = Command(
         name: "publish",
@@ -18,7 +27,7 @@ extension Command {
             Parameter("VALUE", Parameter.value.help, .any),
         ],
         forms: ["KEY VALUE…", "--from FILE"],
-        options: [.from, .ifRevision, .cause] + Option.writing,
+        options: [.from, .ifRevision, .cause, .timeToLive] + Option.writing,
         details: """
             Prints the revision that the write made.
 
@@ -29,6 +38,7 @@ extension Command {
             """,
         examples: [
             #"publish greeting '"hello"'"#, "publish counter 42 --if 0",
+            #"publish till.hint '"paper is low"' --ttl 60"#,
             #"publish --from catalog.ndjson"#, "get '**' --socket old.sock | plugboard publish --from -",
         ],
         run: run
@@ -41,7 +51,7 @@ extension Command {
                     "--from takes the keys and values from the file; \"\(invocation.arguments[0])\" is too many"
                 )
             }
-            for option in [Option.ifRevision, .cause] where invocation.has(option) {
+            for option in [Option.ifRevision, .cause, .timeToLive] where invocation.has(option) {
                 throw CommandError.usage("--\(option.name) is for one key and doesn't go with --from")
             }
             return try FileImport.run(path: path, invocation, console)

@@ -18,14 +18,18 @@ extension Command {
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .noInitial, .old, .noValues, .count] + Option.connection,
+        options: [.json, .noInitial, .old, .noValues] + Option.asking + [.count] + Option.connection,
         details: """
             Stays open until Ctrl-C, or until the broker stops (status 69). On a terminal each event is \
             a readable line; when piped, or with --json, it is the broker's own JSON line.
+
+            Where a value is told to match and no longer does, there is a leave. Where several changes of \
+            a key were folded into one line, as with --every, it says how many.
             """,
         examples: [
             "subscribe 'cart.**'", "subscribe '**' --no-initial --old",
-            "subscribe screen --count 1 | jq .value",
+            #"subscribe 'catalog.*' --where '{"/price":{"<":100}}' --fields /price"#,
+            "subscribe '**' --every 0.5", "subscribe screen --count 1 | jq .value",
         ],
         run: run
     )
@@ -37,7 +41,7 @@ extension Command {
             .adding("initial", !invocation.has(.noInitial), unless: true)
             .adding("old", invocation.has(.old), unless: false)
             .adding("values", !invocation.has(.noValues), unless: true)
-        _ = try connection.accepted(request)
+        _ = try connection.accepted(try SubscribeOptions.added(to: request, invocation))
         try connection.watchOutput()
         var view = EventView(console: console, asJSON: invocation.has(.json))
         var left = invocation.integer(.count) ?? .max

@@ -59,11 +59,16 @@ enum SingleWrite {
                 json: try ValueArgument.parse(words, command: operation, key: key)
             )
         }
-        request = request.adding("if", invocation.integer(.ifRevision)).adding(
-            "cause",
-            invocation.integer(.cause)
-        )
+        request = request.adding("if", invocation.integer(.ifRevision))
+            .adding("cause", invocation.integer(.cause))
+            .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
         try send(request, invocation, console)
+    }
+
+    private static func milliseconds(_ seconds: Double?) throws -> UInt64? {
+        guard let seconds else { return nil }
+        guard seconds >= 0.001 else { throw CommandError.usage("--ttl is at least 0.001 seconds") }
+        return UInt64((seconds * 1_000).rounded())
     }
 
     /// Sends a write and prints the revision that it made.

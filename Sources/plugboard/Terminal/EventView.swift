@@ -46,26 +46,43 @@ struct EventView {
         let paint = console.output.paint
         let isInitial = line["initial"]?.bool == true
         if isInitial { initial += 1 }
+        let verb = colour(event, isInitial, HelpText.padded(isInitial ? "value" : event, 6), paint)
+        if event == "lagged" { return "\(paint.dim(time.description))  \(verb)  \(gap(line))" }
         let key = Printable.text(line["key"]?.string ?? "")
         widest = min(Self.keyColumnsMax, max(widest, key.count))
-        let verb = HelpText.padded(isInitial ? "value" : event, 6)
         let columns = [
-            paint.dim(time.description),
-            colour(event, isInitial, verb, paint),
-            paint.bold(HelpText.padded(key, widest)),
-            change(event, line, paint),
-            paint.dim(
-                "by \(Printable.text(line["by"]?.string ?? "?")), revision \(line["revision"]?.text ?? "?")"
-            ),
+            paint.dim(time.description), verb, paint.bold(HelpText.padded(key, widest)),
+            change(event, line, paint), paint.dim(origin(line)),
         ]
         return columns.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
+    /// Who did it, and what else there is to know.
+    private func origin(_ line: BrokerLine) -> String {
+        let parts = [
+            "by \(Printable.text(line["by"]?.string ?? "?"))",
+            "revision \(line["revision"]?.text ?? "?")",
+            line["cause"].map { "because of \($0.text)" },
+            line["reason"]?.string.map(Printable.text),
+            line["skipped"].map { "\($0.text) before it skipped" },
+            line["unacked"]?.strings.map { "not waiting for \(Printable.text($0.joined(separator: ", ")))" },
+        ]
+        return parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    private func gap(_ line: BrokerLine) -> String {
+        let places = "revisions \(line["first"]?.text ?? "?") to \(line["last"]?.text ?? "?")"
+        return "\(line["dropped"]?.text ?? "?") events are missing here, \(places)"
+    }
+
     private func change(_ event: String, _ line: BrokerLine, _ paint: Paint) -> String {
-        let value = line["value"].map(shown) ?? ""
-        guard let old = line["old"] else { return value }
-        return event == "delete"
-            ? paint.dim("was \(shown(old))") : "\(value)  \(paint.dim("was \(shown(old))"))"
+        let gone = line["gone"]?.strings.map { "without \(Printable.text($0.joined(separator: " ")))" }
+        let parts = [
+            line["value"].map(shown), line["fields"].map(shown), gone,
+            line["patch"].map { "merge \(shown($0))" },
+            line["old"].map { paint.dim("was \(shown($0))") },
+        ]
+        return parts.compactMap { $0 }.joined(separator: "  ")
     }
 
     private func shown(_ value: JSONValue) -> String {
@@ -76,7 +93,7 @@ struct EventView {
         switch event {
         case "update": isInitial ? paint.dim(verb) : paint.green(verb)
         case "emit": paint.yellow(verb)
-        case "delete": paint.red(verb)
+        case "delete", "leave", "lagged": paint.red(verb)
         default: verb
         }
     }
