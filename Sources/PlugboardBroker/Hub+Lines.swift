@@ -51,8 +51,14 @@ extension Hub {
         var sum: UInt64 = 0
         for index in 0..<group.count { sum &+= observables.touch(group.place(index).pointee.hash) }
         for index in 0..<group.count {
-            guard let observable = observables.candidate(group.place(index).pointee.hash) else { continue }
-            sum &+= observable.pointee.touch()
+            let observable = observables.candidate(group.place(index).pointee.hash)
+            group.place(index).pointee.candidate = observable
+            if let observable { sum &+= Observable.touch(observable) }
+        }
+        for index in 0..<group.count {
+            if let observable = group.place(index).pointee.candidate {
+                sum &+= observable.pointee.touchValue()
+            }
         }
         fetched = sum
     }

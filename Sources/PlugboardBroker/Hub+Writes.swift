@@ -84,7 +84,9 @@ extension Hub {
             guard let observable = planned.observable else { return }
             delete(observable, by: session.pointee.author, cause: request.cause, reason: reason)
         default:
-            let observable = planned.observable ?? observables.insert(key, hash: planned.hash)
+            let observable =
+                planned.observable
+                ?? observables.insert(key, hash: planned.hash, valueCount: value.count)
             set(observable, value, request, session, reason)
         }
     }

@@ -4,7 +4,7 @@
 
 import PlugboardPosix
 
-/// An ordered index over observables that it does not own; each owns its tower.
+/// An ordered index over observables that it does not own; each has its links beside it.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
     private let head: UnsafeMutablePointer<ObservableReference?>
@@ -21,7 +21,7 @@ struct KeyOrder: ~Copyable {
 
     /// The observable that follows in order.
     static func next(after observable: ObservableReference) -> ObservableReference? {
-        observable.pointee.tower?[0]
+        observable.pointee.tower[0]
     }
 
     /// The first observable whose key is not less than `key`.
@@ -34,28 +34,24 @@ struct KeyOrder: ~Copyable {
     }
 
     mutating func insert(_ observable: ObservableReference) {
-        let height = randomHeight()
-        let links = UnsafeMutablePointer<ObservableReference?>.allocate(capacity: height)
-        observable.pointee.tower = links
-        observable.pointee.height = Int32(height)
+        let links = observable.pointee.tower
+        let height = Int(observable.pointee.height)
         var tower = head
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
             tower = Self.last(before: observable.pointee.key, from: tower, level)
             guard level < height else { continue }
-            (links + level).initialize(to: tower[level])
+            links[level] = tower[level]
             tower[level] = observable
         }
     }
 
     mutating func remove(_ observable: ObservableReference) {
-        guard let links = observable.pointee.tower else { return }
+        let links = observable.pointee.tower
         var tower = head
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
             tower = Self.last(before: observable.pointee.key, from: tower, level)
             if level < Int(observable.pointee.height) { tower[level] = links[level] }
         }
-        links.deallocate()
-        observable.pointee.tower = nil
     }
 
     /// The tower from which the next step on `level` would reach or pass `key`.
@@ -65,9 +61,7 @@ struct KeyOrder: ~Copyable {
         _ level: Int
     ) -> UnsafeMutablePointer<ObservableReference?> {
         var tower = start
-        while let next = tower[level], let links = next.pointee.tower, precedes(next.pointee.key, key) {
-            tower = links
-        }
+        while let next = tower[level], precedes(next.pointee.key, key) { tower = next.pointee.tower }
         return tower
     }
 
@@ -79,8 +73,8 @@ struct KeyOrder: ~Copyable {
         return result != 0 ? result < 0 : left.count < right.count
     }
 
-    /// A level more with a chance of one in four (xorshift64).
-    private mutating func randomHeight() -> Int {
+    /// The levels of the next observable: one more with a chance of one in four (xorshift64).
+    mutating func nextHeight() -> Int {
         random ^= random << 13
         random ^= random >> 7
         random ^= random << 17

@@ -1,6 +1,7 @@
-// One key with what is kept of it and who observes it. Lives in memory of its own
-// for as long as it has a value, an observer that names it exactly, or a place in the
-// history; owned by the `ObservableTable`.
+// One key with what is kept of it and who observes it. Lives in one piece of memory of its
+// own, key and small value included, for as long as it has a value, an observer that names
+// it exactly, or a place in the history; owned by the `ObservableTable`. What each publish
+// needs comes first, so that among very many keys as little memory as possible is fetched.
 
 import PlugboardPosix
 import PlugboardWire
@@ -9,65 +10,118 @@ typealias ObservableReference = UnsafeMutablePointer<Observable>
 
 /// The state of one key.
 struct Observable: ~Copyable {
-    let hash: UInt64
-    /// The key within `prefix`, the encoded piece of every event about it.
-    private let prefix: UnsafeMutableRawBufferPointer
+    /// Values up to this length lie with their key, where the first one was no longer.
+    private static let inPlaceBytesMax = 512
     private static let keyOffset = 8
-    private let keyCount: Int
-    /// A token begins with `$`: only the broker writes it.
-    let isReserved: Bool
-    /// Without a value: the number of its last entry in the history, shortened.
-    var lastEntry: UInt32 = 0
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
-    var cause: UInt64 = 0
-    private(set) var writer: AuthorReference?
-    private var storage: UnsafeMutableRawPointer?
-    private var valueCount = 0
-    private var valueCapacity = 0
-
-    /// The subscriptions that name this key exactly.
-    var exactObservers = List<SubscriptionReference>()
-    /// All that match, patterns included; true as of `observersGeneration`.
-    var observers = List<SubscriptionReference>()
+    /// Of the patterns when `observers` was true.
     var observersGeneration: UInt64 = 0
-    /// One of them acknowledges: they are told in phases.
+    /// The key within the encoded piece of every event about it. Before it lie the links
+    /// of `KeyOrder`, behind it the memory for a small value.
+    private let prefix: UnsafeMutableRawPointer
+    private let prefixCount: UInt16
+    private let keyCount: UInt16
+    /// In how many levels of `KeyOrder` it stands.
+    let height: UInt8
+    /// A token begins with `$`: only the broker writes it.
+    let isReserved: Bool
+    /// One of its observers acknowledges: they are told in phases.
     var hasAcknowledgers = false
-    /// Subscriptions that are owed this key: they may have to be told that it is gone.
-    var owedBy: Int32 = 0
+    private var valueCount: UInt32 = 0
+    private var valueCapacity: UInt32 = 0
+    private var storage: UnsafeMutableRawPointer?
+    private(set) var writer: AuthorReference?
     /// What deletes it by itself, and why the last write was made, where there is any of it.
     var marks = LifetimeMarks()
+    /// Bytes of memory for a value that lies with its key.
+    private let inPlaceCapacity: UInt32
+    /// All that match, patterns included; true as of `observersGeneration`.
+    var observers = List<SubscriptionReference>()
 
-    /// The next keys in order, a level each; kept by `KeyOrder`.
-    var tower: UnsafeMutablePointer<ObservableReference?>?
-    var height: Int32 = 0
+    var cause: UInt64 = 0
+    let hash: UInt64
+    /// The subscriptions that name this key exactly.
+    var exactObservers = List<SubscriptionReference>()
+    /// Subscriptions that are owed this key: they may have to be told that it is gone.
+    var owedBy: Int32 = 0
+    /// Without a value: the number of its last entry in the history, shortened.
+    var lastEntry: UInt32 = 0
     /// Without a value: the last generation of the history that points here, 0 for none.
     var generation: UInt32 = 0
 
-    init(key: UnsafeRawBufferPointer, hash: UInt64) {
+    /// Makes the observable of a key, with room for a value of about `valueCount` bytes.
+    static func make(
+        key: UnsafeRawBufferPointer,
+        hash: UInt64,
+        height: Int,
+        valueCount: Int
+    ) -> ObservableReference {
         var buffer = ByteBuffer()
         EventEncoder.appendKeyPrefix(key, to: &buffer)
-        prefix = .allocate(byteCount: buffer.count, alignment: 1)
-        prefix.copyMemory(from: buffer.bytes)
+        let room = valueCount > inPlaceBytesMax ? 0 : capacity(for: valueCount)
+        let linksBytes = height * MemoryLayout<ObservableReference?>.stride
+        let prefixOffset = MemoryLayout<Observable>.stride + linksBytes
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: prefixOffset + buffer.count + room,
+            alignment: MemoryLayout<Observable>.alignment
+        )
+        let prefix = memory + prefixOffset
+        UnsafeMutableRawBufferPointer(start: prefix, count: buffer.count).copyMemory(from: buffer.bytes)
+        (prefix - linksBytes).initializeMemory(as: ObservableReference?.self, repeating: nil, count: height)
+        let reference = memory.bindMemory(to: Observable.self, capacity: 1)
+        let made = Observable(
+            key,
+            hash,
+            height: height,
+            prefix: prefix,
+            prefixCount: buffer.count,
+            room: room
+        )
+        reference.initialize(to: made)
+        return reference
+    }
+
+    static func destroy(_ observable: ObservableReference) {
+        observable.deinitialize(count: 1)
+        UnsafeMutableRawPointer(observable).deallocate()
+    }
+
+    private init(
+        _ key: UnsafeRawBufferPointer,
+        _ hash: UInt64,
+        height: Int,
+        prefix: UnsafeMutableRawPointer,
+        prefixCount: Int,
+        room: Int
+    ) {
+        self.prefix = prefix
+        self.prefixCount = UInt16(truncatingIfNeeded: prefixCount)
         self.hash = hash
-        keyCount = key.count
+        self.height = UInt8(truncatingIfNeeded: height)
+        keyCount = UInt16(truncatingIfNeeded: key.count)
+        inPlaceCapacity = UInt32(truncatingIfNeeded: room)
         isReserved = Key.isReserved(key)
     }
 
     deinit {
-        prefix.deallocate()
-        storage?.deallocate()
-        tower?.deallocate()
+        if let storage, storage != inPlace { storage.deallocate() }
         if let writer { Author.release(writer) }
     }
 
     /// `,"key":"…","revision":`.
-    @inline(__always) var keyPrefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(prefix) }
+    @inline(__always) var keyPrefix: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: prefix, count: Int(prefixCount))
+    }
 
     @inline(__always) var key: UnsafeRawBufferPointer {
-        let start = UnsafeRawPointer(prefix.baseAddress.unsafelyUnwrapped) + Self.keyOffset
-        return UnsafeRawBufferPointer(start: start, count: keyCount)
+        UnsafeRawBufferPointer(start: prefix + Self.keyOffset, count: Int(keyCount))
+    }
+
+    /// The next keys in order, a level each; kept by `KeyOrder`.
+    @inline(__always) var tower: UnsafeMutablePointer<ObservableReference?> {
+        prefix.assumingMemoryBound(to: ObservableReference?.self) - Int(height)
     }
 
     @inline(__always) var hasValue: Bool { revision != 0 }
@@ -75,7 +129,7 @@ struct Observable: ~Copyable {
 
     /// The kept JSON; nil while there is none.
     @inline(__always) var value: UnsafeRawBufferPointer? {
-        hasValue ? UnsafeRawBufferPointer(start: storage, count: valueCount) : nil
+        hasValue ? UnsafeRawBufferPointer(start: storage, count: Int(valueCount)) : nil
     }
 
     /// Who wrote the value, as events say it.
@@ -83,12 +137,23 @@ struct Observable: ~Copyable {
         writer?.pointee.by ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    /// Reads something of each piece of memory that a write needs, for the reading's sake.
+    /// Reads what a write needs of an observable up to its key, for the reading's sake. No
+    /// address comes from what is read, so that one wait is enough; behind an observable lie
+    /// at least a link and the words around its key.
     @inline(__always)
-    func touch() -> UInt64 {
-        let start = prefix.baseAddress.unsafelyUnwrapped
-        let ends = start.load(as: UInt8.self) &+ start.load(fromByteOffset: prefix.count &- 1, as: UInt8.self)
-        return hash &+ revision &+ observersGeneration &+ UInt64(ends)
+    static func touch(_ observable: ObservableReference) -> UInt64 {
+        let start = UnsafeRawPointer(observable)
+        let first = start.load(as: UInt64.self) &+ start.load(fromByteOffset: 64, as: UInt64.self)
+        return first &+ start.load(fromByteOffset: 128, as: UInt64.self)
+    }
+
+    /// Reads something of each line of memory that a small value takes up.
+    @inline(__always)
+    func touchValue() -> UInt64 {
+        guard let storage, valueCount > 0 else { return 0 }
+        let last = Int(valueCount) &- 1
+        let ends = storage.load(as: UInt8.self) &+ storage.load(fromByteOffset: last, as: UInt8.self)
+        return UInt64(ends &+ storage.load(fromByteOffset: last / 2, as: UInt8.self))
     }
 
     /// Whether the connection of who wrote the value still lives.
@@ -101,13 +166,14 @@ struct Observable: ~Copyable {
         cause: UInt64,
         writer: AuthorReference
     ) {
-        if value.count > valueCapacity || (valueCapacity > 1024 && value.count < valueCapacity / 4) {
+        let capacity = Int(valueCapacity)
+        if value.count > capacity || (capacity > 1024 && value.count < capacity / 4) {
             resize(to: value.count)
         }
         if let storage, let source = value.baseAddress {
             storage.copyMemory(from: source, byteCount: value.count)
         }
-        valueCount = value.count
+        valueCount = UInt32(truncatingIfNeeded: value.count)
         self.revision = revision
         self.cause = cause
         if self.writer != writer { replaceWriter(writer) }
@@ -115,20 +181,36 @@ struct Observable: ~Copyable {
 
     /// Who deleted it and why is kept while that is still owed to somebody.
     mutating func removeValue(cause: UInt64, writer: AuthorReference) {
-        storage?.deallocate()
-        storage = nil
+        releaseStorage()
         valueCount = 0
-        valueCapacity = 0
         revision = 0
         self.cause = cause
         replaceWriter(owedBy > 0 ? writer : nil)
     }
 
     private mutating func resize(to count: Int) {
-        storage?.deallocate()
-        // Room for the next value to be a little longer, as counters and prices are.
-        valueCapacity = (count + 23) & ~15
-        storage = .allocate(byteCount: valueCapacity, alignment: 16)
+        releaseStorage()
+        if count <= Int(inPlaceCapacity) {
+            storage = inPlace
+            valueCapacity = inPlaceCapacity
+        } else {
+            let capacity = Self.capacity(for: count)
+            storage = .allocate(byteCount: capacity, alignment: 16)
+            valueCapacity = UInt32(truncatingIfNeeded: capacity)
+        }
+    }
+
+    private mutating func releaseStorage() {
+        if let storage, storage != inPlace { storage.deallocate() }
+        storage = nil
+        valueCapacity = 0
+    }
+
+    private var inPlace: UnsafeMutableRawPointer { prefix + Int(prefixCount) }
+
+    /// Room for the next value to be a little longer, as counters and prices are.
+    private static func capacity(for count: Int) -> Int {
+        count == 0 ? 0 : (count + 23) & ~15
     }
 
     private mutating func replaceWriter(_ author: AuthorReference?) {

@@ -25,7 +25,7 @@ struct ObservableTable: ~Copyable {
     }
 
     deinit {
-        for index in 0...mask { slots[index].observable.map(Self.destroy) }
+        for index in 0...mask { slots[index].observable.map(Observable.destroy) }
         slots.deallocate()
     }
 
@@ -57,11 +57,16 @@ struct ObservableTable: ~Copyable {
         return nil
     }
 
-    /// Makes the observable of a well-formed key that has none.
-    mutating func insert(_ key: UnsafeRawBufferPointer, hash: UInt64) -> ObservableReference {
+    /// Makes the observable of a well-formed key that has none, for a value of about
+    /// `valueCount` bytes; 0 where there will be none soon.
+    mutating func insert(
+        _ key: UnsafeRawBufferPointer,
+        hash: UInt64,
+        valueCount: Int = 0
+    ) -> ObservableReference {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
-        let observable = ObservableReference.allocate(capacity: 1)
-        observable.initialize(to: Observable(key: key, hash: hash))
+        let height = order.nextHeight()
+        let observable = Observable.make(key: key, hash: hash, height: height, valueCount: valueCount)
         place(Slot(hash: hash, observable: observable))
         count += 1
         order.insert(observable)
@@ -75,7 +80,7 @@ struct ObservableTable: ~Copyable {
         while slots[index].observable != observable { index = (index + 1) & mask }
         closeGap(at: index)
         count -= 1
-        Self.destroy(observable)
+        Observable.destroy(observable)
     }
 
     /// Moves later members of the same run forward, so that no search stops early.
@@ -115,11 +120,6 @@ struct ObservableTable: ~Copyable {
             return false
         }
         return memcmp(left, right, key.count) == 0
-    }
-
-    private static func destroy(_ observable: ObservableReference) {
-        observable.deinitialize(count: 1)
-        observable.deallocate()
     }
 
     private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {

@@ -12,13 +12,15 @@ struct WaitingPublish {
     /// The number of the line among its client's.
     var number: UInt64
     var hash: UInt64
+    /// Most likely the key's observable, as far as it is looked for in advance.
+    var candidate: ObservableReference?
 }
 
 /// The publishes that wait for each other, in their order.
 struct PublishGroup: ~Copyable {
-    /// As many fetches as processors have under way at once, and more than enough to hide
-    /// what each of them takes.
-    static let publishesMax = 16
+    /// More than the fetches that a processor has under way at once, so that the waits in
+    /// between, for addresses that are fetched themselves, are shared by many.
+    static let publishesMax = 64
     private let publishes: UnsafeMutablePointer<WaitingPublish>
     private(set) var count = 0
     /// Who sent them.
