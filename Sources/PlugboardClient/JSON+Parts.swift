@@ -91,8 +91,15 @@ extension JSON {
 
     /// An array of these elements.
     public static func array(_ elements: [JSON]) -> JSON {
-        let joined = elements.map(\.bytes).joined(separator: [UInt8(ascii: ",")])
-        return JSON(trusted: [UInt8(ascii: "[")] + joined + [UInt8(ascii: "]")])
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(elements.reduce(2) { $0 + $1.bytes.count + 1 })
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += element.bytes
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return JSON(trusted: bytes)
     }
 
     public static let `true` = JSON(trusted: Array("true".utf8))
