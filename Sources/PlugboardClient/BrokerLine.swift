@@ -31,6 +31,9 @@ struct BrokerLine: Sendable {
     /// The text of `call` in an event.
     var call = ByteRange.none
     var live = ByteRange.none
+    var fields = ByteRange.none
+    var gone = ByteRange.none
+    var patch = ByteRange.none
     var skipped = ByteRange.none
     var unacked = ByteRange.none
     var owed = ByteRange.none
@@ -65,10 +68,15 @@ struct BrokerLine: Sendable {
         }
     }
 
+    /// The first member says what a line is; a reply may have one that is called `event` too.
+    private mutating func begin(_ kind: Kind, _ text: ByteRange) {
+        if self.kind == .unknown { (self.kind, head) = (kind, text) }
+    }
+
     private mutating func noteShort(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("id") { id = value }
         if name.spells("by") { by = text }
-        if name.spells("ok") { (kind, head) = (.ok, text) }
+        if name.spells("ok") { begin(.ok, text) }
     }
 
     private mutating func noteOfThree(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
@@ -79,6 +87,7 @@ struct BrokerLine: Sendable {
 
     private mutating func noteOfFour(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("live") { live = value }
+        if name.spells("gone") { gone = value }
         if name.spells("call") { call = text }
         if name.spells("owed") { owed = value }
         if name.spells("last") { last = value }
@@ -88,10 +97,11 @@ struct BrokerLine: Sendable {
     }
 
     private mutating func noteOfFive(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
-        if name.spells("event") { (kind, head) = (.event, text) }
+        if name.spells("event") { begin(.event, text) }
         if name.spells("value") { self.value = value }
-        if name.spells("error") { (kind, head) = (.error, text) }
+        if name.spells("error") { begin(.error, text) }
         if name.spells("cause") { cause = value }
+        if name.spells("patch") { patch = value }
         if name.spells("epoch") { epoch = text }
         if name.spells("first") { first = value }
     }
@@ -101,6 +111,7 @@ struct BrokerLine: Sendable {
         if name.spells("initial") { initial = value }
         if name.spells("message") { message = text }
         if name.spells("reason") { reason = text }
+        if name.spells("fields") { fields = value }
         if name.spells("skipped") { skipped = value }
         if name.spells("unacked") { unacked = value }
         if name.spells("dropped") { dropped = value }
@@ -145,6 +156,19 @@ extension UnsafeRawBufferPointer {
             if let text = text(ByteRange(element.start + 1, element.end - 1)) { texts.append(text) }
         }
         return texts
+    }
+
+    /// The members of a field that is an object.
+    func parts(_ range: ByteRange) -> [String: JSON] {
+        guard !range.isEmpty, var members = MemberReader(self, from: range.start, opening: "{") else {
+            return [:]
+        }
+        var parts: [String: JSON] = [:]
+        // The line was walked over before: a fault can't show here.
+        while let (name, value) = try? members.nextMember() {
+            if let name = text(name) { parts[name] = JSON(copying: value.bytes(of: self)) }
+        }
+        return parts
     }
 
     /// An integer field; nil where the field is absent or anything else.

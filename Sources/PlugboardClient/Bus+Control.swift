@@ -57,6 +57,6 @@ extension Link {
 extension Event {
     /// Whether later phases may wait for it.
     var needsAcknowledgement: Bool {
-        (kind == .update || kind == .delete) && !isInitial
+        (kind == .update || kind == .delete || kind == .leave) && !isInitial
     }
 }

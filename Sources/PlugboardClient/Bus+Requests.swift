@@ -9,11 +9,16 @@ extension Bus {
     /// ```swift
     /// let revision = try await bus.publish("cart.summary", ["items": 3])
     /// try await bus.publish("cart.summary", JSON(#"{"total":1000.00}"#), ifRevision: revision)
+    /// try await bus.publish("till.open", true, while: .connected)
+    /// try await bus.publish("till.hint", "paper is low", ttl: .seconds(20))
     /// ```
     /// - Parameters:
     ///   - value: any Encodable, or a `JSON` to be passed on byte for byte.
     ///   - ifRevision: publish only where the key has this revision (0: is absent); else
     ///     it throws `.refused` with `code == .conflict` and the key's revision.
+    ///   - lifetime: `.connected`: the key is deleted when this connection ends, unless it
+    ///     was written anew by then. ``announce(_:_:timeout:)`` sees to the next connection too.
+    ///   - ttl: after how long it is deleted, from a millisecond, to which it is rounded up.
     ///   - cause: the revision that caused this. Without it, that of the event that is being
     ///     handled (``Cause``); with nil, none.
     @discardableResult
@@ -21,10 +26,20 @@ extension Bus {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
+        while lifetime: Lifetime? = nil,
+        ttl: Duration? = nil,
         cause: Int? = Cause.current,
         timeout: Duration? = nil
     ) async throws -> Int {
-        try await write(.publish(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
+        let write = try Write.publish(
+            key,
+            value,
+            ifRevision: ifRevision,
+            while: lifetime,
+            ttl: ttl,
+            cause: cause
+        )
+        return try await self.write(write, timeout: timeout)
     }
 
     /// Sends an event that is not kept. Returns the bus's revision at that moment.

@@ -40,15 +40,24 @@ extension Bus {
         }
     }
 
-    /// Stops, waits until the broker has carried out everything that was written, and
-    /// closes. Returns whether it has; without a connection it doesn't wait.
+    /// Stops, waits until the broker has carried out everything that was written, says
+    /// goodbye, so that the will (``setWill(_:timeout:)``) isn't written, and closes. Returns
+    /// whether it has; without a connection it doesn't wait.
     @discardableResult
     public func finish(within limit: Duration = .seconds(1)) async -> Bool {
+        await finish(within: limit, saysGoodbye: true)
+    }
+
+    func finish(within limit: Duration = .seconds(1), saysGoodbye: Bool) async -> Bool {
         stop()
         var isFlushed = false
         if state.isConnected {
             do {
-                try await sync(timeout: limit)
+                if saysGoodbye, greeting?.features.contains("will") == true {
+                    try await goodbye(timeout: limit)
+                } else {
+                    try await sync(timeout: limit)
+                }
                 isFlushed = true
             } catch {
                 // The result says it; there is nothing else left to do.
@@ -56,6 +65,17 @@ extension Bus {
         }
         close()
         return isFlushed
+    }
+
+    /// The barrier that is the last: its answer comes after those to everything before it.
+    private func goodbye(timeout: Duration) async throws {
+        let wasLost = link.state.withLock { $0.pipelined.takeLost() }
+        let link = link
+        _ = try await link.request(RequestBody("goodbye"), "goodbye", timeout: timeout) { result in
+            // Closed before the broker does, its end is no news to anybody.
+            if case .success = result { link.close(nil) }
+        }
+        if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
     }
 
     /// The last line of a plugin: runs until SIGTERM or SIGINT comes or the bus ends, then

@@ -82,7 +82,7 @@ extension Bus {
         onEvent: @escaping @Sendable (Event) -> Void,
         onEnd: @escaping @Sendable (BusError?) -> Void
     ) -> Registration {
-        guard options.noticesDeletes, options.initial else {
+        guard let memory = KeyMemory(options) else {
             return Registration(
                 sub: sub,
                 patterns: patterns,
@@ -92,18 +92,17 @@ extension Bus {
                 onEnd: onEnd
             )
         }
-        let memory = KeyMemory()
         return Registration(
             sub: sub,
             patterns: patterns,
             options: options,
             acknowledgesCallbacks: acknowledges
         ) {
-            memory.beginSnapshot()
+            memory.begin()
         } onEvent: { event in
-            for key in memory.missing(at: event) {
-                onEvent(.noticedDelete(of: key, revision: event.revision))
-            }
+            var event = event
+            let missing = memory.complete(&event)
+            for notice in missing { onEvent(notice) }
             onEvent(event)
         } onEnd: { error in
             onEnd(error)

@@ -18,7 +18,10 @@ import PlugboardPosix
 /// keep those short. Callers only ever add to a queue, which has a limit.
 ///
 /// **Reconnecting.** When the connection breaks, it is made again with growing pauses;
-/// the name and all subscriptions are the same as before, and `onStateChange` says so.
+/// the name, all subscriptions, what is announced and the will are the same as before, and
+/// `onStateChange` says so. Each subscription is then told the current values once more, marked
+/// `isInitial`, after them what went meanwhile as `delete`, and another `synced`: whoever
+/// follows its events knows what is on the bus, with nothing missing and nothing left over.
 /// Requests under way at that moment fail with `BusError.disconnected` and are never
 /// repeated. Requests made while there is no connection wait for one until they time out.
 ///
@@ -101,8 +104,8 @@ public final class Bus: Sendable {
     }
 
     /// Ends the connection at once, and with it every request (`BusError.closed`), every
-    /// sequence and every observer. What was not written yet is dropped: `finish()` is
-    /// the gentle way. Harmless to repeat.
+    /// sequence and every observer. What was not written yet is dropped, and the broker
+    /// writes the will if there is one: `finish()` is the gentle way. Harmless to repeat.
     public func close() {
         link.close(nil)
     }

@@ -19,11 +19,11 @@ public enum Cause {
 
 extension Event {
     /// The revision that a write because of this event names; nil for what no write caused
-    /// that is known here: `synced`, `lagged`, and a delete noticed only after a reconnection.
+    /// that is known here: `synced`, `lagged`, and what is noticed only after a reconnection.
     public var asCause: Int? {
         switch kind {
         case .update, .emit: revision
-        case .delete: isInitial ? nil : revision
+        case .delete, .leave: isInitial ? nil : revision
         case .synced, .lagged: nil
         }
     }

@@ -11,6 +11,9 @@ public struct Event: Sendable, Equatable {
         case emit
         /// The key is gone. With `isInitial` it went while the connection was down.
         case delete
+        /// The value no longer is one that the subscription asked for with `where`. With
+        /// `isInitial` that, or its end, came about while the connection was down.
+        case leave
         /// The snapshot is complete: what follows is live. Its key is empty.
         case synced
         /// Events that waited too long were dropped here; `gap` says which. Its key is empty.
@@ -26,13 +29,29 @@ public struct Event: Sendable, Equatable {
         public let last: Int
     }
 
+    /// Why the broker wrote in a client's name: a known reason, or one that this library
+    /// doesn't know.
+    public struct Reason: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(stringLiteral value: String) { rawValue = value }
+
+        /// The value was there `while: .connected`, and its writer's connection has ended.
+        public static let disconnected: Reason = "disconnected"
+        /// The value's `ttl` is over.
+        public static let expired: Reason = "expired"
+        /// It is the last will of a client whose connection has ended.
+        public static let will: Reason = "will"
+    }
+
     public let kind: Kind
     /// Empty for `synced` and `lagged`.
     public let key: String
     /// The bus's revision of this change; of `lagged`, that of the last event dropped.
     public let revision: Int
-    /// The new value; nil for `delete` and `synced`, and where the subscription asked for none.
-    public let value: JSON?
+    /// The new value; nil for `delete`, `leave` and `synced`, and where the subscription asked
+    /// for parts or for none. With `diff` too it is the whole value.
+    public internal(set) var value: JSON?
     /// The value before, where the subscription asked for it and there was one.
     public let old: JSON?
     /// Who wrote it: a client's name, or `#` and its number.
@@ -41,6 +60,16 @@ public struct Event: Sendable, Equatable {
     public let cause: Int?
     /// Whether it tells the state found on subscribing rather than a change just made.
     public let isInitial: Bool
+    /// The parts that changed, by their pointers, where the subscription asked for `fields`.
+    /// With `isInitial`, all those that are there.
+    public var fields: [String: JSON] = [:]
+    /// The pointers of the parts that are there no more.
+    public var gone: [String] = []
+    /// With `diff`, what made the value before into this one (a merge patch, RFC 7396); nil
+    /// where the broker told the whole value.
+    public var patch: JSON?
+    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    public var reason: Reason?
     /// How many earlier updates of the key this one stands for, which were not told because
     /// they had to wait.
     public var skipped = 0
@@ -84,15 +113,19 @@ extension Event {
         by = bytes.text(line.by)
         cause = bytes.integer(line.cause)
         isInitial = bytes.flag(line.initial)
+        fields = bytes.parts(line.fields)
+        gone = bytes.texts(line.gone)
+        patch = line.patch.isEmpty ? nil : JSON(copying: line.patch.bytes(of: bytes))
+        reason = bytes.text(line.reason).map { Reason(rawValue: $0) }
         skipped = bytes.integer(line.skipped) ?? 0
         unacknowledged = bytes.texts(line.unacked)
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
     }
 
-    /// A key that was there before the connection broke, and wasn't afterwards.
-    static func noticedDelete(of key: String, revision: Int) -> Event {
+    /// A key that was told before the connection broke, and wasn't afterwards.
+    static func noticed(_ kind: Kind, of key: String, revision: Int) -> Event {
         Event(
-            kind: .delete,
+            kind: kind,
             key: key,
             revision: revision,
             value: nil,
@@ -105,7 +138,11 @@ extension Event {
 
     /// What it costs a buffer.
     var bytesHeld: Int {
-        key.utf8.count + (value?.bytes.count ?? 0) + (old?.bytes.count ?? 0) + ClientLimits.eventOverheadBytes
+        let parts = fields.reduce(gone.reduce(0) { $0 + $1.utf8.count }) {
+            $0 + $1.key.utf8.count + $1.value.bytes.count
+        }
+        let values = [value, old, patch].reduce(0) { $0 + ($1?.bytes.count ?? 0) }
+        return key.utf8.count + values + parts + ClientLimits.eventOverheadBytes
     }
 }
 
@@ -117,6 +154,8 @@ extension Event.Kind {
             self = .emit
         } else if name.spells("delete") {
             self = .delete
+        } else if name.spells("leave") {
+            self = .leave
         } else if name.spells("synced") {
             self = .synced
         } else if name.spells("lagged") {
@@ -144,6 +183,8 @@ public struct Entry: Sendable, Equatable {
     public let by: String?
     /// The revision that caused it, where its writer named one.
     public let cause: Int?
+    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    public let reason: Event.Reason?
     /// Whether the connection that wrote it still stands.
     public let isWriterLive: Bool
 
@@ -158,4 +199,6 @@ public struct Entry: Sendable, Equatable {
 public struct KeyRevision: Sendable, Equatable {
     public let key: String
     public let revision: Int
+    /// Whether the connection that wrote it still stands.
+    public let isWriterLive: Bool
 }

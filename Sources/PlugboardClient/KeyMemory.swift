@@ -1,41 +1,85 @@
-// Which keys a subscription has been told of, so that those that went while the
-// connection was down are missed once it is back.
+// What a subscription has been told of each key, where something hangs on it: the keys
+// that went while the connection was down are missed once it is back, and a difference is
+// put together with the value before it. What always holds: a key is known here exactly
+// while its observer believes that it is there.
 
+import PlugboardWire
 import Synchronization
 
 /// The keys of one subscription. Only the bus's thread uses it; the lock is for the compiler.
 final class KeyMemory: Sendable {
-    private struct Keys {
-        var known: Set<String> = []
-        /// Those of the snapshot that is under way.
-        var seen: Set<String> = []
+    private struct Key {
+        /// The connection, counted from 1, on which it was told last.
+        var connection: Int
+        /// Where differences are told.
+        var value: JSON?
     }
 
-    private let keys = Mutex(Keys())
-
-    /// A snapshot follows; one that was cut short no longer counts.
-    func beginSnapshot() {
-        keys.withLock { $0.seen = [] }
+    private struct State {
+        var keys: [String: Key] = [:]
+        var connection = 0
     }
 
-    /// Takes note of an event. At the end of a snapshot it returns the keys, sorted, that
-    /// were known before and are not in it.
-    func missing(at event: Event) -> [String] {
-        keys.withLock { keys in
+    private let options: SubscribeOptions
+    private let state = Mutex(State())
+
+    /// Nil where a subscription with these options needs none.
+    init?(_ options: SubscribeOptions) {
+        guard options.diff || options.noticesDeletes && options.initial else { return nil }
+        self.options = options
+    }
+
+    /// A new connection: a snapshot follows, where one is asked for.
+    func begin() {
+        state.withLock { state in
+            state.connection += 1
+            // What is not told anew can't be compared.
+            if !options.initial { state.keys = [:] }
+        }
+    }
+
+    /// Takes note of an event, and adds to it what only the memory knows. At the end of a
+    /// snapshot it returns what goes ahead of the event: a notice for each key, in order, that
+    /// was known before and wasn't told on this connection.
+    func complete(_ event: inout Event) -> [Event] {
+        state.withLock { state in
             switch event.kind {
-            case .update:
-                keys.known.insert(event.key)
-                if event.isInitial { keys.seen.insert(event.key) }
-            case .delete:
-                keys.known.remove(event.key)
-            case .synced:
-                let missing = keys.known.subtracting(keys.seen).sorted()
-                keys.known = keys.seen
-                keys.seen = []
-                return missing
+            case .update: note(&event, &state)
+            case .delete, .leave: state.keys[event.key] = nil
+            case .synced: return missing(at: event.revision, &state)
             case .emit, .lagged: break
             }
             return []
         }
+    }
+
+    private func note(_ event: inout Event, _ state: inout State) {
+        let before = state.keys[event.key]
+        if let patch = event.patch { event.value = before?.value.map { $0.merged(with: patch) } }
+        if before != nil, event.isInitial, !options.fields.isEmpty {
+            event.gone = options.fields.filter { event.fields[$0] == nil }
+        }
+        let value = options.diff ? event.value : nil
+        state.keys[event.key] = Key(connection: state.connection, value: value)
+    }
+
+    private func missing(at revision: Int, _ state: inout State) -> [Event] {
+        let missing = state.keys.filter { $0.value.connection != state.connection }.keys.sorted()
+        for key in missing { state.keys[key] = nil }
+        guard options.noticesDeletes else { return [] }
+        let kind: Event.Kind = options.where.isEmpty ? .delete : .leave
+        return missing.map { .noticed(kind, of: $0, revision: revision) }
+    }
+}
+
+extension JSON {
+    /// This value with a merge patch (RFC 7396) applied; parts that it leaves alone keep
+    /// their bytes.
+    func merged(with patch: JSON) -> JSON {
+        var buffer = ByteBuffer()
+        bytes.withUnsafeBytes { target in
+            patch.bytes.withUnsafeBytes { MergePatch.apply($0, to: target, into: &buffer) }
+        }
+        return JSON(copying: buffer.bytes)
     }
 }

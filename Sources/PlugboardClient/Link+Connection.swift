@@ -20,6 +20,8 @@ extension Link {
                 state.setupLeft += 1
                 resubscribe(registration, &state, isSetup: true)
             }
+            leaveWillAgain(&state)
+            announceAgain(&state)
             serveAgain(&state)
             state.moveParked(limit: options.outboxBytesMax)
             return state.setupLeft == 0

@@ -40,6 +40,10 @@ struct LinkState {
     var registrations: [Int: Registration] = [:]
     /// What this client serves, by key or pattern.
     var servers: [String: Serving] = [:]
+    /// What is to be written when the connection ends without a farewell.
+    var will: Write?
+    /// What this client announces, by a number of its own.
+    var announcements: [Int: Announcement] = [:]
     var nextID = 1
     var nextSub = 1
     /// No deadline of a pending request is earlier.

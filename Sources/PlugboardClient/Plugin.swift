@@ -24,6 +24,9 @@ public enum Plugin {
     ///
     /// A reader of the output that goes away is no reason to end: what is printed then is lost.
     ///
+    /// A ``Bus/setWill(_:timeout:)`` is written where the process ends in any other way than by a
+    /// signal or its own `stop()`.
+    ///
     /// It ends the process with a message on standard error where it can't go on: status 69
     /// without a broker, 1 for any other error. Otherwise it returns.
     public static func run(
@@ -42,7 +45,8 @@ public enum Plugin {
                 try await bus.runUntilStopped()
             } catch {
                 let wasStopped = bus.link.state.withLock { $0.isStopped }
-                await bus.finish()
+                // An error isn't what was meant to happen: the will is written.
+                _ = await bus.finish(saysGoodbye: wasStopped)
                 if !wasStopped { throw error }
             }
         } catch {

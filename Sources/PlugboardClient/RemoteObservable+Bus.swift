@@ -43,7 +43,7 @@ extension RemoteObservable {
         case .update: updated(event)
         case .delete: state.withLock { $0.forget(defaultValue) }?.update(defaultValue)
         case .synced: synced()
-        case .emit, .lagged: break
+        case .leave, .emit, .lagged: break
         }
     }
 

@@ -19,6 +19,9 @@ struct Reply: Sendable {
         bytes.withUnsafeBytes { line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: $0)) }
     }
 
+    /// All of it, for what has many fields and is read seldom.
+    var json: JSON { JSON(trusted: bytes) }
+
     /// How many events wait for a subscription.
     var owed: Int { bytes.withUnsafeBytes { $0.integer(line.owed) } ?? 0 }
 
@@ -33,6 +36,7 @@ struct Reply: Sendable {
                 revision: raw.integer(line.revision) ?? 0,
                 by: raw.text(line.by),
                 cause: raw.integer(line.cause),
+                reason: raw.text(line.reason).map { Event.Reason(rawValue: $0) },
                 isWriterLive: raw.flag(line.live)
             )
         }
@@ -47,7 +51,9 @@ struct Reply: Sendable {
                 let member = UnsafeRawBufferPointer(rebasing: raw[element.start..<element.end])
                 let fields = try BrokerLine(member)
                 if let key = member.text(fields.key) {
-                    keys.append(KeyRevision(key: key, revision: member.integer(fields.revision) ?? 0))
+                    let revision = member.integer(fields.revision) ?? 0
+                    let isLive = member.flag(fields.live)
+                    keys.append(KeyRevision(key: key, revision: revision, isWriterLive: isLive))
                 }
             }
             return keys

@@ -21,6 +21,8 @@ struct RequestBody {
         if let value = write.value { add(",\"value\":", json: value) }
         if let revision = write.ifRevision { add(",\"if\":", integer: revision) }
         if let cause = write.cause { add(",\"cause\":", integer: cause) }
+        if write.lifetime == .connected { append(",\"while\":\"connected\"") }
+        if let ttl = write.ttl { add(",\"ttl\":", integer: ttl.milliseconds) }
     }
 
     mutating func append(_ literal: StaticString) {
@@ -35,6 +37,13 @@ struct RequestBody {
     mutating func add(_ name: StaticString, json: JSON) {
         append(name)
         bytes.append(contentsOf: json.bytes)
+    }
+
+    /// A request as a member of another: a will's or a question's write.
+    mutating func add(_ name: StaticString, body: RequestBody) {
+        append(name)
+        bytes.append(contentsOf: body.bytes)
+        append("}")
     }
 
     mutating func add(_ name: StaticString, integer: Int) {

@@ -10,7 +10,7 @@
 ///     case .update: print(event.key, try event.decode(as: Review.self).rating)
 ///     case .delete: print(event.key, "is gone")
 ///     case .synced: print("that was all there is; from here on it is live")
-///     case .emit, .lagged: break
+///     case .emit, .leave, .lagged: break
 ///     }
 /// }
 /// ```

@@ -19,6 +19,10 @@ public struct Write: Sendable {
     public var ifRevision: Int?
     /// The revision that caused this write: what was given, or the ``Cause`` at that moment.
     public var cause: Int?
+    /// Until when a published value stays, where not for good.
+    public var lifetime: Lifetime?
+    /// How long a published value stays at most.
+    public var ttl: Duration?
 
     enum Operation: Sendable {
         case publish, emit, patch, delete
@@ -39,6 +43,8 @@ public struct Write: Sendable {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
+        while lifetime: Lifetime? = nil,
+        ttl: Duration? = nil,
         cause: Int? = Cause.current
     ) throws -> Write {
         Write(
@@ -46,7 +52,9 @@ public struct Write: Sendable {
             key: key,
             value: try JSON(encoding: value),
             ifRevision: ifRevision,
-            cause: cause
+            cause: cause,
+            lifetime: lifetime,
+            ttl: ttl
         )
     }
 
@@ -91,11 +99,15 @@ extension WriteTarget {
         _ key: String,
         _ value: some Encodable,
         ifRevision: Int? = nil,
+        while lifetime: Lifetime? = nil,
+        ttl: Duration? = nil,
         cause: Int? = Cause.current
     )
         throws
     {
-        try add(.publish(key, value, ifRevision: ifRevision, cause: cause))
+        try add(
+            .publish(key, value, ifRevision: ifRevision, while: lifetime, ttl: ttl, cause: cause)
+        )
     }
 
     /// Sends an event that is not kept.

@@ -16,6 +16,8 @@ enum Examples {
     static func publish(_ bus: Bus) async throws {
         let revision = try await bus.publish("cart.summary", ["items": 3])
         try await bus.publish("cart.summary", JSON(#"{"total":1000.00}"#), ifRevision: revision)
+        try await bus.publish("till.open", true, while: .connected)
+        try await bus.publish("till.hint", "paper is low", ttl: .seconds(20))
     }
 
     static func json(_ bus: Bus) async throws {
@@ -68,7 +70,7 @@ enum Examples {
             case .update: print(event.key, try event.decode(as: Review.self).rating)
             case .delete: print(event.key, "is gone")
             case .synced: print("that was all there is; from here on it is live")
-            case .emit, .lagged: break
+            case .emit, .leave, .lagged: break
             }
         }
     }
@@ -83,6 +85,38 @@ enum Examples {
         try await bus.subscribe("cart.items").forEach { event in
             try await bus.publish("cart.seen", true)
         }
+    }
+
+    static func asking() {
+        let bargains = SubscribeOptions(
+            where: [Part("/price") < 100, Part("/brand").isOne(of: ["Nokia", "Siemens"])],
+            fields: ["/price", "/stock"]
+        )
+        print(bargains)
+    }
+
+    static func conditions() {
+        let options = SubscribeOptions(where: [
+            Part("/price") >= 50, Part("/price") < 100, Part("/title").hasPrefix("Nokia"),
+            Part("/discontinued").isAbsent,
+        ])
+        print(options)
+    }
+
+    static func lifetimes(_ bus: Bus) async throws -> Disposable {
+        try await bus.setWill(.publish("till.state", "lost"))
+        let presence = try await bus.announce("tills.3", ["since": "09:00"])
+        return presence
+    }
+
+    static func insight(_ bus: Bus) async throws -> [Audience.Observer] {
+        for step in try await bus.why("cart.summary").steps {
+            print(step.key, step.revision, step.by)
+        }
+        let outcome = try await bus.explain(.publish("seat.12", "bob", ifRevision: 0))
+        print(outcome.refusal.map { "\($0)" } ?? "\(outcome.observers.count) would be told")
+        let behind = try await bus.who("cart.summary").observers.filter { $0.state != .live }
+        return behind
     }
 
     static func call(_ bus: Bus) async throws -> Int {

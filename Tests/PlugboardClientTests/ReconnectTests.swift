@@ -26,7 +26,7 @@ struct ReconnectTests {
         try await bus.sync()
         #expect(
             heard.all.map { "\($0.kind) \($0.value?.text ?? "-")" } == [
-                "synced -", "update 1", "synced -", "update 2",
+                "synced -", "update 1", "delete -", "synced -", "update 2",
             ]
         )
         guard case .connected(let first) = states.all[0], case .disconnected(let reason) = states.all[1],
@@ -120,7 +120,7 @@ struct ReconnectTests {
         let bus = try await broker.connect()
         for key in ["k.a", "k.b", "k.c"] { try await bus.publish(key, 1) }
         let heard = Log<String>()
-        let observation = try await bus.subscribe("k.*", options: SubscribeOptions(noticesDeletes: true)) {
+        let observation = try await bus.subscribe("k.*", options: SubscribeOptions(values: false)) {
             heard.add("\($0.kind) \($0.key) \($0.isInitial)")
         }
         try await bus.delete("k.c")
@@ -157,11 +157,101 @@ struct ReconnectTests {
         }
         let bus = try await fake.connect()
         let heard = Log<Event>()
-        let observation = try await bus.subscribe("*", options: SubscribeOptions(noticesDeletes: true)) {
-            heard.add($0)
-        }
+        let observation = try await bus.subscribe("*") { heard.add($0) }
         try await eventually("two snapshots end") { heard.all.filter { $0.kind == .synced }.count == 2 }
         #expect(heard.all.filter { $0.kind == .delete }.map(\.key) == ["b"])
+        observation.dispose()
+    }
+
+    @Test("what is written and deleted while a snapshot is told is neither missed nor remembered")
+    func duringSnapshot() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: ["a", "b"])
+            try peer.send(#"{"event":"update","sub":1,"key":"c","revision":3,"value":1}"#)
+            try peer.send(#"{"event":"delete","sub":1,"key":"b","revision":4}"#)
+            try peer.send(#"{"event":"synced","sub":1,"revision":4}"#)
+        } _: { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: ["a", "c"])
+            try peer.send(#"{"event":"synced","sub":1,"revision":4}"#)
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<String>()
+        let observation = try await bus.subscribe("*") { heard.add("\($0.kind) \($0.key)") }
+        try await eventually("two snapshots end") { heard.all.filter { $0 == "synced " }.count == 2 }
+        #expect(
+            heard.all == [
+                "update a", "update b", "update c", "delete b", "synced ", "update a", "update c", "synced ",
+            ]
+        )
+        observation.dispose()
+    }
+
+    @Test("what matched before the connection broke, and is not told after it, has left")
+    func noticedLeave() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        try await bus.publish("k.a", ["price": 5])
+        try await bus.publish("k.b", ["price": 5])
+        let heard = Log<String>()
+        let options = SubscribeOptions(where: [Part("/price") < 10])
+        let observation = try await bus.subscribe("k.*", options: options) {
+            heard.add("\($0.kind) \($0.key) \($0.isInitial)")
+        }
+        try await bus.publish("k.b", ["price": 50])
+        let before = heard.count
+        try await broker.stop()
+        try await eventually("it notices") { !bus.state.isConnected }
+        try await broker.start()
+        try await eventually("it is back") { bus.state.isConnected }
+        try await bus.sync()
+        #expect(heard.all[before...] == ["leave k.a true", "synced  false"])
+        observation.dispose()
+    }
+
+    @Test("parts that went while the connection was down are told as gone")
+    func noticedParts() async throws {
+        let parts: @Sendable (String) -> String = { fields in
+            #"{"event":"update","sub":1,"key":"k","revision":1,"fields":\#(fields),"initial":true}"#
+        }
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: [])
+            try peer.send(parts(#"{"/price":1,"/stock":2}"#))
+            try peer.send(#"{"event":"synced","sub":1,"revision":1}"#)
+        } _: { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: [])
+            try peer.send(parts(#"{"/price":3}"#))
+            try peer.send(#"{"event":"synced","sub":1,"revision":1}"#)
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<Event>()
+        let options = SubscribeOptions(fields: ["/price", "/stock"])
+        let observation = try await bus.subscribe("*", options: options) { heard.add($0) }
+        try await eventually("two snapshots end") { heard.all.filter { $0.kind == .synced }.count == 2 }
+        #expect(heard.all.filter { $0.kind == .update }.map(\.gone) == [[], ["/stock"]])
+        observation.dispose()
+    }
+
+    @Test("a subscription that doesn't notice deletes keeps no keys")
+    func unnoticed() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect()
+        try await bus.publish("k", 1)
+        let heard = Log<String>()
+        let options = SubscribeOptions(noticesDeletes: false)
+        #expect(KeyMemory(options) == nil)
+        let observation = try await bus.subscribe("*", options: options) { heard.add("\($0.kind)") }
+        try await broker.stop()
+        try await eventually("it notices") { !bus.state.isConnected }
+        try await broker.start()
+        try await eventually("it is back") { bus.state.isConnected }
+        try await bus.sync()
+        #expect(heard.all == ["update", "synced", "synced"])
         observation.dispose()
     }
 

@@ -41,7 +41,7 @@ await Plugin.run(arguments) { bus in
         case .synced: await keeper.begin()
         case .emit: await keeper.carryOut(event)
         case .update where !event.isInitial: await keeper.refusePublished(event)
-        case .update, .delete, .lagged: break
+        case .update, .delete, .leave, .lagged: break
         }
     }
     withExtendedLifetime(servings) {}

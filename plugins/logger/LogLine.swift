@@ -24,6 +24,7 @@ struct LogLine {
         members.append(("revision", .integer(event.revision)))
         if let value = event.value { members.append(("value", value)) }
         if let by = event.by { members.append(("by", .string(by))) }
+        if let reason = event.reason { members.append(("reason", .string(reason.rawValue))) }
         if let cause = event.cause { members.append(("cause", .integer(cause))) }
         if event.isInitial { members.append(("initial", .true)) }
         if event.skipped > 0 { members.append(("skipped", .integer(event.skipped))) }
@@ -44,6 +45,7 @@ struct LogLine {
         if !event.key.isEmpty { words.append(event.key) }
         if let value = event.value { words.append(Self.shortened(value.text)) }
         if let by = event.by { words.append("by \(by)") }
+        if let reason = event.reason { words.append("(\(reason.rawValue))") }
         if let cause = event.cause { words.append("because of #\(cause)") }
         if event.skipped > 0 { words.append("(\(event.skipped) skipped)") }
         if let gap = event.gap { words.append("\(gap.dropped) dropped, from #\(gap.first)") }
@@ -58,6 +60,7 @@ struct LogLine {
         case .update: "update"
         case .emit: "emit"
         case .delete: "delete"
+        case .leave: "leave"
         case .synced: "synced"
         case .lagged: "lagged"
         }

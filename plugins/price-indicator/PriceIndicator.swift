@@ -19,7 +19,7 @@ struct PriceIndicator {
     mutating func take(_ event: Event) async {
         switch event.kind {
         case .update: await show(event)
-        case .delete: await withdraw()
+        case .delete, .leave: await withdraw()
         case .synced where !hasCart: await withdraw()
         case .synced, .emit, .lagged: break
         }

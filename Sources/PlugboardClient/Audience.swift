@@ -1,0 +1,105 @@
+// The answer to "who": the observers of a key, its writer and its server.
+
+/// Who has to do with a key.
+public struct Audience: Sendable, Equatable {
+    /// A subscription that a write to the key would be told to.
+    public struct Observer: Sendable, Equatable {
+        public enum State: String, Sendable {
+            /// It is told at once.
+            case live
+            /// It is owed something, or doesn't read what it is sent.
+            case lagging
+            /// It waits for somebody to let it go on.
+            case paused
+        }
+
+        /// The client's number, its name and its process, where the system says which.
+        public let client: Int
+        public let name: String
+        public let process: Int?
+        /// The subscription, a text or a number, and the pattern of it that matches.
+        public let sub: JSON
+        public let pattern: String
+        public let phase: Int
+        /// How it is doing; nil for a word that this library doesn't know.
+        public let state: State?
+        /// Bytes that wait in the broker for the client.
+        public let queuedBytes: Int
+        /// Keys that the subscription is owed.
+        public let owedKeys: Int
+        /// Everything up to this one was told, or is among the bytes that wait.
+        public let revision: Int
+    }
+
+    /// Whoever wrote the value.
+    public struct Writer: Sendable, Equatable {
+        public let client: Int
+        public let name: String
+        /// Whether the connection that wrote it still stands.
+        public let isLive: Bool
+        public let revision: Int
+    }
+
+    /// Whoever answers calls of the key.
+    public struct Server: Sendable, Equatable {
+        public let client: Int
+        public let name: String
+        public let process: Int?
+        /// The most specific pattern that matches.
+        public let pattern: String
+        /// How many calls wait for its answer.
+        public let calls: Int
+    }
+
+    public let key: String
+    /// In the order in which they are told; at most 1,000.
+    public let observers: [Observer]
+    /// Whether there are observers beyond those; then those that aren't `live` come first.
+    public let hasMore: Bool
+    /// Nil where there is no value.
+    public let writer: Writer?
+    /// Nil where nobody serves the key.
+    public let server: Server?
+
+    init(_ json: JSON) {
+        key = json.text("key")
+        observers = json.list("observers").map { Observer($0) }
+        hasMore = json.flag("more")
+        writer = json["writer"].map { Writer($0) }
+        server = json["server"].map { Server($0) }
+    }
+}
+
+extension Audience.Observer {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        process = json["pid"]?.integer
+        sub = json["sub"] ?? .null
+        pattern = json.text("pattern")
+        phase = json.number("phase")
+        state = State(rawValue: json.text("state"))
+        queuedBytes = json.number("queued")
+        owedKeys = json.number("owed")
+        revision = json.number("revision")
+    }
+}
+
+extension Audience.Writer {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        isLive = json.flag("live")
+        revision = json.number("revision")
+    }
+}
+
+extension Audience.Server {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        process = json["pid"]?.integer
+        pattern = json.text("pattern")
+        calls = json.number("calls")
+    }
+}

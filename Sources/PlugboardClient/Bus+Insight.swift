@@ -1,0 +1,56 @@
+// Questions about the bus itself: who observes, what caused a value, what a write would do.
+
+import PlugboardWire
+
+extension Bus {
+    /// Whom a write to a key would reach and how they are doing, who wrote it, who serves it.
+    ///
+    /// ```swift
+    /// let behind = try await bus.who("cart.summary").observers.filter { $0.state != .live }
+    /// ```
+    /// - Throws: `BusError.refused` with `badKey`, or another failure.
+    public func who(_ key: String, timeout: Duration? = nil) async throws -> Audience {
+        var body = RequestBody("who")
+        body.add(",\"key\":", text: key)
+        return Audience(try await link.request(body, "who", timeout: timeout).json)
+    }
+
+    /// The chain of causes of a key's newest write, back to the root.
+    ///
+    /// ```swift
+    /// for step in try await bus.why("cart.summary").steps {
+    ///     print(step.key, step.revision, step.by)
+    /// }
+    /// ```
+    /// - Parameter limit: how many steps at most, 1 to 10,000; without it 100.
+    /// - Throws: `BusError.refused` with `notFound` where the key was never written, or so long
+    ///   ago that the broker no longer knows; or another failure.
+    public func why(_ key: String, limit: Int? = nil, timeout: Duration? = nil) async throws -> CauseChain {
+        var body = RequestBody("why")
+        body.add(",\"key\":", text: key)
+        if let limit { body.add(",\"limit\":", integer: limit) }
+        return CauseChain(try await link.request(body, "why", timeout: timeout).json)
+    }
+
+    /// What a write would do if it were made now; it isn't made.
+    ///
+    /// ```swift
+    /// let outcome = try await bus.explain(.publish("seat.12", "bob", ifRevision: 0))
+    /// print(outcome.refusal.map { "\($0)" } ?? "\(outcome.observers.count) would be told")
+    /// ```
+    /// - Throws: `BusError.refused` for what is no write that the broker can read. One that it
+    ///   can read and would refuse is told in `Explanation.refusal`.
+    public func explain(_ write: Write, timeout: Duration? = nil) async throws -> Explanation {
+        var body = RequestBody("explain")
+        body.add(",\"write\":", body: RequestBody(write))
+        return Explanation(try await link.request(body, "explain", timeout: timeout).json)
+    }
+}
+
+extension JSON {
+    /// Members of replies. One that is missing is empty or zero, since a broker may know less.
+    func text(_ name: String) -> String { self[name]?.string ?? "" }
+    func number(_ name: String) -> Int { self[name]?.integer ?? 0 }
+    func flag(_ name: String) -> Bool { self[name] == .true }
+    func list(_ name: String) -> [JSON] { self[name]?.elements ?? [] }
+}

@@ -1,0 +1,152 @@
+// What outlives a program only so far: values bound to its connection, and its last will.
+
+import Observables
+
+/// Until when a published value stays.
+public enum Lifetime: Sendable, Equatable {
+    /// While the connection stands that wrote it. Its end is told as a `delete` with the
+    /// reason `disconnected`.
+    case connected
+}
+
+extension Bus {
+    /// Publishes a value for as long as this program is connected and the handle is neither
+    /// disposed of nor released: whoever reads it knows that the program is there.
+    ///
+    /// ```swift
+    /// let presence = try await bus.announce("tills.3", ["since": "09:00"])
+    /// ```
+    /// The broker deletes it when the connection ends, however that comes; on the next
+    /// connection it is published anew, also over what others wrote there. Announce the key
+    /// once more to change it, and only then dispose of the earlier handle: a handle takes
+    /// away what it published, and nothing else.
+    /// - Throws: `BusError.refused`, for example `badKey`, or another failure of publishing.
+    public func announce(
+        _ key: String,
+        _ value: some Encodable,
+        timeout: Duration? = nil
+    ) async throws -> Disposable {
+        let write = try Write.publish(key, value, while: .connected)
+        let link = link
+        let number = try await link.announce(write, timeout: timeout)
+        // The handle keeps the bus alive for as long as it announces.
+        return Disposable { self.link.withdraw(number) }
+    }
+
+    /// Leaves a write with the broker, to be made if this program's connection ends without
+    /// ``finish(within:)``: its process has crashed, say. Observers are told it with the reason
+    /// `will`.
+    ///
+    /// ```swift
+    /// try await bus.setWill(.publish("till.state", "lost"))
+    /// ```
+    /// A bus has one will: a later one takes its place, nil takes it back. It is left again on
+    /// each new connection; when one breaks and is made again, it has been written once.
+    /// - Throws: `BusError.refused` for what can't be a will (a key that is forbidden, a value
+    ///   with a `Lifetime`), or another failure; then the will is the one from before.
+    public func setWill(_ write: Write?, timeout: Duration? = nil) async throws {
+        let link = link
+        _ = try await link.request(.will(write), "will", timeout: timeout) { result in
+            guard case .success = result else { return }
+            link.state.withLock { state in
+                state.will = write
+                state.will?.cause = nil
+            }
+        }
+    }
+}
+
+extension RequestBody {
+    fileprivate static func will(_ write: Write?) -> RequestBody {
+        var body = RequestBody("will")
+        if let write { body.add(",\"write\":", body: RequestBody(write)) }
+        return body
+    }
+}
+
+/// A value that is there while this client is.
+struct Announcement: Sendable {
+    var write: Write
+    /// Of its newest publication; nil while one is under way.
+    var revision: Int?
+}
+
+extension Link {
+    /// Publishes, and does so again on each connection to come.
+    fileprivate func announce(_ write: Write, timeout: Duration?) async throws -> Int {
+        let number = state.withLock { $0.takeID() }
+        _ = try await request(RequestBody(write), "publish", timeout: timeout) { [weak self] result in
+            guard case .success(let reply) = result else { return }
+            var announcement = Announcement(write: write, revision: reply.revision)
+            // Of a later publication, it isn't.
+            announcement.write.cause = nil
+            self?.state.withLock { $0.announcements[number] = announcement }
+        }
+        return number
+    }
+
+    /// Takes away what was announced, unless somebody else wrote there since.
+    fileprivate func withdraw(_ number: Int) {
+        change { state in
+            guard let announcement = state.announcements.removeValue(forKey: number) else { return }
+            if let revision = announcement.revision { take(announcement.write.key, at: revision, &state) }
+        }
+    }
+
+    private func take(_ key: String, at revision: Int, _ state: inout LinkState) {
+        guard case .joined = state.phase else { return }
+        let write = Write.delete(key, ifRevision: revision, cause: nil)
+        // A refusal says that there is nothing left to do.
+        appendInternal(RequestBody(write), "delete", &state) { _ in }
+    }
+
+    /// Tells a new connection what this client announces.
+    func announceAgain(_ state: inout LinkState) {
+        for (number, announcement) in state.announcements.sorted(by: { $0.key < $1.key }) {
+            state.announcements[number]?.revision = nil
+            setUp(RequestBody(announcement.write), "publish", announcement.write.key, &state) {
+                [weak self] reply in
+                self?.announced(number, announcement.write.key, reply)
+            }
+        }
+    }
+
+    private func announced(_ number: Int, _ key: String, _ reply: Reply?) {
+        change { state in
+            guard let reply else { return state.announcements[number] = nil }
+            guard state.announcements[number] != nil else { return take(key, at: reply.revision, &state) }
+            state.announcements[number]?.revision = reply.revision
+        }
+    }
+
+    /// Leaves the will with a new connection.
+    func leaveWillAgain(_ state: inout LinkState) {
+        guard let will = state.will else { return }
+        setUp(.will(will), "will", will.key, &state) { [weak self] reply in
+            if reply == nil { self?.state.withLock { $0.will = nil } }
+        }
+    }
+
+    /// Appends a request that a new connection begins with. What the broker refuses is
+    /// told as a fault, and as nil.
+    private func setUp(
+        _ body: RequestBody,
+        _ operation: StaticString,
+        _ key: String,
+        _ state: inout LinkState,
+        complete: @escaping @Sendable (Reply?) -> Void
+    ) {
+        state.setupLeft += 1
+        appendInternal(body, operation, &state) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .success(let reply): complete(reply)
+            case .failure(let error as BusError) where error.code != nil:
+                faults.tell(Fault(error: error, key: key))
+                complete(nil)
+            case .failure: return  // The connection broke: the next one asks again.
+            }
+            setupStep()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// The answer to "why": the writes that led to a value, the newest first.
+
+/// A chain of causes.
+public struct CauseChain: Sendable, Equatable {
+    /// One write. The next step is the one that it named as its cause.
+    public struct Step: Sendable, Equatable {
+        public let key: String
+        public let revision: Int
+        /// `publish`, `patch`, `delete` or `emit`; nil where the broker no longer knows.
+        public let operation: String?
+        /// Who wrote it: a client's name, or `#` and its number.
+        public let by: String
+        /// The time in UTC, such as `2026-11-21T13:05:00.123Z`; nil where the broker no
+        /// longer knows.
+        public let when: String?
+        /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+        public let reason: Event.Reason?
+        /// The revision that it named as its cause.
+        public let cause: Int?
+    }
+
+    public let key: String
+    /// From the newest write of the key back to the root.
+    public let steps: [Step]
+    /// Whether the chain goes on beyond what the broker remembers.
+    public let isTruncated: Bool
+    /// Whether it goes on beyond the limit that was asked for.
+    public let hasMore: Bool
+
+    init(_ json: JSON) {
+        key = json.text("key")
+        steps = json.list("chain").map { Step($0) }
+        isTruncated = json.flag("truncated")
+        hasMore = json.flag("more")
+    }
+}
+
+extension CauseChain.Step {
+    fileprivate init(_ json: JSON) {
+        key = json.text("key")
+        revision = json.number("revision")
+        operation = json["op"]?.string
+        by = json.text("by")
+        when = json["when"]?.string
+        reason = json["reason"]?.string.map { Event.Reason(rawValue: $0) }
+        cause = json["cause"]?.integer
+    }
+}

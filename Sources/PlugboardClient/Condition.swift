@@ -1,0 +1,123 @@
+// What must hold of a value for a subscription to be told of it, in Swift's own signs. What
+// a condition means, and whether it can be one, is the broker's to say.
+
+/// A part of a value, named by a JSON Pointer (RFC 6901), to say what must hold of it.
+///
+/// ```swift
+/// let options = SubscribeOptions(where: [
+///     Part("/price") >= 50, Part("/price") < 100, Part("/title").hasPrefix("Nokia"),
+///     Part("/discontinued").isAbsent,
+/// ])
+/// ```
+/// Numbers are compared as the decimals they are written as, strings by code points; a part
+/// of another type than the operand, or that isn't there, matches nothing but `!=`.
+public struct Part: Sendable {
+    let pointer: String
+
+    public init(_ pointer: String) {
+        self.pointer = pointer
+    }
+
+    /// The whole value.
+    public static let whole = Part("")
+
+    public static func == (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, "==", value.conditionOperand)
+    }
+
+    /// Holds as well where the part isn't there.
+    public static func != (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, "!=", value.conditionOperand)
+    }
+
+    public static func < (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, "<", value.conditionOperand)
+    }
+
+    public static func <= (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, "<=", value.conditionOperand)
+    }
+
+    public static func > (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, ">", value.conditionOperand)
+    }
+
+    public static func >= (part: Part, value: some ConditionOperand) -> Condition {
+        Condition(part, ">=", value.conditionOperand)
+    }
+
+    /// One of 1 to 256 values.
+    public func isOne(of values: [some ConditionOperand]) -> Condition {
+        Condition(self, "in", .array(values.map(\.conditionOperand)))
+    }
+
+    /// A string that begins so.
+    public func hasPrefix(_ prefix: String) -> Condition {
+        Condition(self, "prefix", .string(prefix))
+    }
+
+    /// The part is there, if only as null.
+    public var exists: Condition { Condition(self, "exists", true.conditionOperand) }
+
+    public var isAbsent: Condition { Condition(self, "exists", false.conditionOperand) }
+}
+
+/// Something that must hold of a part of a value; made from a ``Part``.
+public struct Condition: Sendable, Equatable {
+    let pointer: String
+    let comparison: String
+    let operand: JSON
+
+    init(_ part: Part, _ comparison: String, _ operand: JSON) {
+        pointer = part.pointer
+        self.comparison = comparison
+        self.operand = operand
+    }
+}
+
+/// What parts can be compared with: numbers, texts, truth values, `ExactDecimal` and `JSON`.
+public protocol ConditionOperand {
+    /// It as JSON.
+    var conditionOperand: JSON { get }
+}
+
+extension Int: ConditionOperand {
+    public var conditionOperand: JSON { .integer(self) }
+}
+
+extension Double: ConditionOperand {
+    /// The shortest decimal that means this number; JSON has none for what is not finite.
+    public var conditionOperand: JSON { isFinite ? JSON(trusted: Array("\(self)".utf8)) : .null }
+}
+
+extension Bool: ConditionOperand {
+    public var conditionOperand: JSON { self ? .true : JSON(trusted: Array("false".utf8)) }
+}
+
+extension String: ConditionOperand {
+    public var conditionOperand: JSON { .string(self) }
+}
+
+extension ExactDecimal: ConditionOperand {
+    public var conditionOperand: JSON { JSON(trusted: Array(description.utf8)) }
+}
+
+extension JSON: ConditionOperand {
+    public var conditionOperand: JSON { self }
+}
+
+extension JSON {
+    /// The field `where`: for each part, in the order of their first mention, its comparisons.
+    static func conditions(_ conditions: [Condition]) -> JSON {
+        var parts: [(name: String, comparisons: [(name: String, value: JSON)])] = []
+        for condition in conditions {
+            let comparison = (name: condition.comparison, value: condition.operand)
+            if let index = parts.firstIndex(where: { $0.name == condition.pointer }) {
+                parts[index].comparisons.append(comparison)
+            } else {
+                parts.append((condition.pointer, [comparison]))
+            }
+        }
+        return .object(parts.map { ($0.name, .object($0.comparisons)) })
+    }
+}

@@ -1,0 +1,93 @@
+// The answer to "what if": what a write would do.
+
+/// What would come of a write.
+public struct Explanation: Sendable, Equatable {
+    /// A subscription that would be concerned.
+    public struct Observer: Sendable, Equatable {
+        public enum Outcome: String, Sendable {
+            /// It would be told at once.
+            case sent
+            /// It is behind, and would be owed the newest value.
+            case conflated
+            /// It waits for somebody to let it go on.
+            case paused
+            /// It asked for nothing that would change.
+            case filtered
+            /// There is no room; it would be told of the gap.
+            case dropped
+        }
+
+        /// The client's number, its name and its process, where the system says which.
+        public let client: Int
+        public let name: String
+        public let process: Int?
+        /// The subscription, a text or a number, and the pattern of it that matches.
+        public let sub: JSON
+        public let pattern: String
+        public let phase: Int
+        /// Nil for a word that this library doesn't know.
+        public let outcome: Outcome?
+    }
+
+    public let key: String
+    /// The error that the write would get; nil where it would be made. Otherwise the rest of
+    /// this is empty.
+    public let refusal: BusError?
+    /// What would be told: `update`, `delete` or `emit`.
+    public let event: Event.Kind?
+    /// The revision that it would have.
+    public let revision: Int?
+    /// The value that would be told; of a patch the whole result.
+    public let value: JSON?
+    /// In the order in which they would be told; at most 1,000.
+    public let observers: [Observer]
+    /// Whether there are observers beyond those.
+    public let hasMore: Bool
+    /// For a person: what is remarkable about it, such as that nobody observes the key.
+    public let note: String?
+
+    init(_ json: JSON) {
+        key = json.text("key")
+        refusal = json["refused"].map { BusError(refusal: $0) }
+        event = json["event"]?.string.flatMap { Event.Kind($0) }
+        revision = json["revision"]?.integer
+        value = json["value"]
+        observers = json.list("observers").map { Observer($0) }
+        hasMore = json.flag("more")
+        note = json["note"]?.string
+    }
+}
+
+extension Explanation.Observer {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        process = json["pid"]?.integer
+        sub = json["sub"] ?? .null
+        pattern = json.text("pattern")
+        phase = json.number("phase")
+        outcome = Outcome(rawValue: json.text("outcome"))
+    }
+}
+
+extension BusError {
+    fileprivate init(refusal json: JSON) {
+        self = .refused(
+            code: Code(rawValue: json.text("error")),
+            message: json.text("message"),
+            hint: json["hint"]?.string,
+            revision: json["revision"]?.integer
+        )
+    }
+}
+
+extension Event.Kind {
+    fileprivate init?(_ name: String) {
+        switch name {
+        case "update": self = .update
+        case "delete": self = .delete
+        case "emit": self = .emit
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// Questions about the bus: who observes, what caused a value, what a write would do.
+
+import Observables
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("who, why and explain")
+struct InsightTests {
+    @Test("who names the observers of a key with how they are doing, its writer and its server")
+    func who() async throws {
+        let broker = try await TestBroker()
+        let (till, observer) = (try await broker.connect("till"), try await broker.connect("watcher"))
+        let revision = try await till.publish("cart.total", 42)
+        let serving = try await till.serve("cart.*") { (call: Call) in true }
+        let options = SubscribeOptions(initial: false, phase: 7)
+        let subscription = try await observer.subscribe("cart.**", options: options)
+        try await subscription.pause()
+        try await till.publish("cart.items", [1])
+        let audience = try await till.who("cart.total")
+        #expect(audience.key == "cart.total")
+        #expect(!audience.hasMore)
+        let told = try #require(audience.observers.first)
+        #expect(audience.observers.count == 1)
+        #expect((told.client, told.name, told.pattern, told.phase) == (2, "watcher", "cart.**", 7))
+        #expect(told.sub == .integer(subscription.sub))
+        #expect((told.state, told.owedKeys) == (.paused, 1))
+        let writer = Audience.Writer(client: 1, name: "till", isLive: true, revision: revision)
+        #expect(audience.writer == writer)
+        #expect(
+            (audience.server?.name, audience.server?.pattern, audience.server?.calls) == ("till", "cart.*", 0)
+        )
+        try await subscription.resume()
+        #expect(try await till.who("cart.total").observers.first?.state == .live)
+        let nobody = try await till.who("nothing.here")
+        #expect(nobody.observers.isEmpty && nobody.writer == nil && nobody.server == nil)
+        let error = await #expect(throws: BusError.self) { try await till.who("cart.*") }
+        #expect(error?.code == .badKey)
+        serving.dispose()
+    }
+
+    @Test("why goes from a value back to the root of its causes")
+    func why() async throws {
+        let broker = try await TestBroker()
+        let (cart, indicator) = (try await broker.connect("cart"), try await broker.connect("indicator"))
+        let first = try await cart.publish("cart.items", ["B07"])
+        let second = try await indicator.publish("cart.total", 42, cause: first)
+        let chain = try await cart.why("cart.total")
+        #expect(chain.key == "cart.total" && !chain.isTruncated && !chain.hasMore)
+        #expect(chain.steps.map(\.key) == ["cart.total", "cart.items"])
+        #expect(chain.steps.map(\.revision) == [second, first])
+        #expect(chain.steps.map(\.by) == ["indicator", "cart"])
+        #expect(chain.steps.map(\.operation) == ["publish", "publish"])
+        #expect(chain.steps.map(\.cause) == [first, nil])
+        #expect(chain.steps.allSatisfy { $0.when?.hasSuffix("Z") == true })
+        let short = try await cart.why("cart.total", limit: 1)
+        #expect(short.steps.count == 1 && short.hasMore)
+        try await indicator.publish("shown", true, while: .connected)
+        #expect(await indicator.finish(within: .seconds(30)))
+        #expect(try await cart.why("shown").steps.first?.reason == .disconnected)
+        let error = await #expect(throws: BusError.self) { try await cart.why("never") }
+        #expect(error?.code == .notFound)
+    }
+
+    @Test("explain says what a write would do, and nothing is written")
+    func explain() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect("ada")
+        let revision = try await bus.publish("seat.12", "ada")
+        let refused = try await bus.explain(.publish("seat.12", "bob", ifRevision: 0))
+        #expect(refused.refusal?.isConflict == true)
+        guard case .refused(_, _, _, revision: revision)? = refused.refusal else {
+            throw NeverHappened(description: "\(refused) names revision \(revision)")
+        }
+        #expect(refused.event == nil && refused.observers.isEmpty)
+        let alone = try await bus.explain(.patch("seat.12", ["name": "bob"]))
+        #expect(alone.refusal == nil && alone.note != nil)
+        #expect(alone.event == .update && alone.revision == revision + 1)
+        #expect(alone.value?.text == #"{"name":"bob"}"#)
+        let options = SubscribeOptions(where: [Part("/price") < 100])
+        let cheap = try await bus.subscribe("seat.*", options: options)
+        let every = try await bus.subscribe("seat.12")
+        let told = try await bus.explain(.emit("seat.12", 1))
+        #expect(told.key == "seat.12" && told.event == .emit && !told.hasMore)
+        #expect(
+            Set(told.observers.map { "\($0.pattern) \($0.outcome.map { "\($0)" } ?? "-")" }) == [
+                "seat.* filtered", "seat.12 sent",
+            ]
+        )
+        #expect(told.observers.allSatisfy { $0.name == "ada" && $0.phase == 5 })
+        #expect(try await bus.explain(.delete("seat.12")).event == .delete)
+        #expect(try await bus.entry("seat.12")?.revision == revision)
+        cheap.cancel()
+        every.cancel()
+    }
+}
