@@ -56,6 +56,23 @@ struct LoggerPluginTests {
         )
     }
 
+    @Test("without values it tells which keys change")
+    func withoutValues() async throws {
+        let (shop, plugin, log) = try await open(["--no-values"])
+        try await shop.publish("a.b", #"{"card":"4111"}"#)
+        try await shop.emit("c", "[true]")
+        #expect(try await plugin.stop().status == 0)
+        #expect(
+            try lines(log).map(withoutTime) == [
+                #"{"event":"update","key":"old","revision":1,"by":"test","initial":true}"#,
+                #"{"event":"synced","revision":1}"#,
+                #"{"event":"update","key":"a.b","revision":2,"by":"test"}"#,
+                #"{"event":"emit","key":"c","revision":2,"by":"test"}"#,
+            ]
+        )
+        #expect(!plugin.output.contains("4111"))
+    }
+
     @Test("rotation loses nothing: two thousand events stand in many files once each, in order")
     func rotation() async throws {
         let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000", "--quiet"])
@@ -147,7 +164,7 @@ struct LoggerPluginTests {
         let folder = NSTemporaryDirectory()
         let help = try PluginProcess("logger", ["--help"], folder: folder)
         #expect(try await help.end() == 0)
-        for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--quiet"] {
+        for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--no-values", "--quiet"] {
             #expect(help.output.contains(option))
         }
         #expect(help.errors.isEmpty)

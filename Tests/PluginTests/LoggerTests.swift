@@ -65,6 +65,19 @@ struct LogLineTests {
         #expect(synced.text == "01:46:40.007 #3 synced")
     }
 
+    @Test("what the broker wrote in a writer's name has its reason")
+    func reason() throws {
+        let line = try line(
+            #"{"event":"delete","sub":1,"key":"a","revision":2,"by":"me","reason":"expired"}"#
+        )
+        #expect(
+            line.json.text.hasSuffix(
+                #""event":"delete","key":"a","revision":2,"by":"me","reason":"expired"}"#
+            )
+        )
+        #expect(line.text == "01:46:40.007 #2 delete a by me (expired)")
+    }
+
     @Test("a long value is cut for people, and whole in the file")
     func long() throws {
         let value = #""\#(String(repeating: "é", count: 1_000))""#

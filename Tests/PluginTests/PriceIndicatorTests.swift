@@ -60,6 +60,31 @@ struct SummaryTests {
         #expect(try Summary(JSON(text)) == nil)
     }
 
+    @Test("of the next cart only the lines that changed are read, wherever they stand")
+    func changes() throws {
+        var sum = CartSum()
+        func add(_ prices: [String], reads count: Int) throws {
+            let cart = try JSON("[\(prices.map { line($0, "2") }.joined(separator: ","))]")
+            let before = sum.linesRead
+            #expect(sum.summary(of: cart) == Summary(cart), "\(cart)")
+            #expect(sum.linesRead - before == count, "\(cart)")
+        }
+        try add(["1", "2", "3", "4"], reads: 4)
+        try add(["1", "2", "3", "4"], reads: 0)
+        try add(["1", "2.5", "3", "4"], reads: 1)
+        try add(["1", "3", "4"], reads: 0)
+        try add(["1", "3", "4", "4"], reads: 1)
+        try add(["4", "4"], reads: 0)
+        try add(["5", "4", "4"], reads: 1)
+        try add([], reads: 0)
+        try add(["1", "1", "1"], reads: 3)
+        try add(["1"], reads: 0)
+        try add(["1", "1"], reads: 1)
+        // What can't be added up is forgotten, and what stood there before is not.
+        #expect(try sum.summary(of: JSON("[{}]")) == nil)
+        try add(["1", "1"], reads: 0)
+    }
+
     @Test("people read one item, or two items")
     func text() throws {
         #expect(try Summary(JSON("[\(line("1", "1"))]"))?.text == "1 item, total 1.00")
@@ -106,6 +131,21 @@ struct PriceIndicatorPluginTests {
             #expect(try await shop.text("cart.summary") == #"{"items":\#(quantity),"total":\#(quantity).00}"#)
         }
         withExtendedLifetime(plugin) {}
+    }
+
+    @Test("without the indicator there is no summary that nobody keeps in step")
+    func gone() async throws {
+        let shop = try await Shop()
+        try await shop.publish("cart.items", Self.cart)
+        let plugin = try shop.start("price-indicator")
+        try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
+        let summaries = try await shop.bus.subscribe("cart.summary", options: .init(initial: false))
+        #expect(try await plugin.stop(SIGKILL).status != 0)
+        var events = summaries.makeAsyncIterator()
+        let event = try #require(try await events.next())
+        #expect(event.kind == .delete && event.reason == .disconnected)
+        try shop.start("price-indicator")
+        try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
     }
 
     @Test("without a cart there is no summary, nor one from before")

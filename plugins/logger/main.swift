@@ -14,6 +14,7 @@ let maxBytes = PluginOption.integer(
     "how large the file grows before it is rotated (16777216)"
 )
 let keep = PluginOption.integer("keep", "N", 1...1_000, "how many rotated files are kept (4)")
+let withoutValues = PluginOption.flag("no-values", "write which keys change, not what to")
 let quiet = PluginOption.flag("quiet", "print nothing, only write the file")
 
 let arguments = PluginArguments.read(
@@ -22,11 +23,12 @@ let arguments = PluginArguments.read(
     writes every event on the bus to a file, and shows it
 
     Each line of the file is a JSON object: "time" (UTC, when the event arrived here), then
-    the event's "event", "key", "revision", "value", "by", "cause", "initial", "skipped"
-    and "unacked". A second "synced" line means that the connection was lost in between,
+    the event's "event", "key", "revision", "value", "by", "reason", "cause", "initial",
+    "skipped" and "unacked". With --no-values the broker sends none: the log stays small, and
+    tells nobody what was in them. A second "synced" line means that the connection was lost in between,
     "lagged" with "dropped" and "first" that events are missing up to its revision.
     """,
-    options: [file, maxBytes, keep, quiet]
+    options: [file, maxBytes, keep, withoutValues, quiet]
 )
 
 await Plugin.run(arguments) { bus in
@@ -38,7 +40,7 @@ await Plugin.run(arguments) { bus in
     )
     Console.say("writing to \(path)")
     // Last of all, and nothing left out.
-    let options = SubscribeOptions(delivery: .all, phase: 9, noticesDeletes: true)
+    let options = SubscribeOptions(values: !arguments.has(withoutValues), delivery: .all, phase: 9)
     for try await event in try await bus.subscribe("**", options: options) {
         let line = LogLine(event, at: .now())
         try log.append(line.json)

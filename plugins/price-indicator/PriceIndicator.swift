@@ -1,6 +1,6 @@
 // Between the summary and the bus. What always holds: `cart.summary` belongs to the
-// `cart.items` that is there; where that is missing or unreadable, there is no summary
-// rather than a wrong one.
+// `cart.items` that is there; where that is missing or unreadable, or nobody is there to add
+// it up, there is no summary rather than a wrong one.
 
 import PlugboardClient
 
@@ -11,6 +11,7 @@ struct PriceIndicator {
     let bus: Bus
     /// Whether a cart was told since the subscription began.
     private var hasCart = false
+    private var sum = CartSum()
 
     init(bus: Bus) {
         self.bus = bus
@@ -27,13 +28,13 @@ struct PriceIndicator {
 
     private mutating func show(_ event: Event) async {
         hasCart = true
-        guard let summary = event.value.flatMap({ Summary($0) }) else {
+        guard let summary = event.value.flatMap({ sum.summary(of: $0) }) else {
             Console.warn("\(event.key) by \(event.by ?? "someone") is not a cart that can be added up")
             return await withdraw()
         }
         Console.status(summary.text)
         do {
-            try await bus.publish(Self.key, summary.json)
+            try await bus.publish(Self.key, summary.json, while: .connected)
         } catch {
             Console.warn("\(Self.key): \(error)")
         }

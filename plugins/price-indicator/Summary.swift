@@ -10,14 +10,15 @@ struct Summary: Equatable {
     /// Adds up the lines of `cart.items`. Nil where that is no cart, or one whose sum is
     /// past what can be counted exactly.
     init?(_ cart: JSON) {
-        guard let lines = cart.elements else { return nil }
-        for line in lines {
-            guard let price = line["price"].flatMap({ ExactDecimal($0) }),
-                let quantity = line["quantity"]?.integer, quantity >= 0,
-                let sum = price.multiplied(by: quantity).flatMap({ total.adding($0) })
-            else { return nil }
-            let (count, overflow) = items.addingReportingOverflow(quantity)
-            if overflow { return nil }
+        var sum = CartSum()
+        guard let summary = sum.summary(of: cart) else { return nil }
+        self = summary
+    }
+
+    fileprivate init?(_ amounts: [Amount]) {
+        for amount in amounts {
+            let (count, overflow) = items.addingReportingOverflow(amount.quantity)
+            guard !overflow, let sum = total.adding(amount.price) else { return nil }
             (items, total) = (count, sum)
         }
     }
@@ -31,5 +32,50 @@ struct Summary: Equatable {
     /// For people.
     var text: String {
         "\(items) \(items == 1 ? "item" : "items"), total \(total.text(decimals: 2))"
+    }
+}
+
+/// Adds up one cart after the other. A change touches few lines, so those that stand at its
+/// beginning and its end as they did before are not read again.
+struct CartSum {
+    private var lines: [JSON] = []
+    /// Of each line.
+    private var amounts: [Amount] = []
+    /// How many lines were read, for tests.
+    private(set) var linesRead = 0
+
+    /// What the cart comes to; nil as in `Summary`.
+    mutating func summary(of cart: JSON) -> Summary? {
+        guard let lines = cart.elements, let amounts = amounts(of: lines) else { return nil }
+        (self.lines, self.amounts) = (lines, amounts)
+        return Summary(amounts)
+    }
+
+    private mutating func amounts(of new: [JSON]) -> [Amount]? {
+        let shorter = min(lines.count, new.count)
+        let start = zip(lines, new).prefix { $0 == $1 }.count
+        let end = zip(lines.reversed(), new.reversed()).prefix(shorter - start).prefix { $0 == $1 }.count
+        var between: [Amount] = []
+        for line in new[start..<new.count - end] {
+            linesRead += 1
+            guard let amount = Amount(line) else { return nil }
+            between.append(amount)
+        }
+        return amounts.prefix(start) + between + amounts.suffix(end)
+    }
+}
+
+/// What one line of a cart comes to.
+private struct Amount {
+    let quantity: Int
+    let price: ExactDecimal
+
+    init?(_ line: JSON) {
+        guard let price = line["price"].flatMap({ ExactDecimal($0) }),
+            let quantity = line["quantity"]?.integer, quantity >= 0,
+            let product = price.multiplied(by: quantity)
+        else { return nil }
+        self.quantity = quantity
+        self.price = product
     }
 }

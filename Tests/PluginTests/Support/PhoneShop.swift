@@ -43,7 +43,7 @@ struct PhoneShop {
     }
 
     private static func watch(_ shop: Shop) async throws -> Task<[Event], any Error> {
-        let options = SubscribeOptions(delivery: .all, noticesDeletes: true)
+        let options = SubscribeOptions(delivery: .all)
         let all = try await shop.bus.subscribe("**", options: options)
         var iterator = all.makeAsyncIterator()
         while let event = try await iterator.next(), event.kind != .synced {}
