@@ -17,6 +17,9 @@ public struct StandardStream: Sendable {
 
     public let fd: Int32
 
+    /// For messages.
+    public var name: String { fd == Self.error.fd ? "standard error" : "standard output" }
+
     /// A person may be reading.
     public var isTerminal: Bool { isatty(fd) == 1 }
 

@@ -19,6 +19,7 @@ enum Program {
 
     /// Runs one command line to its end.
     static func run(_ words: [String]) -> ExitStatus {
+        StandardStream.occupy()
         Signals.ignoreBrokenPipes()
         let console = Console()
         do {
@@ -57,9 +58,7 @@ enum Program {
                 hint: "try: plugboard help"
             )
         }
-        let near = Suggestion.nearest(to: word, among: CommandTable.visible.map(\.name))
-        let hint = near.map { "did you mean \"\($0)\"?" } ?? "plugboard help lists the commands"
-        return .usage("there is no command \"\(word)\"", hint: hint)
+        return HelpText.unknownCommand(word)
     }
 
     /// The name to begin messages with: `plugboard publish` where there is such a command.

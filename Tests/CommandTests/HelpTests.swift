@@ -92,6 +92,17 @@ struct HelpTests {
         }
     }
 
+    @Test("whoever looks for the version or for a command that there isn't is told where to look")
+    func lost() throws {
+        let folder = try TemporaryFolder()
+        #expect(try plugboard("version", in: folder).messages.contains("did you mean \"--version\"?"))
+        for words in [["frobnicate"], ["help", "frobnicate"]] {
+            let finished = try Run(words, in: folder).finished()
+            #expect(finished.end == .exited(64))
+            #expect(finished.messages.contains("plugboard help lists the commands"))
+        }
+    }
+
     @Test("an option before the command is told to come after it")
     func optionFirst() throws {
         let finished = try plugboard("--json", "keys", in: TemporaryFolder())

@@ -86,6 +86,10 @@ struct InsightTests {
             #expect(try Run(["explain"] + words, in: folder).finished().end == .exited(64), "\(words)")
         }
         #expect(try run("explain", "emit", "a", "1").end == .exited(0))
+        #expect(try run("explain", "pubish", "a", "1").messages.contains("did you mean \"publish\"?"))
+        #expect(
+            try run("explain", "patch", "a").messages.contains("usage: plugboard explain patch KEY VALUE")
+        )
     }
 
     @Test("pause holds somebody's subscription, step lets lines of it pass, resume all of them")

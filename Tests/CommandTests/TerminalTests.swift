@@ -99,6 +99,16 @@
             )
         }
 
+        @Test("a command that reads what a person types says so")
+        func typed() throws {
+            let terminal = try TestTerminal()
+            let run = try Run(["publish", "a", "-"], in: folder, terminal: terminal.path, typing: true)
+            try eventually("it asks") { terminal.shown().contains("reading what is typed here; Ctrl-D ends") }
+            terminal.type("[1]\n\u{4}")
+            #expect(try run.finished().end == .exited(0))
+            #expect(try plugboard("get", "a", in: folder).output == "[1]\n")
+        }
+
         @Test("with --json it is JSON lines there as well")
         func jsonLines() throws {
             _ = try plugboard("publish", "a", "1", "--name", "x", in: folder)

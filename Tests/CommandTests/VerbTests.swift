@@ -126,6 +126,35 @@ struct VerbTests {
         #expect(try run("publish", "--from", "x", "--ttl", "1").messages.contains("doesn't go with --from"))
     }
 
+    @Test("streams that were closed by who started it are not taken for the connection")
+    func closedStreams() throws {
+        let script = #"""
+            "$0" publish a 1 >&-; echo $?; "$0" get a >&-; echo $?; "$0" keys <&- >&-; echo $?
+            "$0" get nix 2>&-; echo $?; "$0" get a <&- 2>&-
+            """#
+        let finished = try Run(program: "/bin/sh", ["-c", script, Products.plugboard], in: folder).finished()
+        #expect(finished.lines == ["0", "0", "0", "1", "1"])
+        #expect(finished.messages.isEmpty)
+    }
+
+    @Test("output that can't be written is an error that names the stream")
+    func fullDisk() throws {
+        let script = #""$0" limits >/dev/full"#
+        let finished = try Run(program: "/bin/sh", ["-c", script, Products.plugboard], in: folder).finished()
+        #expect(finished.end == .exited(1))
+        #expect(finished.messages.contains("write standard output: "))
+    }
+
+    @Test("a path that is no socket is told to be none, and no broker is advised there")
+    func noSocket() throws {
+        let path = try folder.write("file", "text")
+        for path in [path, folder.path] {
+            let finished = try run("keys", "--socket", path)
+            #expect(finished.end == .exited(69))
+            #expect(finished.messages == "plugboard keys: \(path) is no socket, so no broker\n")
+        }
+    }
+
     @Test("--name, else PLUGBOARD_NAME, is who writes; --cause is passed on")
     func authors() throws {
         _ = try run(

@@ -210,6 +210,10 @@ struct Deadline: Sendable {
 /// What to say where no broker answers.
 enum NoBroker {
     static func error(path: String, reason: SystemError) -> CommandError {
+        switch FileStatus(path: path).kind {
+        case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")
+        case .socket, .missing: break
+        }
         let option = Option.socketWords(path)
         return CommandError(
             .unavailable,

@@ -38,7 +38,7 @@ struct LineReader: ~Copyable {
     /// Opens a file; `-` is standard input.
     init(path: String, lineBytesMax: Int = Limits.lineBytesMax) throws {
         self.lineBytesMax = lineBytesMax
-        file = path == "-" ? try InputFile.standardInput() : try InputFile(path: path)
+        file = path == "-" ? try StandardInput.open() : try InputFile(path: path)
         name = path == "-" ? "standard input" : path
         bytesTotal = file.bytes
     }

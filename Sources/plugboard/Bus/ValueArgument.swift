@@ -44,7 +44,7 @@ enum ValueArgument {
     }
 
     private static func standardInput() throws -> [UInt8] {
-        let file = try InputFile.standardInput()
+        let file = try StandardInput.open()
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

@@ -1,6 +1,8 @@
 // Help as a person reads it in a terminal, made from the table: nothing in it is
 // written a second time.
 
+import PlugboardWire
+
 /// The texts of `plugboard help`.
 enum HelpText {
     private static let width = 80
@@ -55,6 +57,14 @@ enum HelpText {
             ["plugboard", command.name, $0, "[OPTIONS]"].filter { !$0.isEmpty }.joined(separator: " ")
         }
         .joined(separator: separator)
+    }
+
+    /// What to say of a word that is no command.
+    static func unknownCommand(_ word: String) -> CommandError {
+        let words = CommandTable.visible.map(\.name) + ["--version"]
+        let near = Suggestion.nearest(to: word, among: words)
+        let hint = near.map { "did you mean \"\($0)\"?" } ?? "plugboard help lists the commands"
+        return .usage("there is no command \"\(word)\"", hint: hint)
     }
 
     /// The line that attaches a person to a broker.

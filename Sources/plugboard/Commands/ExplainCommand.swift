@@ -1,6 +1,7 @@
 // `explain`: what a write would do, without doing it.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let explain = Command(
@@ -31,10 +32,15 @@ extension Command {
         for line in lines(of: reply, console.output.paint) { try console.output.line(line) }
     }
 
+    private static let operations = ["publish", "emit", "patch", "delete"]
+
     private static func write(_ invocation: Invocation) throws -> ArraySlice<UInt8> {
         let operation = invocation.arguments[0]
-        guard ["publish", "emit", "patch", "delete"].contains(operation) else {
-            throw CommandError.usage("\"\(operation)\" is no write: publish, emit, patch or delete")
+        guard operations.contains(operation) else {
+            throw CommandError.usage(
+                "\"\(operation)\" is no write: publish, emit, patch or delete",
+                hint: Suggestion.hint(for: operation, among: operations)
+            )
         }
         let key = invocation.arguments[1]
         var write = RequestLine(operation).adding("key", string: key)
@@ -42,7 +48,10 @@ extension Command {
         if operation == "delete" {
             guard words.isEmpty else { throw CommandError.usage("delete takes a key and no value") }
         } else {
-            guard !words.isEmpty else { throw CommandError.usage("VALUE is missing") }
+            guard !words.isEmpty else {
+                let hint = "usage: plugboard explain \(operation) KEY VALUE… [OPTIONS]"
+                throw CommandError.usage("VALUE is missing", hint: hint)
+            }
             let value = try ValueArgument.parse(words, command: "explain \(operation)", key: key)
             write = write.adding("value", json: value)
         }

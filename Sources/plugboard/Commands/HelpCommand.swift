@@ -14,8 +14,7 @@ extension Command {
                 return try console.output.text(HelpText.overview())
             }
             guard let command = CommandTable.command(named: name) else {
-                let hint = Suggestion.hint(for: name, among: CommandTable.visible.map(\.name))
-                throw CommandError.usage("there is no command \"\(name)\"", hint: hint)
+                throw HelpText.unknownCommand(name)
             }
             try console.output.text(HelpText.text(for: command))
         }

@@ -64,7 +64,7 @@ struct OutputStream: Sendable {
         switch stream.write(bytes) {
         case .all: return
         case .readerGone: throw ReaderGone()
-        case .failed(let code): throw SystemError(code: code, operation: "write")
+        case .failed(let code): throw SystemError(code: code, operation: "write", subject: stream.name)
         }
     }
 }

@@ -1,0 +1,13 @@
+// Standard input as commands read it: where a person is to type, the person is told so,
+// since a command that waits looks like one that hangs.
+
+import PlugboardPosix
+
+/// Standard input.
+enum StandardInput {
+    /// Opens it to read from the beginning.
+    static func open() throws -> InputFile {
+        if isatty(0) == 1 { Console().say("reading what is typed here; Ctrl-D ends") }
+        return try InputFile.standardInput()
+    }
+}
