@@ -99,7 +99,9 @@ public struct Bench {
 
     private static func dialects(_ options: BenchOptions, _ programs: Programs) -> [any Dialect] {
         let own: [any Dialect] = [
-            PlugboardDialect(program: programs.plugboard), LimitDialect(program: programs.plugboard),
+            PlugboardDialect(program: programs.plugboard),
+            PlugboardDialect(program: programs.plugboard, isPlain: true),
+            LimitDialect(program: programs.plugboard),
         ]
         guard options.peers else { return own }
         return own + [

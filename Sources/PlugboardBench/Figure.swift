@@ -15,6 +15,10 @@ public enum Quantity: String, CaseIterable, Sendable {
     /// How often the server asked for memory.
     case allocationsPerMessage
     case startMilliseconds
+    /// By how much the server's memory grew while one observer didn't read.
+    case bytesOfStopped
+    /// Lines for each changed key that it was told when it read again, beside what had been on its way.
+    case linesPerKeyAfterWaking
 
     /// More of it is better.
     var isGain: Bool { self == .messagesPerSecond }

@@ -87,6 +87,12 @@ enum Goals {
         Goal("1→1: messages per second, × nats, plain publish", least: 1.2, aim: 2) {
             $0.ratio(.messagesPerSecond, "1→1", to: "nats publish")
         },
+        Goal("one stopped observer among ten: messages per second, × without", least: 0.95) {
+            $0.ratio(.messagesPerSecond, "1→10-one-stopped", to: PlugboardDialect.plainName)
+        },
+        Goal("one stopped observer: lines per changed key when it reads again", most: 1) {
+            $0.figure(.linesPerKeyAfterWaking, "1→10-one-stopped")
+        },
     ]
 
     private static let growing: [Goal] = [
@@ -129,8 +135,13 @@ extension Goal {
         self.init(what, must: .atMost(most), aim: aim.map { .atMost($0) } ?? .none, measure)
     }
 
-    init(_ what: String, least: Double, aim: Double, _ measure: @escaping @Sendable (Report) -> Double?) {
-        self.init(what, must: .atLeast(least), aim: .atLeast(aim), measure)
+    init(
+        _ what: String,
+        least: Double,
+        aim: Double? = nil,
+        _ measure: @escaping @Sendable (Report) -> Double?
+    ) {
+        self.init(what, must: .atLeast(least), aim: aim.map { .atLeast($0) } ?? .none, measure)
     }
 
     init(_ what: String, must: Bound, aim: Bound, _ measure: @escaping @Sendable (Report) -> Double?) {

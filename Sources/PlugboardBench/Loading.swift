@@ -47,6 +47,10 @@ struct Loading {
                 entries[index].note(run)
             }
         }
+        for index in entries.indices where !entries[index].hasFailed {
+            let session = entries[index].session
+            entries[index].note(try row.attempt(session.dialect) { try session.finish() })
+        }
         try countAllocations(&entries, &row)
         row.systems += entries.filter { !$0.hasFailed }.map {
             SystemRow($0.session.dialect, batch: $0.session.workload.batch, $0.samples)
@@ -72,7 +76,7 @@ struct Loading {
             return nil
         }
         guard workload.measure == .rate else { return session }
-        if dialect is PlugboardDialect { wanted = try session.messagesPerRead() }
+        if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
         if dialect is LimitDialect, let wanted {
             try BatchMatch.approach(messagesPerRead: wanted, session)
         }
@@ -81,7 +85,7 @@ struct Loading {
 
     private func countAllocations(_ entries: inout [Entry], _ row: inout Row) throws {
         guard options.countsAllocations, row.workload.measure == .rate,
-            let index = entries.firstIndex(where: { $0.session.dialect is PlugboardDialect })
+            let index = entries.firstIndex(where: { $0.session.dialect.name == "plugboard" })
         else { return }
         let workload = row.workload
         let count = try row.attempt(entries[index].session.dialect) {

@@ -17,10 +17,12 @@ final class Session {
     private let resting: [Link]
     private let observing: [Link]
     private var generator: LoadGenerator
+    private let bystander: Bystander?
 
     /// Sets everything up and warms it. Nil where the system isn't installed.
     init?(_ workload: Workload, _ dialect: any Dialect, programs: Programs, signals: Signals?) throws {
         guard let server = try Server(dialect, programs: programs) else { return nil }
+        let workload = dialect.workload(workload)
         self.dialect = dialect
         self.workload = workload
         self.server = server
@@ -31,11 +33,23 @@ final class Session {
         resting = try (0..<workload.connectionsAtRest).map {
             try server.connectResting($0, workload, dialect)
         }
-        observing = try (0..<workload.observers).map { _ in
-            try Self.connectObserver(workload, dialect, server)
+        observing = try (0..<workload.observers).map { number in
+            try Self.connectObserver(number, workload, dialect, server)
         }
         generator = try Self.generator(workload, dialect, server, observing, signals)
-        try publish(nanoseconds: Self.warmUpNanoseconds, batchesMin: generator.batchesOfScript)
+        let warmedUp = try generator.run(
+            nanoseconds: Self.warmUpNanoseconds,
+            batchesMin: generator.batchesOfScript
+        )
+        messagesPublished = warmedUp.messages
+        bystander = try workload.bystander.map { try Bystander($0, server, dialect, workload) }
+        try bystander?.add(to: generator)
+    }
+
+    /// What there is to say of a bystander, after all runs.
+    func finish() throws -> [Quantity: Double] {
+        guard let bystander, !bystander.reads else { return [:] }
+        return try bystander.wake(keys: workload.keys, lastMark: generator.lastMark ?? "")
     }
 
     /// One run of that length.
@@ -57,6 +71,7 @@ final class Session {
     func setBatch(_ batch: Int) throws {
         workload.batch = batch
         generator = try Self.generator(workload, dialect, server, observing, signals)
+        try bystander?.add(to: generator)
         try publish(nanoseconds: Self.settlingNanoseconds)
     }
 
@@ -116,7 +131,10 @@ final class Session {
             publishers: (0..<workload.publishers).map { number in
                 try connectPublisher(number, workload, dialect, server)
             },
-            observers: observing.map { Observer(link: $0, batchMark: mark) },
+            observers: observing.enumerated().map { number, link in
+                let answer = answers(number, workload) ? dialect.answer : nil
+                return Observer(link: link, batchMark: mark, answer: answer)
+            },
             signals: signals
         )
     }
@@ -132,16 +150,29 @@ final class Session {
         return Publisher(
             link: link,
             script: Script(workload, publisher: number, dialect: dialect),
-            batchMark: workload.measure == .rate ? dialect.batchMark(workload) : nil
+            batchMark: workload.measure == .rate || workload.operation == .call
+                ? dialect.batchMark(workload) : nil
         )
     }
 
-    private static func connectObserver(_ workload: Workload, _ dialect: any Dialect, _ server: Server) throws
-        -> Link
-    {
+    private static func connectObserver(
+        _ number: Int,
+        _ workload: Workload,
+        _ dialect: any Dialect,
+        _ server: Server
+    ) throws -> Link {
         let link = try server.endpoint.connect()
         try dialect.open(link, workload: workload, as: .observer)
-        try dialect.subscribe(link, workload: workload)
+        if answers(number, workload) {
+            try dialect.subscribeAnswering(link, workload: workload)
+        } else {
+            try dialect.subscribe(link, workload: workload)
+        }
         return link
+    }
+
+    /// The first observer does, where the row wants answers.
+    private static func answers(_ number: Int, _ workload: Workload) -> Bool {
+        number == 0 && (workload.acknowledging != nil || workload.operation == .call)
     }
 }

@@ -24,12 +24,19 @@ public struct Workload: Sendable {
         case patterns(Int, matching: Int)
     }
 
-    /// What an update carries.
-    public enum Telling: Equatable, Sendable {
-        case values
-        /// Which key changed, without its value.
-        case keysOnly
-        case oldAndNew
+    /// What publishers send for each message.
+    public enum Operation: Equatable, Sendable {
+        case publish
+        /// A call, which the one observer serves.
+        case call
+    }
+
+    /// One more connection, which bounds nothing.
+    public struct Bystander: Equatable, Sendable {
+        /// The request that it begins with.
+        let request: String
+        /// It reads what it is told; otherwise it is told ever more, until the row is over.
+        let reads: Bool
     }
 
     /// Short, unique, what `--only` looks for.
@@ -45,7 +52,18 @@ public struct Workload: Sendable {
     /// Distinct keys, published in turn.
     public var keys = 1
     public var interest = Interest.keys
-    public var telling = Telling.values
+    public var operation = Operation.publish
+    /// Further members of each observer's `subscribe`, as the broker's protocol spells them.
+    /// With them, or with one of the next four, the row is one of an option, and measured
+    /// beside the same row without.
+    public var subscribing = ""
+    /// In place of `subscribing`, those of the first observer, which acknowledges every message.
+    public var acknowledging: String?
+    /// Further members of each write.
+    public var writing = ""
+    public var bystander: Bystander?
+    /// Observers are told of every message; where they aren't, answers alone bound what is in flight.
+    public var tellsEach = true
     /// Every write is answered, rather than one for each batch.
     public var isAcknowledged = false
     /// Messages in each of a publisher's writes to its socket.
@@ -64,9 +82,28 @@ public struct Workload: Sendable {
         return copy
     }
 
+    /// It uses nothing that only this project's broker has.
+    var isPlain: Bool {
+        operation == .publish && subscribing.isEmpty && acknowledging == nil && writing.isEmpty
+            && bystander == nil && tellsEach
+    }
+
+    /// The row of the same shape without its options.
+    var plain: Workload {
+        with {
+            $0.operation = .publish
+            $0.subscribing = ""
+            $0.acknowledging = nil
+            $0.writing = ""
+            $0.bystander = nil
+            $0.tellsEach = true
+        }
+    }
+
     /// Deliveries that one message causes on each observing connection.
     var deliveriesPerObserver: Int {
         switch interest {
+        case _ where !tellsEach: 0
         case .keys: 1
         case .patterns(_, let matching): matching
         }

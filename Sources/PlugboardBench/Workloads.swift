@@ -91,15 +91,60 @@ public enum Workloads {
         },
     ]
 
-    /// What an update may leave out or add.
-    static let options: [Workload] = [
-        Workload("1→10-values-false").with {
+    /// What only this project's broker has: each beside the same row without it.
+    static let options: [Workload] = told + written + beside
+
+    /// What an observer asks for. Values end with a number that each has for itself.
+    private static let told: [Workload] =
+        [
+            ("values-false", #""values":false"#, true), ("old", #""old":true"#, true),
+            ("delivery-all", #""delivery":"all""#, true),
+            ("every", #""every":20"#, false),
+            ("where-all-match", #""where":{"/price":{"<":100}}"#, true),
+            ("where-none-match", #""where":{"/price":{"<":10}}"#, false),
+            ("fields", #""fields":["/n"]"#, true), ("fields-unchanged", #""fields":["/price"]"#, false),
+            ("diff", #""diff":true"#, true),
+        ].map { name, members, tellsEach in
+            Workload("1→10-\(name)").with {
+                $0.observers = 10
+                $0.subscribing = members
+                $0.tellsEach = tellsEach
+            }
+        }
+
+    /// What a write says beside its value.
+    private static let written: [Workload] = [
+        ("while", #""while":"connected""#), ("ttl", #""ttl":60000"#), ("cause", #""cause":1"#),
+    ].map { name, members in
+        Workload("publish-\(name)").with {
+            $0.writing = members
+            $0.batch = 256
+        }
+    }
+
+    /// What else goes on, or has to.
+    private static let beside: [Workload] = [
+        Workload("1→10-one-stopped").with {
             $0.observers = 10
-            $0.telling = .keysOnly
+            $0.keys = 100
+            $0.bystander = Workload.Bystander(
+                request: #"{"op":"subscribe","key":"bench.*","initial":false}"#,
+                reads: false
+            )
         },
-        Workload("1→10-old").with {
+        Workload("round-trip-10-phase-ack").with {
+            $0.measure = .roundTrip
             $0.observers = 10
-            $0.telling = .oldAndNew
+            $0.acknowledging = #""phase":1,"ack":true"#
+            $0.batch = 1
+            $0.window = 1
+        },
+        Workload("round-trip-call").with {
+            $0.measure = .roundTrip
+            $0.observers = 1
+            $0.operation = .call
+            $0.batch = 1
+            $0.window = 1
         },
     ]
 

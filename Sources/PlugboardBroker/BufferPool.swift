@@ -1,5 +1,5 @@
-// Memory of outboxes between turns: a busy connection gets back what fits it, an
-// idle one holds none.
+// Memory of outboxes between turns, and of inboxes between half lines: a busy connection
+// gets back what fits it, an idle one holds none.
 
 import PlugboardWire
 

@@ -105,6 +105,9 @@ extension EventLoop {
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
     private mutating func keep(_ rest: UnsafeRawBufferPointer, for connection: ConnectionReference) {
         if rest.isEmpty || connection.pointee.isDiscarding { return }
+        if connection.pointee.inbox.allocatedBytes == 0 {
+            hub.bufferMemory.lend(to: &connection.pointee.inbox)
+        }
         connection.pointee.inbox.append(rest)
         noteHalfLine(connection)
     }
@@ -123,7 +126,8 @@ extension EventLoop {
             refuseOverlong(connection)
         }
         if connection.pointee.isDiscarding || count == 0 {
-            connection.pointee.inbox.releaseMemory()
+            connection.pointee.inbox.removeAll()
+            hub.bufferMemory.takeBack(from: &connection.pointee.inbox)
         }
         connection.pointee.searchedBytes = connection.pointee.inbox.count
     }

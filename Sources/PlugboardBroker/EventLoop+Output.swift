@@ -119,11 +119,11 @@ extension EventLoop {
     private mutating func keepUnsent(_ session: SessionReference) {
         if session.pointee.outbox.sharedBytes > 0 {
             let needsMemory = session.pointee.outbox.own.allocatedBytes == 0
-            if needsMemory { hub.outboxMemory.lend(to: &session.pointee.outbox.own) }
+            if needsMemory { hub.bufferMemory.lend(to: &session.pointee.outbox.own) }
             session.pointee.outbox.takeOver(hub.log)
         }
         if session.pointee.outbox.own.isEmpty {
-            hub.outboxMemory.takeBack(from: &session.pointee.outbox.own)
+            hub.bufferMemory.takeBack(from: &session.pointee.outbox.own)
         }
     }
 
@@ -155,7 +155,7 @@ extension EventLoop {
         let session = connection.pointee.session
         if session.pointee.outbox.runs > Self.gatheredRunsMax {
             if session.pointee.outbox.own.allocatedBytes == 0 {
-                hub.outboxMemory.lend(to: &session.pointee.outbox.own)
+                hub.bufferMemory.lend(to: &session.pointee.outbox.own)
             }
             session.pointee.outbox.takeOver(hub.log)
         }

@@ -30,7 +30,7 @@ struct Hub: ~Copyable {
     var log = TurnLog()
     var texts = SubscriptionTexts()
     /// Memory for the outboxes of this turn.
-    var outboxMemory = BufferPool()
+    var bufferMemory = BufferPool()
     /// Sessions that have something to be sent.
     var touched = List<SessionReference>()
     /// Sessions that were found to be too slow: the loop says goodbye.
@@ -161,7 +161,7 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func openOwn(of session: SessionReference) {
         if session.pointee.outbox.own.allocatedBytes == 0 {
-            outboxMemory.lend(to: &session.pointee.outbox.own)
+            bufferMemory.lend(to: &session.pointee.outbox.own)
         }
         if session.pointee.outbox.sharedBytes > 0 { session.pointee.outbox.takeOver(log) }
     }

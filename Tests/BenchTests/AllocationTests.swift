@@ -27,7 +27,7 @@ struct AllocationTests {
         },
         Workload("1→10, old values as well").with {
             $0.observers = 10
-            $0.telling = .oldAndNew
+            $0.subscribing = #""old":true"#
         },
         Workload("100 patterns, 10 match").with {
             $0.observers = 1

@@ -50,15 +50,57 @@ struct DialectTests {
     @Test(
         "plugboard: a subscription asks for what the workload tells",
         arguments: [
-            (Workload.Telling.values, ""), (.keysOnly, ",\"values\":false"), (.oldAndNew, ",\"old\":true"),
+            ("", ""), (#""values":false"#, ",\"values\":false"), (#""diff":true"#, ",\"diff\":true"),
         ]
     )
-    func plugboardSubscribe(telling: Workload.Telling, options: String) throws {
+    func plugboardSubscribe(members: String, options: String) throws {
         let conversation = try Conversation(answers: "{\"ok\":\"subscribe\"}\n")
-        let workload = Self.plain.with { $0.telling = telling }
+        let workload = Self.plain.with { $0.subscribing = members }
         try PlugboardDialect(program: "").subscribe(conversation.link, workload: workload)
         let expected = "{\"op\":\"subscribe\",\"key\":\"bench.k000000\",\"initial\":false\(options)}\n"
         #expect(try conversation.said(expected))
+    }
+
+    @Test("plugboard: a write says what its row is about")
+    func plugboardWrites() {
+        var bytes: [UInt8] = []
+        var message = Message(
+            key: ["a"],
+            value: Array("1".utf8),
+            number: 0,
+            endsBatch: true,
+            isAcknowledged: false,
+            members: #""ttl":5"#
+        )
+        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        message.members = ""
+        message.operation = .call
+        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        #expect(
+            text(bytes) == """
+                {"op":"publish","id":1,"ttl":5,"key":"a","value":1}
+                {"op":"call","id":1,"key":"a","value":1}
+
+                """
+        )
+    }
+
+    @Test(
+        "plugboard: updates are acknowledged, calls returned, all else is taken in silence",
+        arguments: [
+            (
+                #"{"event":"update","sub":1,"key":"a","revision":7,"value":1,"by":"till"}"#,
+                #"{"op":"ack","sub":1,"revision":7}"# + "\n"
+            ),
+            (
+                #"{"event":"call","call":"12","key":"a","value":1,"by":"till"}"#,
+                #"{"op":"return","call":"12","value":true}"# + "\n"
+            ),
+            (#"{"ok":"ack","revision":7}"#, nil), ("{\"event\":\"update\",", nil), ("", nil),
+        ]
+    )
+    func plugboardAnswers(line: String, answer: String?) {
+        #expect(PlugboardDialect(program: "").answer(to: Array(line.utf8)[...]).map { text($0) } == answer)
     }
 
     @Test("plugboard: a refused subscription ends the bench")

@@ -9,6 +9,21 @@ struct MarkTests {
         bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }
     }
 
+    @Test("who answers counts what it answers, also a line that comes in pieces")
+    func answers() throws {
+        let link = try Conversation(answers: "").link
+        var observer = Observer(link: link, batchMark: .lines(1)) { line in
+            line.first == UInt8(ascii: "a") ? Array(line) : nil
+        }
+        let take = { (text: String) in
+            let answer = Array(text.utf8).withUnsafeBytes { observer.take($0) }
+            return String(decoding: answer, as: UTF8.self)
+        }
+        #expect(take("b\na1\na") == "a1")
+        #expect(take("2\nb\n") == "a2")
+        #expect(observer.batches == 2)
+    }
+
     @Test("line feeds are counted at every place, whatever stands beside them")
     func everyPlace() {
         for count in 0..<40 {
@@ -30,7 +45,7 @@ struct MarkTests {
     @Test("a batch is whole when all units of all its messages have come")
     func observer() throws {
         var observer = Observer(link: try Conversation(answers: "").link, batchMark: Mark.lines(2).times(3))
-        let take = { (text: String) in Array(text.utf8).withUnsafeBytes { observer.take($0) } }
+        let take = { (text: String) in _ = Array(text.utf8).withUnsafeBytes { observer.take($0) } }
         take("MSG\r\n1\r\nMSG\r\n2\r\nMSG\r\n")
         #expect(observer.batches == 0)
         take("3\r\n")

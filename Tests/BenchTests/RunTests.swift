@@ -45,8 +45,15 @@ struct RunTests {
             small.with { $0.keys = 100 },
             small.with { $0.interest = .patterns(20, matching: 10) },
             small.with { $0.interest = .patterns(5, matching: 1) },
-            small.with { $0.telling = .keysOnly },
-            small.with { $0.telling = .oldAndNew },
+            small.with { $0.subscribing = #""old":true"# },
+            small.with { $0.writing = #""ttl":60000"# },
+            small.with {
+                $0.subscribing = #""where":{"/price":{"<":10}}"#
+                $0.tellsEach = false
+            },
+            small.with {
+                $0.bystander = Workload.Bystander(request: #"{"op":"subscribe","key":"**"}"#, reads: true)
+            },
             small.with { $0.isAcknowledged = true },
             small.with { $0.connectionsAtRest = 5 },
             small.with { $0.observers = 0 },
@@ -76,6 +83,58 @@ struct RunTests {
         #expect(try #require(plugboard[0].figure(.roundTripP999Microseconds)).median >= trip.median)
         #expect(try #require(plugboard[1].figure(.bytesPerConnection)).median > 0)
         #expect(try #require(plugboard[2].figure(.startMilliseconds)).median > 0)
+    }
+
+    @Test("an option is measured beside the same row without it, and compared with that")
+    func option() throws {
+        let row = try #require(try run(Self.small.with { $0.subscribing = #""values":false"# }).rows.first)
+        #expect(row.systems.map(\.system) == ["plugboard", "without"] && row.failures == [])
+        let text = Table.text(of: row)
+        #expect(text.contains("\"values\":false") && text.contains("CPU × without"))
+        let without = try #require(row.samples(of: "without"))
+        #expect(row.samples(of: "plugboard")?.ratio(.messagesPerSecond, to: without) != nil)
+    }
+
+    @Test("calls are answered and updates acknowledged by the first observer")
+    func answering() throws {
+        let trip = Workload("trip").with {
+            $0.measure = .roundTrip
+            $0.observers = 1
+            $0.batch = 1
+            $0.window = 1
+        }
+        let rows = try run(
+            trip.with { $0.operation = .call },
+            trip.with {
+                $0.observers = 3
+                $0.acknowledging = #""phase":1,"ack":true"#
+            }
+        ).rows
+        for row in rows {
+            #expect(row.failures == [])
+            let trip = try #require(row.samples(of: "plugboard")?.figure(.roundTripP50Microseconds))
+            // An acknowledgement that is waited for in vain takes a second.
+            #expect(trip.median > 0 && trip.median < 500_000)
+        }
+    }
+
+    @Test("who stops reading costs what is announced, and is up to date after a line for each key")
+    func stopped() throws {
+        let all = try #require(Workloads.all.first { $0.name == "1→10-one-stopped" })
+        let row = try #require(
+            try run(
+                all.with {
+                    $0.observers = 2
+                    $0.batch = 256
+                    $0.valueBytes = 4096
+                }
+            ).rows.first
+        )
+        #expect(row.failures == [] && row.systems.map(\.system) == ["plugboard", "without"])
+        let samples = try #require(row.samples(of: "plugboard"))
+        #expect(samples.figure(.linesPerKeyAfterWaking)?.median == 1)
+        #expect(try #require(samples.figure(.bytesOfStopped)).median < 16_777_216)
+        #expect(Table.text(of: row).contains("1 line for each changed key"))
     }
 
     @Test("what grows has a figure for each size")

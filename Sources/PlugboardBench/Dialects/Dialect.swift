@@ -38,6 +38,8 @@ protocol Dialect: Sendable {
     /// Each turn of the server reads once, as much as there is, so that the mean of a read is
     /// the mean of a turn and follows what publishers write at once.
     var readsOncePerTurn: Bool { get }
+    /// The row as it is measured here.
+    func workload(_ workload: Workload) -> Workload
     /// Whether this row means something here.
     func supports(_ workload: Workload) -> Bool
     /// How to start the server with `folder` to itself; nil where it isn't installed.
@@ -48,6 +50,10 @@ protocol Dialect: Sendable {
     func prepare(_ link: Link, workload: Workload) throws
     /// Subscribes as the workload says, waiting until all of it holds.
     func subscribe(_ link: Link, workload: Workload) throws
+    /// Does the same, as one whose acknowledgement of every message is waited for, or whose answer.
+    func subscribeAnswering(_ link: Link, workload: Workload) throws
+    /// What such a one says to a line that it is told; nil where that wants no answer.
+    func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
     /// Subscribes to one key.
     func subscribe(_ link: Link, key: [String]) throws
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
@@ -66,6 +72,11 @@ extension Dialect {
     var programName: String? { nil }
     var versionArguments: [String] { ["--version"] }
     var readsOncePerTurn: Bool { false }
+    func workload(_ workload: Workload) -> Workload { workload }
+    func subscribeAnswering(_ link: Link, workload: Workload) throws {
+        try subscribe(link, workload: workload)
+    }
+    func answer(to line: ArraySlice<UInt8>) -> [UInt8]? { nil }
     func prepare(_ link: Link, workload: Workload) throws {}
     func appendBatchEnd(to bytes: inout [UInt8]) {}
 }

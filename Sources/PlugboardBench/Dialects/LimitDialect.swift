@@ -20,7 +20,7 @@ struct LimitDialect: Dialect {
     }
 
     func supports(_ workload: Workload) -> Bool {
-        workload.deliveriesPerObserver == 1 && workload.telling == .values && !workload.isAcknowledged
+        workload.deliveriesPerObserver == 1 && workload.isPlain && !workload.isAcknowledged
     }
 
     func plan(folder: String) -> ServerPlan? {

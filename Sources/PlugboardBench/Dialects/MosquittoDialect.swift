@@ -19,7 +19,7 @@ struct MosquittoDialect: Dialect {
     /// A client whose subscriptions overlap is told once, so many matches are less work here.
     /// One message to 10,000 observers takes it part of a second: it would seem to hang.
     func supports(_ workload: Workload) -> Bool {
-        workload.telling == .values && workload.deliveriesPerObserver == 1
+        workload.isPlain && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax
     }
 

@@ -21,7 +21,7 @@ struct NATSDialect: Dialect {
 
     /// Without JetStream no write is ever answered.
     func supports(_ workload: Workload) -> Bool {
-        workload.telling == .values && (work == .keepAndTell || !workload.isAcknowledged)
+        workload.isPlain && (work == .keepAndTell || !workload.isAcknowledged)
     }
 
     func plan(folder: String) throws -> ServerPlan? {

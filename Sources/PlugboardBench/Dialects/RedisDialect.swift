@@ -17,7 +17,7 @@ struct RedisDialect: Dialect {
     }
     var isVariant: Bool { work == .keepAndTell }
 
-    func supports(_ workload: Workload) -> Bool { workload.telling == .values }
+    func supports(_ workload: Workload) -> Bool { workload.isPlain }
 
     func plan(folder: String) -> ServerPlan? {
         guard let program = programName.flatMap(Programs.find) else { return nil }

@@ -27,6 +27,8 @@ final class LoadGenerator {
     private let input: UnsafeMutableRawBufferPointer
     private var publishers: [Publisher]
     private var observers: [Observer]
+    /// Those that are read from and not listened to.
+    private var drained: [Link] = []
     private var window: Window
     private var startedNanoseconds: UInt64 = 0
     private var roundTrips: [UInt64] = []
@@ -49,9 +51,19 @@ final class LoadGenerator {
         }
     }
 
+    /// Reads and forgets, from here on, what arrives there while it publishes.
+    func drain(_ link: Link) throws {
+        let token = UInt64(publishers.count + observers.count + drained.count)
+        try poller.add(link.fd, token: token, interest: .read)
+        drained.append(link)
+    }
+
     deinit {
         input.deallocate()
     }
+
+    /// The text that ends the last value of the only publisher.
+    var lastMark: String? { publishers.count == 1 ? publishers.first?.lastMark : nil }
 
     /// Batches after which every key was published once.
     var batchesOfScript: Int { publishers.reduce(0) { $0 + $1.script.batches } }
@@ -137,25 +149,34 @@ final class LoadGenerator {
         if index < publishers.count {
             if ready.canRead { try receiveAnswers(index) }
             if ready.canWrite { try goOn(index) }
-        } else {
+        } else if index < publishers.count + observers.count {
             try receive(index - publishers.count)
+        } else {
+            _ = try read(drained[index - publishers.count - observers.count])
         }
     }
 
     private func receiveAnswers(_ index: Int) throws {
         guard let count = try read(publishers[index].link) else { return }
+        let before = publishers[index].answered
         publishers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        if workload.operation == .call, publishers[index].answered > before { noteRoundTrip() }
     }
 
     private func receive(_ index: Int) throws {
         guard let count = try read(observers[index].link) else { return }
         let before = observers[index].batches
-        observers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        let answers = observers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        if !answers.isEmpty { try observers[index].link.send(answers) }
+        guard workload.tellsEach else { return }
         let reachedBefore = window.reached
         window.noteArrival(before: before, now: observers[index].batches)
-        if workload.measure == .roundTrip, window.reached > reachedBefore {
-            roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
-        }
+        if workload.operation == .publish, window.reached > reachedBefore { noteRoundTrip() }
+    }
+
+    private func noteRoundTrip() {
+        guard workload.measure == .roundTrip else { return }
+        roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
     }
 
     private func read(_ link: Link) throws -> Int? {
@@ -179,15 +200,17 @@ final class LoadGenerator {
 
     /// The last that observers have is the last that was published.
     private func checkLast() throws {
-        guard workload.telling == .values, publishers.count == 1, let publisher = publishers.first else {
-            return
-        }
+        guard workload.isPlain, publishers.count == 1, let publisher = publishers.first else { return }
         for observer in observers where !observer.lastBytesContain(publisher.lastMark) {
             throw BenchError.unexpected("an observer's last message is not the last published")
         }
     }
 
     private static func window(_ workload: Workload) -> Window {
-        Window(perPublisher: workload.window, publishers: workload.publishers, observers: workload.observers)
+        Window(
+            perPublisher: workload.window,
+            publishers: workload.publishers,
+            observers: workload.tellsEach ? workload.observers : 0
+        )
     }
 }

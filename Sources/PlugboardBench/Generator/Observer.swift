@@ -8,12 +8,17 @@ struct Observer {
     let link: Link
     /// What a whole batch looks like here.
     let batchMark: Mark
+    /// What it says to a line; those it says nothing to don't count. Nil for one that says nothing.
+    let answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
+    /// Half a line, where lines are answered.
+    private var rest: [UInt8] = []
     private(set) var units = 0
     private(set) var tail: [UInt8] = []
 
-    init(link: Link, batchMark: Mark) {
+    init(link: Link, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
         self.link = link
         self.batchMark = batchMark
+        self.answer = answer
     }
 
     /// Batches that have arrived whole.
@@ -23,9 +28,26 @@ struct Observer {
         units = 0
     }
 
-    /// Counts what arrived.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
-        units += batchMark.units(in: bytes)
+    /// Counts what arrived, and returns the answers to it.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        keepTail(bytes)
+        guard let answer else {
+            units += batchMark.units(in: bytes)
+            return []
+        }
+        rest += bytes
+        var answers: [UInt8] = []
+        while let feed = rest.firstIndex(of: 0x0A) {
+            if let line = answer(rest[..<feed]) {
+                answers += line
+                units += 1
+            }
+            rest.removeFirst(feed + 1)
+        }
+        return answers
+    }
+
+    private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count < Self.tailBytes {
             tail += bytes
         } else {

@@ -12,6 +12,9 @@ struct Message {
     let endsBatch: Bool
     /// Every message of the workload is answered.
     let isAcknowledged: Bool
+    var operation = Workload.Operation.publish
+    /// Further members, as the broker's protocol spells them.
+    var members = ""
 
     /// The system shall answer this one, where it has answers for writes.
     var wantsReply: Bool { endsBatch || isAcknowledged }
@@ -59,7 +62,9 @@ final class Script {
                         value: MessageValue.bytes(sequence, count: workload.valueBytes),
                         number: number,
                         endsBatch: workload.measure == .rate && number == workload.batch - 1,
-                        isAcknowledged: workload.isAcknowledged
+                        isAcknowledged: workload.isAcknowledged,
+                        operation: workload.operation,
+                        members: workload.writing
                     ),
                     to: &bytes
                 )

@@ -24,7 +24,7 @@ public enum Chart {
     /// does less.
     static func colour(of system: String) -> String {
         let colours = [
-            "plugboard": "#2f81f7", "limit": "#8c959f",
+            "plugboard": "#2f81f7", "without": "#8c959f", "limit": "#8c959f",
             "redis SET+PUBLISH": "#d1453b", "redis PUBLISH": "#e88f88",
             "nats KV": "#2c974b", "nats publish": "#7cc492",
             "mosquitto retain": "#b8860b", "mosquitto publish": "#dcb65c",

@@ -23,9 +23,11 @@ enum Digits {
         value == value.rounded() && abs(value) < 1e15 ? whole(Int(value)) : fixed(value, 2)
     }
 
-    /// As few digits as it has: `120`, `1.6`.
+    /// As few digits as it has, two decimals at most: `120`, `1.6`, `0.95`.
     static func short(_ value: Double) -> String {
-        value == value.rounded() ? fixed(value, 0) : fixed(value, 1)
+        let text = fixed(value, 2)
+        if text.hasSuffix(".00") { return String(text.dropLast(3)) }
+        return text.hasSuffix("0") ? String(text.dropLast()) : text
     }
 
     /// Two decimals below ten, one above.

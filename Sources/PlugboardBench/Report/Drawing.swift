@@ -114,6 +114,7 @@ struct Drawing {
     }
 
     private func number(_ value: Double) -> String {
-        Digits.short(value)
+        let text = Digits.fixed(value, 1)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }

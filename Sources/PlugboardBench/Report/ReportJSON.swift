@@ -73,6 +73,7 @@ extension SystemRow {
             #""hasEqualBatch":\#(isEqual)"#, #""isLimitedByGenerator":\#(isLimitedByGenerator)"#,
             #""figures":\#(object(figures))"#,
             #""timesLimit":\#(row.ratios(of: self, to: "limit"))"#,
+            #""timesWithout":\#(row.ratios(of: self, to: PlugboardDialect.plainName))"#,
             #""timesPlugboard":\#(row.ratios(of: self, to: "plugboard"))"#,
         ])
     }

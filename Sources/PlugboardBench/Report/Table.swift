@@ -13,7 +13,18 @@ public enum Table {
 
     private static func notes(_ row: Row) -> String {
         let failures = row.failures.map { "\($0.system) failed: \($0.reason)" }
-        return (failures + marks(row)).map { "  \($0)\n" }.joined()
+        return (failures + stopped(row) + marks(row)).map { "  \($0)\n" }.joined()
+    }
+
+    /// What became of an observer that didn't read.
+    private static func stopped(_ row: Row) -> [String] {
+        guard let samples = row.samples(of: "plugboard"), let bytes = samples.figure(.bytesOfStopped),
+            let lines = samples.figure(.linesPerKeyAfterWaking)
+        else { return [] }
+        return [
+            "the broker's memory grew by \(Digits.text(bytes.median)) bytes while one didn't read; then "
+                + "\(Digits.short(lines.median)) line for each changed key brought it up to date"
+        ]
     }
 
     /// The marks of its columns, explained.
@@ -47,12 +58,25 @@ public enum Table {
             if workload.connectionsAtRest > 0 {
                 parts.append(counted(workload.connectionsAtRest, "connection") + " at rest")
             }
+            parts += options(of: workload)
             if workload.keys > 1 { parts.append(counted(workload.keys, "key")) }
             parts.append("batches of \(workload.batch)")
         case .idle(let connections): parts.append("\(connections) connections, a subscription each")
         case .startUp: parts.append("from starting the process to its first reply")
         }
         return parts.joined(separator: ", ")
+    }
+
+    /// The options that a row is about, as the protocol spells them.
+    private static func options(of workload: Workload) -> [String] {
+        let acknowledging = workload.acknowledging.map { "one of them with \($0)" }
+        let bystander = workload.bystander.map {
+            "beside them \($0.request)" + ($0.reads ? "" : ", not reading")
+        }
+        return [
+            workload.subscribing, acknowledging ?? "", workload.writing,
+            workload.operation == .call ? "who answers calls" : "", bystander ?? "",
+        ].filter { !$0.isEmpty }
     }
 
     private static func counted(_ count: Int, _ thing: String) -> String {
@@ -84,20 +108,33 @@ private struct Column: Sendable {
                 figure(.cpuNanosecondsPerMessage, "CPU ns/message", range: true),
             ]
                 + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "ns/delivery")] : [])
-                + [
-                    batch, generator, allocations,
-                    timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
-                    ours(.cpuNanosecondsPerMessage, "our CPU"),
-                ]
+                + [batch, generator, allocations]
+                + (workload.isPlain
+                    ? [
+                        timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
+                        ours(.cpuNanosecondsPerMessage, "our CPU"),
+                    ]
+                    : [
+                        timesWithout(.messagesPerSecond, "rate × without"),
+                        timesWithout(.cpuNanosecondsPerMessage, "CPU × without"),
+                    ])
         case .roundTrip:
             [
                 figure(.roundTripP50Microseconds, "p50 µs", range: true),
                 figure(.roundTripP99Microseconds, "p99 µs", range: true),
                 figure(.roundTripP999Microseconds, "p99.9 µs", range: true),
                 figure(.cpuNanosecondsPerMessage, "CPU ns/message"),
-                timesLimit(.roundTripP50Microseconds), timesLimit(.roundTripP99Microseconds, "p99 × limit"),
-                ours(.roundTripP50Microseconds, "our p50"),
             ]
+                + (workload.isPlain
+                    ? [
+                        timesLimit(.roundTripP50Microseconds),
+                        timesLimit(.roundTripP99Microseconds, "p99 × limit"),
+                        ours(.roundTripP50Microseconds, "our p50"),
+                    ]
+                    : [
+                        timesWithout(.roundTripP50Microseconds, "p50 × without"),
+                        timesWithout(.cpuNanosecondsPerMessage, "CPU × without"),
+                    ])
         case .idle:
             [figure(.bytesPerConnection, "bytes/connection", range: true), ours(.bytesPerConnection, "ours")]
         case .startUp:
@@ -135,8 +172,17 @@ private struct Column: Sendable {
 
     /// A system's cost as a multiple of the limit's.
     private static func timesLimit(_ quantity: Quantity, _ title: String = "× limit") -> Column {
+        times(quantity, title, of: "limit")
+    }
+
+    /// As a multiple of the same row's without its option.
+    private static func timesWithout(_ quantity: Quantity, _ title: String) -> Column {
+        times(quantity, title, of: PlugboardDialect.plainName)
+    }
+
+    private static func times(_ quantity: Quantity, _ title: String, of other: String) -> Column {
         Column(title: title) { system, row in
-            guard let limit = row.samples(of: "limit"), let ratio = system.samples.ratio(quantity, to: limit)
+            guard let other = row.samples(of: other), let ratio = system.samples.ratio(quantity, to: other)
             else { return "–" }
             return Digits.ratio(ratio)
         }
