@@ -14,7 +14,7 @@ struct Allocations {
     let signals: Signals?
 
     /// What was counted.
-    struct Count: Equatable {
+    struct Count: Equatable, Sendable {
         let messages: Int
         let allocations: Int
         /// Those of them that Swift's library made for code that isn't optimised.

@@ -12,65 +12,54 @@ struct AllocationTests {
         "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
     ].contains { FileStatus(path: "\($0)/\(AllocationTrace.library).so.0").kind == .file }
 
-    private static let workloads: [Workload] = [
-        Workload("publish, no observer").with { $0.batch = 64 },
-        Workload("each publish answered").with {
-            $0.batch = 64
-            $0.isAcknowledged = true
-        },
-        Workload("1→1").with { $0.observers = 1 },
-        Workload("1→10").with { $0.observers = 10 },
-        Workload("2,000 keys in turn").with { $0.keys = 2000 },
-        Workload("2,000 keys in turn, observed").with {
-            $0.keys = 2000
-            $0.observers = 1
-        },
-        Workload("1→10, old values as well").with {
-            $0.observers = 10
-            $0.subscribing = #""old":true"#
-        },
-        Workload("100 patterns, 10 match").with {
-            $0.observers = 1
-            $0.interest = .patterns(100, matching: 10)
-            $0.batch = 16
-        },
-    ]
-
-    /// A debug build allocates for calls that an optimised one specialises.
-    private static let isOptimised: Bool = {
-        var isDebug = false
-        assert(
-            {
-                isDebug = true; return true
-            }()
-        )
-        return !isDebug
-    }()
-
-    /// On a busy machine a turn may take in more than any before it, and something grow for the
-    /// last time. That is once; what happens again and again is in every try.
+    /// `plugboard bench --allocations` of a release build is the one that must find none; a debug
+    /// build allocates for calls that an optimised one specialises.
     @Test(
-        "none in steady state",
-        .enabled(
-            if: canTrace && isOptimised,
-            "needs a release build (swift test -c release) and glibc's tracing"
-        ),
-        arguments: workloads
+        "a broker that asks for memory with each message is found, and named",
+        .enabled(if: canTrace, "glibc's tracing isn't here")
     )
-    func none(workload: Workload) throws {
-        let counting = Allocations(programs: Products.programs, signals: nil)
-        var count = try #require(try counting.count(workload))
-        for _ in 0..<4 where count.byBroker > 0 { count = try #require(try counting.count(workload)) }
-        #expect(count.messages >= 10_000)
-        #expect(count.byBroker == 0, "\(workload.name): \(count)")
+    func found() throws {
+        var results: [AllocationCheck.Result] = []
+        let workload = Workload("small").with { $0.observers = 2 }
+        let check = AllocationCheck(
+            workloads: [workload, workload.with { $0.writing = #""while":"connected""# }],
+            programs: Products.programs,
+            signals: nil
+        )
+        try check.run { results.append($0) }
+        #expect(results.count == 2)
+        let count = try #require(results.last?.count)
+        #expect(count.messages >= 10_000 && count.allocations > count.messages)
+        #expect(results.last?.isFree == false)
+        #expect(results.last?.text.hasPrefix("small: ") == true)
+    }
+
+    @Test("what is checked is every row in which messages are published, but for those said to need memory")
+    func checked() {
+        let names = AllocationCheck.standard.map(\.name)
+        for name in ["publish", "publish-100000-keys", "1→1", "1→1000", "8→1", "1→10-old", "publish-cause"] {
+            #expect(names.contains(name), "\(name)")
+        }
+        #expect(!names.contains("start") && !names.contains("round-trip-1"))
+        #expect(Set(Workloads.all.map(\.name)).isSuperset(of: AllocationCheck.exempt))
+    }
+
+    @Test("none is free, one is not, and what can't be counted is neither")
+    func judged() {
+        let result = { (allocations: Int?) in
+            AllocationCheck.Result(
+                workload: Workload("w"),
+                count: allocations.map { Allocations.Count(messages: 1000, allocations: $0, frames: 0) }
+            )
+        }
+        #expect(result(0).isFree == true && result(1).isFree == false && result(nil).isFree == nil)
+        #expect(result(2).text == "w: 2 allocations in 1,000 messages")
+        #expect(result(nil).text == "w: not counted")
     }
 
     @Test(
         "those that there are would be seen",
-        .enabled(
-            if: canTrace && isOptimised,
-            "needs a release build (swift test -c release) and glibc's tracing"
-        )
+        .enabled(if: canTrace, "glibc's tracing isn't here")
     )
     func seen() throws {
         let folder = try TemporaryFolder(named: "pbt")

@@ -46,6 +46,10 @@ struct RunTests {
             small.with { $0.interest = .patterns(20, matching: 10) },
             small.with { $0.interest = .patterns(5, matching: 1) },
             small.with { $0.subscribing = #""old":true"# },
+            small.with {
+                $0.subscribing = #""every":1"#
+                $0.tellsEach = false
+            },
             small.with { $0.writing = #""ttl":60000"# },
             small.with {
                 $0.subscribing = #""where":{"/price":{"<":10}}"#

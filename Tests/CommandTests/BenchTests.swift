@@ -20,7 +20,8 @@ struct BenchTests {
         )
         #expect(run.end == .exited(0))
         for part in [
-            "1→10-old: 128-byte values", "without", "round-trip-1: ", "start: ", "messages/s", "p99.9 µs", "plugboard",
+            "1→10-old: 128-byte values", "without", "round-trip-1: ", "start: ", "messages/s", "p99.9 µs",
+            "plugboard",
             "limit",
         ] {
             #expect(run.output.contains(part), "\(part) in:\n\(run.output)")

@@ -21,8 +21,8 @@ struct Observer {
         self.answer = answer
     }
 
-    /// Batches that have arrived whole.
-    var batches: Int { units / batchMark.units }
+    /// Batches that have arrived whole; none where it isn't told of every message.
+    var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
 
     mutating func clearCounts() {
         units = 0

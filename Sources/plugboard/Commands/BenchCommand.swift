@@ -14,6 +14,10 @@ extension Option {
         flag: "growth",
         "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections"
     )
+    static let allocations = Option(
+        flag: "allocations",
+        "instead of times, count how often a warm broker asks for memory: never, or the status is 1"
+    )
     static let chart = Option("chart", "FILE", "draw the rows as bars, the growth as lines: an SVG file")
     static let runCount = Option(
         "runs",
@@ -40,7 +44,7 @@ extension Command {
         name: "bench",
         group: .about,
         summary: "measure a broker that it starts itself",
-        options: [.json, .peers, .growth, .chart, .only, .batch, .runCount, .runSeconds],
+        options: [.json, .peers, .growth, .allocations, .chart, .only, .batch, .runCount, .runSeconds],
         details: """
             Starts a broker, and beside it a server that only copies bytes: the limit of this machine. \
             Both get the same load, in turns, and so do the peers with --peers, each started on a socket \
@@ -99,13 +103,29 @@ extension Command {
         guard let program = ProgramPath.current() else {
             throw CommandError(.refused, "the system doesn't say where this program is")
         }
-        let bench = Bench(
-            options: try benchOptions(invocation),
-            programs: Programs(plugboard: program) { path, arguments in
-                launching(path, arguments, through: program, environment: Environment.all(), folder: nil)
-            },
-            signals: try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-        )
+        let options = try benchOptions(invocation)
+        let programs = Programs(plugboard: program) { path, arguments in
+            launching(path, arguments, through: program, environment: Environment.all(), folder: nil)
+        }
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        if invocation.has(.allocations) {
+            let wanted = invocation.text(.only) == nil ? AllocationCheck.standard : options.workloads
+            return try check(
+                AllocationCheck(workloads: wanted, programs: programs, signals: signals),
+                console
+            )
+        }
+        let bench = Bench(options: options, programs: programs, signals: signals)
+        try measure(bench, invocation, console)
+    }
+
+    private static func check(_ check: AllocationCheck, _ console: Console) throws {
+        guard try check.run(tell: { try console.output.text($0.text + "\n") }) else {
+            throw CommandError(.refused, "a warm broker asks for memory to pass messages on")
+        }
+    }
+
+    private static func measure(_ bench: Bench, _ invocation: Invocation, _ console: Console) throws {
         let chart = invocation.text(.chart)
         if let chart { try checkWritable(chart) }
         let isJSON = invocation.has(.json)

@@ -1,0 +1,63 @@
+// Whether a broker that is warm asks the system for memory to pass a message on: it must
+// not, in any row that isn't named here. `plugboard bench --allocations` is this check.
+
+import PlugboardPosix
+
+/// Counts the allocations of many rows, and judges them.
+public struct AllocationCheck {
+    /// A value is bound to its writer or to a time anew with each message; more is told at once
+    /// than is kept from turn to turn; what is owed comes and goes.
+    static let exempt: Set<String> = [
+        "publish-while", "publish-ttl", "1000-patterns-all-match", "1→10-every", "1→10-one-stopped",
+    ]
+    /// The rows that must be free of them.
+    public static let standard = Workloads.all.filter { $0.measure == .rate && !exempt.contains($0.name) }
+    /// A busy machine may hold more back than ever before, so that something grows once more. That
+    /// is once; what happens again and again is in every try.
+    private static let triesMax = 5
+
+    /// What one row came to.
+    public struct Result: Sendable {
+        let workload: Workload
+        let count: Allocations.Count?
+
+        /// Nil where it can't be counted.
+        public var isFree: Bool? { count.map { $0.byBroker == 0 } }
+
+        /// One line for a person.
+        public var text: String {
+            guard let count else { return "\(workload.name): not counted" }
+            let messages = "in \(Digits.whole(count.messages)) messages"
+            return "\(workload.name): \(Digits.whole(count.byBroker)) allocations \(messages)"
+        }
+    }
+
+    private let workloads: [Workload]
+    private let allocations: Allocations
+
+    /// `signals` that come in end it.
+    public init(workloads: [Workload] = standard, programs: Programs, signals: Signals?) {
+        self.workloads = workloads
+        allocations = Allocations(programs: programs, signals: signals)
+    }
+
+    /// Counts row by row, telling each. Returns whether no row has any.
+    @discardableResult
+    public func run(tell: (Result) throws -> Void) throws -> Bool {
+        var areFree = true
+        for workload in workloads {
+            let result = Result(workload: workload, count: try count(workload))
+            try tell(result)
+            if result.isFree == false { areFree = false }
+        }
+        return areFree
+    }
+
+    private func count(_ workload: Workload) throws -> Allocations.Count? {
+        var count = try allocations.count(workload)
+        for _ in 1..<Self.triesMax where (count?.byBroker ?? 0) > 0 {
+            count = try allocations.count(workload)
+        }
+        return count
+    }
+}
