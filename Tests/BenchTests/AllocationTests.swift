@@ -66,7 +66,12 @@ struct AllocationTests {
         let log = folder.path + "/trace"
         let dialect = PlugboardDialect(program: Products.programs.plugboard, allocationLog: log)
         let server = try #require(try Server(dialect, programs: Products.programs))
-        let links = try (0..<4).map { _ in try server.connectWhenReady() }
+        let links = try (0..<4).map { _ in
+            // Greeted: a trace must not end while the broker is still at work.
+            let link = try server.connectWhenReady()
+            try dialect.open(link, workload: Workload("none"), as: .observer)
+            return link
+        }
         server.signal(SIGUSR1)
         try wait { FileStatus(path: log).kind == .file }
         for (number, link) in links.enumerated() {
