@@ -7,7 +7,7 @@ public struct BenchOptions: Sendable {
     /// Runs of each row, each a value of which the median is taken.
     public var runs = 5
     /// How long a run publishes.
-    public var secondsPerRun = 0.5
+    public var secondsPerRun = 0.25
     public var workloads = Workloads.all
     /// Series to measure after the rows.
     public var growths: [Growth] = []

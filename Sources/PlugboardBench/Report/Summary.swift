@@ -29,7 +29,7 @@ extension Table {
             + (others > 0 ? "  not measured: \(others) more, of which some need \(needs)\n" : "")
     }
 
-    private static func line(_ goal: Goal, _ value: Double) -> [String] {
+    static func line(_ goal: Goal, _ value: Double) -> [String] {
         let verdict = goal.verdict(value)
         let isAimed = verdict == .holds && goal.aim.isBound && goal.aim.holds(value)
         return [

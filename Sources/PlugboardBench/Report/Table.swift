@@ -17,7 +17,7 @@ public enum Table {
     }
 
     /// What became of an observer that didn't read.
-    private static func stopped(_ row: Row) -> [String] {
+    static func stopped(_ row: Row) -> [String] {
         guard let samples = row.samples(of: "plugboard"), let bytes = samples.figure(.bytesOfStopped),
             let lines = samples.figure(.linesPerKeyAfterWaking)
         else { return [] }
@@ -71,7 +71,7 @@ public enum Table {
     private static func options(of workload: Workload) -> [String] {
         let acknowledging = workload.acknowledging.map { "one of them with \($0)" }
         let bystander = workload.bystander.map {
-            "beside them \($0.request)" + ($0.reads ? "" : ", not reading")
+            $0.reads ? "beside \($0.request)" : "one more that doesn't read"
         }
         return [
             workload.subscribing, acknowledging ?? "", workload.writing,

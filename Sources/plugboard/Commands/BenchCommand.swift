@@ -19,13 +19,18 @@ extension Option {
         "instead of times, count how often a warm broker asks for memory: never, or the status is 1"
     )
     static let chart = Option("chart", "FILE", "draw the rows as bars, the growth as lines: an SVG file")
+    static let into = Option(
+        "into",
+        "FILE",
+        "write the figures as Markdown between the marks <!-- bench … --> and <!-- /bench --> of FILE"
+    )
     static let runCount = Option(
         "runs",
         "N",
         "how often each row is measured; the median counts (5)",
         .integer(1...1000)
     )
-    static let runSeconds = Option("seconds", "SECONDS", "how long each run takes (0.5)", .seconds)
+    static let runSeconds = Option("seconds", "SECONDS", "how long each run takes (0.25)", .seconds)
     static let batch = Option(
         "batch",
         "N",
@@ -44,7 +49,9 @@ extension Command {
         name: "bench",
         group: .about,
         summary: "measure a broker that it starts itself",
-        options: [.json, .peers, .growth, .allocations, .chart, .only, .batch, .runCount, .runSeconds],
+        options: [
+            .json, .peers, .growth, .allocations, .chart, .into, .only, .batch, .runCount, .runSeconds,
+        ],
         details: """
             Starts a broker, and beside it a server that only copies bytes: the limit of this machine. \
             Both get the same load, in turns, and so do the peers with --peers, each started on a socket \
@@ -53,11 +60,12 @@ extension Command {
             and ratios: to the limit, and how many times faster and cheaper plugboard is.
 
             Believe ratios, of runs with nothing else on the machine. A row with * is limited by the load \
-            generator: the server could do more. With --peers all rows take about ten minutes.
+            generator: the server could do more. With --peers all rows take about seven minutes.
             """,
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
-            "bench --growth --only growth",
+            "bench --growth --only growth", "bench --allocations",
+            "bench --peers --chart .github/bench.svg --into README.md",
         ],
         run: bench
     )
@@ -116,7 +124,25 @@ extension Command {
             )
         }
         let bench = Bench(options: options, programs: programs, signals: signals)
-        try measure(bench, invocation, console)
+        let report = try measure(bench, invocation, console)
+        if let page = invocation.text(.into) {
+            let commit = Markdown.commit(programs: programs)
+            let text = Markdown.text(of: report, commit: commit, chart: invocation.text(.chart))
+            try OutputFile.write(try contents(of: page, with: text), to: page)
+        }
+        // What a peer fails at is its own matter, and stands in its row.
+        if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
+    }
+
+    private static let pageBytesMax = 4_194_304
+
+    /// A page with the figures in their place.
+    private static func contents(of path: String, with text: String) throws -> String {
+        let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
+        guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {
+            throw CommandError.usage("\(path) hasn't both marks between which the figures go")
+        }
+        return page
     }
 
     private static func check(_ check: AllocationCheck, _ console: Console) throws {
@@ -125,7 +151,10 @@ extension Command {
         }
     }
 
-    private static func measure(_ bench: Bench, _ invocation: Invocation, _ console: Console) throws {
+    private static func measure(_ bench: Bench, _ invocation: Invocation, _ console: Console) throws -> Report
+    {
+        // Before the minutes that measuring takes.
+        if let page = invocation.text(.into) { _ = try contents(of: page, with: "") }
         let chart = invocation.text(.chart)
         if let chart { try checkWritable(chart) }
         let isJSON = invocation.has(.json)
@@ -134,8 +163,7 @@ extension Command {
             isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report)
         )
         if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
-        // What a peer fails at is its own matter, and stands in its row.
-        if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
+        return report
     }
 
     /// A file that can't be written is found out before the minutes that measuring takes.
