@@ -29,8 +29,10 @@ struct Connection: ~Copyable {
     var isWaitingToWrite = false
     /// The last byte sent was in the middle of a line.
     var isMidLine = false
-    /// Not read until the peer has read its replies.
+    /// Not read until the peer has read its replies, or others have had their turn.
     var isHeldBack = false
+    /// Goes on with the lines it holds in the next turn, and is not read before.
+    var isReleased = false
 
     init(descriptor: consuming Descriptor, session: SessionReference, token: UInt64) {
         self.descriptor = descriptor
@@ -55,7 +57,7 @@ struct Connection: ~Copyable {
     var isFinished: Bool {
         guard session.pointee.outbox.isEmpty, !session.pointee.isHeld || outputEnded else { return false }
         if !session.pointee.isOpen || outputEnded { return !session.pointee.isOpen || inputEnded }
-        return inputEnded && !isHeldBack && session.pointee.subscriptions.isEmpty
+        return inputEnded && !isHeldBack && !isReleased && session.pointee.subscriptions.isEmpty
             && session.pointee.duties == nil
     }
 }

@@ -10,7 +10,9 @@ extension EventLoop {
 
     /// Reads once and executes what is complete.
     mutating func receive(_ connection: ConnectionReference) {
-        if connection.pointee.inputEnded || connection.pointee.isHeldBack { return }
+        if connection.pointee.inputEnded || connection.pointee.isHeldBack || connection.pointee.isReleased {
+            return
+        }
         guard connection.pointee.session.pointee.isOpen else { return endInput(connection) }
         if connection.pointee.inbox.isEmpty {
             receiveDirectly(connection)
@@ -58,8 +60,8 @@ extension EventLoop {
         }
     }
 
-    /// Executes lines, while the client reads its replies. Returns how many bytes are done
-    /// with.
+    /// Executes lines, while the client reads its replies and others needn't wait for too
+    /// long. Returns how many bytes are done with.
     private mutating func executeLines(
         of connection: ConnectionReference,
         in bytes: UnsafeMutableRawBufferPointer,
@@ -73,18 +75,20 @@ extension EventLoop {
             finishLine(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), of: connection)
             start = feed + 1
             search = start
-            if !session.pointee.isOpen || Self.mustWait(session) { break }
+            if !session.pointee.isOpen || mustWait(session) { break }
         }
         hub.finishLines()
         if !session.pointee.isOpen { return bytes.count }
-        if start > 0, Self.mustWait(session) { connection.pointee.isHeldBack = true }
+        if start > 0, mustWait(session) { connection.pointee.isHeldBack = true }
         return start
     }
 
-    /// Whether a client has to read before more of its lines are executed.
+    /// Whether a client has to read before more of its lines are executed, or others come
+    /// first.
     @inline(__always)
-    private static func mustWait(_ session: SessionReference) -> Bool {
-        session.pointee.outbox.count > unreadRepliesMax || session.pointee.isHeld
+    private func mustWait(_ session: SessionReference) -> Bool {
+        session.pointee.outbox.count > Self.unreadRepliesMax || session.pointee.isHeld
+            || hub.own.events > eventsEnd
     }
 
     private mutating func finishLine(
@@ -147,6 +151,7 @@ extension EventLoop {
     mutating func goOnWithReleased() {
         for token in released.elements {
             guard let connection = connections.find(token: token) else { continue }
+            connection.pointee.isReleased = false
             if connection.pointee.isHeldBack || !connection.pointee.session.pointee.isOpen { continue }
             hub.touch(connection.pointee.session)
             executeInbox(connection)

@@ -208,6 +208,7 @@ extension EventLoop {
             connection.pointee.session.pointee.outbox.count <= Self.unreadRepliesMax / 2
         {
             connection.pointee.isHeldBack = false
+            connection.pointee.isReleased = true
             released.append(connection.pointee.token)
             return try watch(connection)
         }

@@ -12,6 +12,9 @@ struct EventLoop: ~Copyable {
     private static let acceptsPerTurn = 64
     private static let restNanoseconds: UInt64 = 100_000_000
     static let readBytes = 65_536
+    /// Events told in a turn past which a client's lines wait for the next: as many as take
+    /// some tens of milliseconds, for which others wait.
+    private static let eventsPerTurn: UInt64 = 1_048_576
     /// How long clients get to read what waits for them when the broker stops.
     private static let stoppingNanoseconds: UInt64 = 1_000_000_000
 
@@ -28,6 +31,8 @@ struct EventLoop: ~Copyable {
     var released = List<UInt64>()
     /// Connections that are owed something and take more.
     var unsettled = List<UInt64>()
+    /// The count of events told at which this turn has done enough.
+    private(set) var eventsEnd: UInt64 = 0
     private var isStopping = false
     /// No descriptor was free: when the listener, which rests, is tried again.
     private var listenerRestsUntil: UInt64?
@@ -57,6 +62,7 @@ struct EventLoop: ~Copyable {
     private mutating func turn(milliseconds: Int32) throws {
         var failure: (any Error)?
         let poller = poller
+        eventsEnd = hub.own.events &+ Self.eventsPerTurn
         try poller.wait(milliseconds: milliseconds) { ready in
             do { try handle(ready) } catch { failure = error }
         }

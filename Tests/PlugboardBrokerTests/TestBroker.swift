@@ -11,12 +11,17 @@ final class TestBroker: Sendable {
     private let folder: String
     private let finished = DispatchSemaphore(value: 0)
 
-    init(poller: PollerKind = .standard) throws {
+    /// One that is not started yet holds its clients back, so that all they send comes at once.
+    init(poller: PollerKind = .standard, isStarted: Bool = true) throws {
         folder = try Self.makeFolder()
         path = folder + "/bus.sock"
         let broker = try Broker(configuration: Configuration(socketPath: path, poller: poller))
         self.broker = broker
-        let finished = finished
+        if isStarted { start() }
+    }
+
+    func start() {
+        let (broker, finished) = (broker, finished)
         let thread = Thread {
             try? broker.run()
             finished.signal()
@@ -37,8 +42,8 @@ final class TestBroker: Sendable {
         finished.signal()
     }
 
-    func client() throws -> TestClient {
-        try TestClient(path: path)
+    func client(isGreeted: Bool = true) throws -> TestClient {
+        try TestClient(path: path, isGreeted: isGreeted)
     }
 
     static func makeFolder() throws -> String {

@@ -18,9 +18,10 @@ final class TestClient {
     /// The greeting that the broker began with.
     private(set) var greeting = ""
 
-    init(path: String) throws {
+    /// One that is not greeted reads the greeting like any other line.
+    init(path: String, isGreeted: Bool = true) throws {
         descriptor = try UnixSocket.connect(path: path)
-        greeting = try line()
+        if isGreeted { greeting = try line() }
     }
 
     var fd: Int32 { descriptor.raw }
