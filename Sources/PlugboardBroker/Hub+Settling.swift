@@ -4,6 +4,12 @@
 import PlugboardWire
 
 extension Hub {
+    /// Values that are held against filters in one go, and told to nobody: in bytes, as some
+    /// are long. About a millisecond.
+    static let examinedBytesMax = 1_048_576
+    /// What looking at a value costs at least, in the same measure.
+    private static let examinedBytesMin = 256
+
     /// Adds what a session is owed to its outbox until that is filled or nothing is left.
     /// The end of a turn calls it, for sessions whose outbox has drained.
     mutating func settle(_ session: SessionReference) {
@@ -11,7 +17,10 @@ extension Hub {
             session.pointee.isBehind = false
             return
         }
-        while !catchup.pointee.ready.isEmpty, session.pointee.outbox.count < Limits.lowWaterBytes * 2 {
+        examinedBytes = 0
+        while !catchup.pointee.ready.isEmpty, session.pointee.outbox.count < Limits.lowWaterBytes * 2,
+            examinedBytes < Self.examinedBytesMax
+        {
             if catchup.pointee.turn >= catchup.pointee.ready.count { catchup.pointee.turn = 0 }
             let place = catchup.pointee.turn
             let subscription = catchup.pointee.ready.elements[place]
@@ -34,7 +43,9 @@ extension Hub {
         guard let backlog = subscription.pointee.backlog else { return }
         let session = subscription.pointee.session
         let end = session.pointee.outbox.count + Limits.lowWaterBytes / 4
-        while !isBlocked(subscription, backlog), session.pointee.outbox.count < end {
+        while !isBlocked(subscription, backlog), session.pointee.outbox.count < end,
+            examinedBytes < Self.examinedBytesMax
+        {
             if backlog.pointee.owesSynced, backlog.pointee.initialCount == 0 {
                 appendSynced(subscription, backlog)
             } else if !appendNext(subscription, backlog) {
@@ -51,8 +62,12 @@ extension Hub {
         let owed = backlog.pointee.keys.front
         let lineRevision = backlog.pointee.lines.frontRevision
         if let owed, owed.pointee.revision <= lineRevision ?? .max {
+            let examined = Self.examinedBytes(owed.pointee.observable)
             // A key of which there is nothing to tell any more is no step.
-            guard appendOwedLine(owed, subscription, backlog) else { return true }
+            guard appendOwedLine(owed, subscription, backlog) else {
+                examinedBytes += examined
+                return true
+            }
         } else if lineRevision != nil {
             appendQueuedLine(subscription, backlog)
         } else {
@@ -60,6 +75,10 @@ extension Hub {
         }
         if backlog.pointee.isPaused, backlog.pointee.steps > 0 { backlog.pointee.steps -= 1 }
         return true
+    }
+
+    static func examinedBytes(_ observable: ObservableReference) -> Int {
+        (observable.pointee.value?.count ?? 0) + examinedBytesMin
     }
 
     /// Tells an owed key as it is now; false where the observer has nothing to be told of it.

@@ -179,7 +179,8 @@ extension Hub {
     }
 
     /// Owes the current values in the order they were written, then `synced`, and tells at
-    /// once as much of it as there is room for.
+    /// once as much of it as there is room for. Of very many values only the first are held
+    /// against a filter now, the others when they are to be told.
     private mutating func oweSnapshot(
         of wanted: [ByteRange],
         _ line: UnsafeRawBufferPointer,
@@ -188,8 +189,14 @@ extension Hub {
         subscription.pointee.makeBacklog()
         guard let backlog = subscription.pointee.backlog else { return }
         subscription.pointee.session.pointee.makeCatchup()
-        for observable in currentValues(of: wanted, line)
-        where isConcerned(subscription, .update, from: nil, to: observable.pointee.value) {
+        // What comes after a queued line must be judged before it.
+        var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
+        for observable in currentValues(of: wanted, line) {
+            if subscription.pointee.filter != nil, budget > 0 {
+                budget -= Self.examinedBytes(observable)
+                let value = observable.pointee.value
+                guard isConcerned(subscription, .update, from: nil, to: value) else { continue }
+            }
             var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
             owed.isInitial = true
             appendOwed(owed, to: subscription)

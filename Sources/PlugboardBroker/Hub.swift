@@ -69,6 +69,8 @@ struct Hub: ~Copyable {
     /// Compares values for observers with a filter; the parts or the patch that one is told.
     var comparer = JSONComparer()
     var change = ByteBuffer()
+    /// What was held against filters since a session's turn to be told began.
+    var examinedBytes = 0
 
     init() {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
