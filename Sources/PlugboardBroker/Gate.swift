@@ -10,13 +10,21 @@ struct Gate {
     var revision: UInt64
     /// The phase that was told last; later ones wait.
     var phase: UInt8
-    /// Subscriptions of that phase that have not acknowledged the newest revision.
-    var waiting: [SubscriptionReference]
+    /// Subscriptions of that phase that have not acknowledged the newest revision that they
+    /// were told.
+    var waiting: [Acknowledger]
     /// Tells it from an earlier gate of the same key, for its deadline.
     let serial: UInt64
     /// When time is up, in monotonic nanoseconds.
     let end: UInt64
     var ticket: DeadlineTicket
+}
+
+/// A subscription that a gate waits for. The newest write may be none of those it asked for:
+/// then it still has to acknowledge the one before.
+struct Acknowledger: BitwiseCopyable {
+    let subscription: SubscriptionReference
+    let revision: UInt64
 }
 
 /// What a subscription with `ack` was told and has not acknowledged.

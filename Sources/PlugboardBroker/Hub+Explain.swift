@@ -109,11 +109,13 @@ extension Hub {
         _ subscription: SubscriptionReference
     ) -> Bool {
         guard let observable, observable.pointee.hasAcknowledgers, event != .emit else { return false }
-        let isHolding = gates.gates[observable] != nil
+        let gate = gates.gates[observable]
+        if let gate, gate.phase < subscription.pointee.phase { return true }
         for earlier in observable.pointee.observers.elements {
             if earlier.pointee.phase >= subscription.pointee.phase { return false }
             guard earlier.pointee.acknowledges, earlier.pointee.session.pointee.isOpen else { continue }
-            if isHolding || isConcerned(earlier, event, from: old, to: value) { return true }
+            if isConcerned(earlier, event, from: old, to: value) { return true }
+            if gate != nil, isToBeTold(of: observable, earlier) { return true }
         }
         return false
     }

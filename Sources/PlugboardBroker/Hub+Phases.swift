@@ -10,12 +10,18 @@ extension Hub {
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableReference) {
         let observers = observable.pointee.observers.elements
-        // Who isn't told won't acknowledge. While an earlier write is held, all are waited for.
-        let isHolding = gates.gates[observable] != nil
+        // Who isn't told won't acknowledge, unless an earlier write that is still held.
+        let gate = gates.gates[observable]
         let acknowledging = acknowledgers(of: observable).filter {
-            isHolding || isConcerned($0, event, from: tail.old, to: tail.value)
+            isConcerned($0, event, from: tail.old, to: tail.value)
+                || gate != nil && isToBeTold(of: observable, $0)
         }
-        let phase = acknowledging.first?.pointee.phase
+        var phase = acknowledging.first?.pointee.phase
+        var earlier: [Acknowledger] = []
+        if let gate, gate.phase <= phase ?? .max {
+            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
+            if !earlier.isEmpty { phase = gate.phase }
+        }
         log.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
@@ -29,7 +35,7 @@ extension Hub {
             if log.count > TurnLog.bytesMax { copyOutLog() }
         }
         guard let phase, isHeld else { return }
-        close(observable, revision: tail.revision, phase: phase, acknowledging)
+        close(observable, revision: tail.revision, phase: phase, acknowledging, earlier)
     }
 
     /// The observers that acknowledge, by phase.
@@ -39,15 +45,17 @@ extension Hub {
         }
     }
 
-    /// Waits for the observers of a phase, among those that acknowledge.
+    /// Waits for the observers of a phase, among those that acknowledge, and for those of it
+    /// that have yet to acknowledge an earlier write.
     private mutating func close(
         _ observable: ObservableReference,
         revision: UInt64,
         phase: UInt8,
-        _ acknowledging: [SubscriptionReference]
+        _ acknowledging: [SubscriptionReference],
+        _ earlier: [Acknowledger] = []
     ) {
-        let waiting = acknowledging.filter { $0.pointee.phase == phase }
-        for subscription in waiting {
+        let told = acknowledging.filter { $0.pointee.phase == phase }
+        for subscription in told {
             let awaited = Awaited(observable: observable, revision: revision)
             gates.awaited[subscription, default: []].append(awaited)
             // What the gate names must live as long as it does.
@@ -63,7 +71,7 @@ extension Hub {
         gates.gates[observable] = Gate(
             revision: revision,
             phase: phase,
-            waiting: waiting,
+            waiting: earlier + told.map { Acknowledger(subscription: $0, revision: revision) },
             serial: serial,
             end: end,
             ticket: ticket
@@ -109,8 +117,8 @@ extension Hub {
     }
 
     private mutating func release(_ entry: Awaited, by subscription: SubscriptionReference) {
-        guard var gate = gates.gates[entry.observable], gate.revision <= entry.revision else { return }
-        gate.waiting.removeAll { $0 == subscription }
+        guard var gate = gates.gates[entry.observable] else { return }
+        gate.waiting.removeAll { $0.subscription == subscription && $0.revision <= entry.revision }
         gates.gates[entry.observable] = gate
         if gate.waiting.isEmpty { advance(entry.observable, gate, unacknowledged: nil) }
     }
@@ -118,7 +126,7 @@ extension Hub {
     /// Time is up for the observers of a phase.
     mutating func expireGate(_ serial: UInt64) {
         guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
-        let text = Self.names(of: gate.waiting)
+        let text = Self.names(of: gate.waiting.map(\.subscription))
         let names = HeldBytes.make(text.bytes)
         advance(observable, gate, unacknowledged: names)
         HeldBytes.release(names)
@@ -166,13 +174,15 @@ extension Hub {
         removeIfUnneeded(observable)
     }
 
-    /// Whether an observer of a later phase is going to be told of a key; one without a filter is.
-    private func isToBeTold(
+    /// Whether an observer that could not be told of a key yet will be; one without a filter is.
+    func isToBeTold(
         of observable: ObservableReference,
         _ subscription: SubscriptionReference
     ) -> Bool {
-        if subscription.pointee.filter == nil || subscription.pointee.delivery == .all { return true }
-        return subscription.pointee.backlog?.pointee.keys.find(observable) != nil
+        if subscription.pointee.filter == nil { return true }
+        guard let backlog = subscription.pointee.backlog else { return false }
+        if subscription.pointee.delivery == .all { return !backlog.pointee.lines.isEmpty }
+        return backlog.pointee.keys.find(observable) != nil
     }
 
     private mutating func pass(

@@ -237,6 +237,37 @@ struct PhaseTests {
         #expect(hub.read(logger).count == 2)
     }
 
+    @Test("a newer write that an earlier phase did not ask for waits for what that was told before")
+    func filteredMeanwhile() {
+        let price = observer("price", #","phase":1,"ack":true,"fields":["/price"]"#)
+        let logger = observer("logger", #","phase":9"#)
+        let writer = hub.client()
+        hub.send(#"publish a {"price":1}"# + "\n" + #"publish a {"price":1,"stock":2}"#, from: writer)
+        #expect(hub.read(price).count == 1)
+        #expect(hub.read(logger).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [2])
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("a phase that has acknowledged all it was told is not waited for again")
+    func filteredAfterwards() {
+        let price = observer("price", #","phase":1,"ack":true,"fields":["/price"]"#)
+        let stock = observer("stock", #","phase":3,"ack":true"#)
+        let logger = observer("logger", #","phase":9"#)
+        let writer = hub.client()
+        hub.send(#"publish a {"price":1}"#, from: writer)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(stock).count == 1)
+        hub.send(#"publish a {"price":1,"stock":2}"#, from: writer)
+        #expect(hub.read(stock).map { number("revision", in: $0) } == [2])
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: stock)
+        #expect(hub.read(logger).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: stock)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [2])
+        #expect(hub.deadlineCount == 0)
+    }
+
     @Test("who does not acknowledge can't; without acknowledgers phases only order")
     func plain() {
         let late = observer("late", #","phase":9"#)
