@@ -1,16 +1,46 @@
-/* What `import Glibc` hides: declarations only, no code of ours in C.
+/* What `import Glibc` hides, and the one machine instruction that Swift can't be asked for.
    No _GNU_SOURCE here: it would change types that the Glibc module owns. */
 #ifndef PLUGBOARD_PLATFORM_H
 #define PLUGBOARD_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+/* CRC-32C eight bytes an instruction (SSE4.2); ask `plugboard_has_crc32c` first. */
+__attribute__((target("sse4.2"))) static inline uint32_t
+plugboard_crc32c(uint32_t state, const unsigned char *bytes, size_t count) {
+    uint64_t wide = state;
+    for (; count >= 8; bytes += 8, count -= 8) {
+        uint64_t word;
+        __builtin_memcpy(&word, bytes, 8);
+        wide = __builtin_ia32_crc32di(wide, word);
+    }
+    uint32_t narrow = (uint32_t)wide;
+    for (; count > 0; bytes++, count--) narrow = __builtin_ia32_crc32qi(narrow, *bytes);
+    return narrow;
+}
+static inline int plugboard_has_crc32c(void) { return __builtin_cpu_supports("sse4.2") != 0; }
+#else
+static inline uint32_t plugboard_crc32c(uint32_t state, const unsigned char *bytes, size_t count) {
+    (void)bytes, (void)count;
+    return state;
+}
+static inline int plugboard_has_crc32c(void) { return 0; }
+#endif
 
 #ifdef __linux__
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 /* accept4(2): GNU only, and needed so that a descriptor is never inheritable. */
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+
+/* fallocate(2): reserves room behind a file's end. */
+extern int fallocate(int fd, int mode, off_t offset, off_t length);
 
 /* posix_spawn's GNU additions: the child's folder, and no descriptor but its own. */
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);

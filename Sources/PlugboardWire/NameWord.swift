@@ -2,17 +2,19 @@
 // comparing it byte by byte.
 
 /// A name of up to eight bytes as one word, so that names are compared at once.
-struct NameWord: Equatable {
-    let word: UInt64
+public struct NameWord: Equatable {
+    public let word: UInt64
 
+    @inlinable
     @inline(__always)
-    init(word: UInt64) {
+    public init(word: UInt64) {
         self.word = word
     }
 
     /// The word of a literal; the compiler computes it.
+    @inlinable
     @inline(__always)
-    init(_ name: StaticString) {
+    public init(_ name: StaticString) {
         var word: UInt64 = 0
         for index in 0..<min(name.utf8CodeUnitCount, 8) {
             word |= UInt64(name.utf8Start[index]) << UInt64(index * 8)
@@ -21,14 +23,14 @@ struct NameWord: Equatable {
     }
 
     /// The word of some bytes; nil where they are more than a word or hold a zero.
-    init?(_ bytes: UnsafeRawBufferPointer) {
+    public init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= 8, !bytes.contains(0) else { return nil }
         var word: UInt64 = 0
         for (index, byte) in bytes.enumerated() { word |= UInt64(byte) << UInt64(index * 8) }
         self.word = word
     }
 
-    static func ~= (pattern: NameWord, value: NameWord) -> Bool {
+    public static func ~= (pattern: NameWord, value: NameWord) -> Bool {
         pattern.word == value.word
     }
 }

@@ -1,0 +1,48 @@
+// The worker of a broker: two threads of its own, so that no snapshot delays a sync.
+
+import PlugboardPosix
+import Synchronization
+
+/// Does the work on other threads and wakes the loop.
+public final class BackgroundWorker: JournalWorker, Sendable {
+    private let store: any FileStore
+    private let wakeup: Wakeup
+    private let syncs: WorkQueue
+    private let compactions: WorkQueue
+    private let done = Mutex<[WorkDone]>([])
+
+    /// Signals `wakeup` after each piece of work. Throws `SystemError`.
+    public init(_ store: any FileStore, wakeup: Wakeup) throws {
+        self.store = store
+        self.wakeup = wakeup
+        syncs = try WorkQueue()
+        compactions = try WorkQueue()
+    }
+
+    public func sync(_ requests: [SyncRequest], number: UInt64) {
+        syncs.add { [self] in report(JournalWork.sync(requests, number: number, store)) }
+    }
+
+    public func compact(upTo segment: UInt64, historyBytes: Int) {
+        compactions.add { [self] in
+            report(JournalWork.compact(upTo: segment, historyBytes: historyBytes, store))
+        }
+    }
+
+    public func takeDone() -> [WorkDone] {
+        done.withLock { done in
+            defer { done = [] }
+            return done
+        }
+    }
+
+    public func finish() {
+        syncs.finish()
+        compactions.finish()
+    }
+
+    private func report(_ work: WorkDone) {
+        done.withLock { $0.append(work) }
+        wakeup.signal()
+    }
+}

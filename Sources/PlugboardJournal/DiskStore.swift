@@ -1,0 +1,22 @@
+// The real files under a journal.
+
+import PlugboardPosix
+
+extension DataFile: ReadableFile, AppendableFile {}
+
+/// The files of a folder on disk.
+public final class DiskStore: FileStore {
+    private let folder: DataFolder
+
+    public init(_ folder: DataFolder) {
+        self.folder = folder
+    }
+
+    public func names() throws -> [String] { try folder.names() }
+    public func open(_ name: String) throws -> any ReadableFile { try folder.open(name) }
+    public func create(_ name: String) throws -> any AppendableFile { try folder.create(name) }
+    public func truncate(_ name: String, to bytes: Int) throws { try folder.truncate(name, to: bytes) }
+    public func rename(_ name: String, to other: String) throws { try folder.rename(name, to: other) }
+    public func remove(_ name: String) throws { try folder.remove(name) }
+    public func syncNames() throws { try folder.syncNames() }
+}

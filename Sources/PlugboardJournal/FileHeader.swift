@@ -1,0 +1,21 @@
+// The first line of a segment or a snapshot.
+
+enum FileHeader {
+    /// The line without what all lines end with. `previous` is the checksum of the record that
+    /// the file follows upon.
+    static func text(
+        _ kind: RecordKind,
+        _ segment: UInt64,
+        epoch: String,
+        boot: String,
+        revision: UInt64,
+        previous: UInt32,
+        keys: Int? = nil
+    ) -> String {
+        let name = kind == .snapshot ? "snapshot" : "segment"
+        let count = keys.map { #","keys":\#($0)"# } ?? ""
+        return
+            #"{"event":"\#(name)","version":\#(JournalVersion.number),"segment":\#(segment),"epoch":"\#(epoch)""#
+            + #","revision":\#(revision)\#(count),"previous":"\#(String(previous, radix: 16))","boot":"\#(boot)""#
+    }
+}

@@ -1,0 +1,42 @@
+// The seam under the journal: the few things it does with files. The real ones lie in one
+// folder of a disk; a simulated disk can stop, lose and refuse at every one of them.
+
+import PlugboardPosix
+
+/// The files of one folder. What throws throws `SystemError`.
+public protocol FileStore: AnyObject, Sendable {
+    /// The names of all files, in byte order.
+    func names() throws -> [String]
+    /// Opens a file to be read.
+    func open(_ name: String) throws -> any ReadableFile
+    /// Makes a file that was not there, to be appended to.
+    func create(_ name: String) throws -> any AppendableFile
+    /// Shortens a file, for good once this returns.
+    func truncate(_ name: String, to bytes: Int) throws
+    /// Gives a file another name; one that has it is replaced.
+    func rename(_ name: String, to other: String) throws
+    /// Removes a file, for good after the next `syncNames`.
+    func remove(_ name: String) throws
+    /// Returns when the names are on disk: what was created, renamed and removed.
+    func syncNames() throws
+}
+
+/// A file that is read. Used by one thread.
+public protocol ReadableFile: AnyObject {
+    var bytes: Int { get }
+    /// Reads at an offset, at most the buffer's length; 0 at the end.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}
+
+/// A file that grows. `sync` may be called while another thread appends.
+public protocol AppendableFile: AnyObject, Sendable {
+    /// Appends the bytes, or the first of them: how many were taken.
+    func append(_ bytes: UnsafeRawBufferPointer) throws -> Int
+    /// Makes sure that the next `bytes` bytes will find room. Throws `ENOSPC` where they
+    /// won't; false: nothing can be said here.
+    func reserve(_ bytes: Int) throws -> Bool
+    /// Gives back room that was reserved and not used.
+    func releaseRoom() throws
+    /// Returns when all that was appended before is on disk.
+    func sync() throws
+}

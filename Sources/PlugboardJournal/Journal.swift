@@ -1,0 +1,45 @@
+// A journal from outside: opened, its state taken, then written to.
+
+import PlugboardPosix
+
+/// The journal of one broker.
+public enum Journal {
+    /// Reads what a journal holds, gives it to `take` in order, and begins to write behind it.
+    /// `records` is what the writer writes from then on. Throws `JournalError` or `SystemError`;
+    /// a journal that is damaged has not been changed.
+    public static func open(
+        _ store: any FileStore,
+        worker: any JournalWorker,
+        options: JournalOptions,
+        boot: String,
+        newEpoch: () -> String,
+        records: inout RecordBuffer,
+        _ take: RecordTaker
+    ) throws -> (Recovered, JournalWriter, epoch: String) {
+        var recovery = try Recovery(store)
+        let recovered = try recovery.run(isCutting: true, boot: boot, take)
+        let epoch = recovered.mayLack ? newEpoch() : recovered.epoch ?? newEpoch()
+        let writer = try JournalWriter(
+            store,
+            worker: worker,
+            options: options,
+            after: recovered,
+            epoch: epoch,
+            boot: boot
+        )
+        try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
+        return (recovered, writer, epoch)
+    }
+
+    /// A name for a life of the revision counter, which no other has.
+    public static func newEpoch() -> String {
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - number.count) + number
+    }
+
+    /// Reads a journal without changing anything.
+    public static func check(_ store: any FileStore, _ take: RecordTaker) throws -> Recovered {
+        var recovery = try Recovery(store)
+        return try recovery.run(isCutting: false, boot: "", take)
+    }
+}

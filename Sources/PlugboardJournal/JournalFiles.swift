@@ -1,0 +1,58 @@
+// What lies in a journal's folder, by its names: numbered segments, and snapshots that
+// stand for all segments up to their own number.
+
+/// The files of one journal, and what they are called.
+struct JournalFiles {
+    /// The numbers of the segments, ascending.
+    private(set) var segments: [UInt64] = []
+    /// The numbers of the snapshots, ascending.
+    private(set) var snapshots: [UInt64] = []
+    /// What was being written when it was left.
+    private(set) var unfinished: [String] = []
+
+    init(names: [String]) {
+        for name in names {
+            if name.hasSuffix(Self.unfinishedEnd) {
+                unfinished.append(name)
+            } else if let number = Self.number(name, Self.segmentStart) {
+                segments.append(number)
+            } else if let number = Self.number(name, Self.snapshotStart) {
+                snapshots.append(number)
+            }
+        }
+        segments.sort()
+        snapshots.sort()
+    }
+
+    static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
+    static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
+    static func unfinished(_ name: String) -> String { name + unfinishedEnd }
+    /// Where the rest of a segment is kept from `offset` on, which couldn't be used.
+    static func torn(_ segment: UInt64, at offset: Int) -> String {
+        "torn-\(padded(segment))-\(offset)\(end)"
+    }
+
+    private static let segmentStart = "segment-"
+    private static let snapshotStart = "snapshot-"
+    private static let end = ".jsonl"
+    private static let unfinishedEnd = ".unfinished"
+    private static let digits = 10
+
+    private static func name(_ start: String, _ number: UInt64) -> String {
+        start + padded(number) + end
+    }
+
+    /// Padded, so that a listing shows them in their order.
+    private static func padded(_ number: UInt64) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    }
+
+    /// The number in a name; nil where it isn't exactly what this program would call it.
+    private static func number(_ name: String, _ start: String) -> UInt64? {
+        guard name.hasPrefix(start), name.hasSuffix(end) else { return nil }
+        let digits = name.dropFirst(start.count).dropLast(end.count)
+        guard let number = UInt64(digits), number > 0, self.name(start, number) == name else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,38 @@
+// The folder of a journal on disk, held by one process at a time.
+
+import PlugboardPosix
+
+/// A journal's folder, which nobody else uses as long as this lives.
+public final class JournalFolder: Sendable {
+    public let path: String
+    public let store: any FileStore
+    private let lock: Descriptor
+
+    /// Makes the folder where it is missing, with mode 0700, and takes its lock. Throws
+    /// `JournalError.inUse` or `SystemError`.
+    public init(path: String) throws {
+        let folder = try DataFolder(path: path)
+        guard let lock = try folder.lock("lock") else { throw JournalError.inUse(folder: path) }
+        self.path = path
+        self.lock = lock
+        store = DiskStore(folder)
+    }
+
+    /// The folder for the broker at a socket path: within `XDG_STATE_HOME`, else within
+    /// `~/.local/state`. Nil where neither is known. The user's own place is called by its
+    /// name alone, any other socket has its path's checksum added to it.
+    public static func standard(forSocket socketPath: String) -> String? {
+        guard let home = stateHome() else { return nil }
+        let name = socketPath.split(separator: "/").last.map(String.init) ?? "bus.sock"
+        let stem = name.hasSuffix(".sock") && name != ".sock" ? String(name.dropLast(5)) : name
+        if socketPath == SocketPath.ownPlace() { return "\(home)/plugboard/\(stem)" }
+        var path = socketPath.hasPrefix("/") ? socketPath : "\(Folder.current())/\(socketPath)"
+        let checksum = path.withUTF8 { Checksum.extended(0, by: UnsafeRawBufferPointer($0)) }
+        return "\(home)/plugboard/\(stem)-\(String(checksum, radix: 16))"
+    }
+
+    private static func stateHome() -> String? {
+        if let home = SocketPath.variable("XDG_STATE_HOME"), home.hasPrefix("/") { return home }
+        return SocketPath.variable("HOME").flatMap { $0.hasPrefix("/") ? "\($0)/.local/state" : nil }
+    }
+}

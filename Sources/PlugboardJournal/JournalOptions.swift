@@ -1,0 +1,34 @@
+// What a journal is told when it is opened.
+
+/// When what was written goes from the system's memory to the disk.
+public enum SyncMode: String, CaseIterable, Sendable {
+    /// Before anybody is told of it.
+    case always
+    /// Once a second.
+    case interval
+    /// When the system pleases.
+    case never
+}
+
+/// The settings of one journal.
+public struct JournalOptions: Sendable {
+    public var sync: SyncMode
+    /// Bytes of ended segments that are kept for who comes back.
+    public var historyBytes: Int
+    /// Bytes past which a segment ends; for tests, else `JournalLimits.segmentBytesMax`.
+    public var segmentBytes: Int
+    /// Bytes of ended segments past which a snapshot is made.
+    public var looseBytes: Int
+
+    public init(
+        sync: SyncMode = .interval,
+        historyBytes: Int = JournalLimits.historyBytesDefault,
+        segmentBytes: Int = JournalLimits.segmentBytesMax,
+        looseBytes: Int = JournalLimits.looseBytesMax
+    ) {
+        self.sync = sync
+        self.historyBytes = historyBytes
+        self.segmentBytes = segmentBytes
+        self.looseBytes = looseBytes
+    }
+}

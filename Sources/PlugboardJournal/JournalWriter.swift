@@ -1,0 +1,287 @@
+// The end of a journal, where records are added: one write a turn, new segments as they
+// fill, and the asking for syncs and snapshots. Used by the loop's thread alone.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// What the loop has to act upon.
+public enum JournalNews: Sendable {
+    /// Everything up to this mark is on disk.
+    case synced(JournalMark)
+    /// A snapshot couldn't be made; the segments stay, and it is tried again later.
+    case compactionFailed(String)
+    /// The disk is full: nothing is written any more, or is again.
+    case full(Bool)
+}
+
+extension JournalWriter {
+    /// Whether `takeNews` may have something.
+    public var hasNews: Bool { !news.isEmpty }
+
+    /// Whether `tick` has something to do in a second.
+    public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
+}
+
+/// A point in what was written, that a sync can pass: how many commits there were.
+public typealias JournalMark = UInt64
+
+/// Adds records to a journal.
+public final class JournalWriter {
+    private let store: any FileStore
+    private let worker: any JournalWorker
+    fileprivate let options: JournalOptions
+    private let epoch: String
+    private let boot: String
+    private var file: any AppendableFile
+    private var isFileNew = true
+    private(set) var segment: UInt64
+    /// Bytes of the segment that were written.
+    private var bytes = 0
+    /// Bytes past which it ends.
+    private var segmentEnd: Int
+    /// Bytes of the segment that are certain to have room; nil where that can't be known.
+    private var roomEnd: Int? = 0
+    private var loose: (bytes: Int, segments: Int)
+    private var snapshotBytes: Int
+    private var isCompacting = false
+    fileprivate var isFull = false
+    fileprivate var written: JournalMark = 0
+    fileprivate var asked: JournalMark = 0
+    private var synced: JournalMark = 0
+    /// Ended segments that are not on disk yet.
+    private var ended: [SyncRequest] = []
+    private var syncNumber: UInt64 = 0
+    private var isSyncing = false
+    private var isSyncWanted = false
+    /// Which mark a sync under way brings to disk, and the bytes of the present segment then.
+    private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
+    fileprivate var news: [JournalNews] = []
+
+    init(
+        _ store: any FileStore,
+        worker: any JournalWorker,
+        options: JournalOptions,
+        after recovered: Recovered,
+        epoch: String,
+        boot: String
+    ) throws {
+        self.store = store
+        self.worker = worker
+        self.options = options
+        self.epoch = epoch
+        self.boot = boot
+        segment = recovered.lastSegment + 1
+        segmentEnd = options.segmentBytes
+        loose = (recovered.looseBytes, recovered.looseSegments)
+        snapshotBytes = recovered.snapshotBytes
+        file = try store.create(JournalFiles.segment(segment))
+    }
+
+    /// Writes the first line of the first segment.
+    func begin(_ records: inout RecordBuffer, revision: UInt64, chain: UInt32) throws {
+        records.begin(after: chain)
+        records.beginFile(header(revision: revision, previous: chain))
+        try flush(&records, revision: revision)
+    }
+
+    // MARK: Writing
+
+    /// Writes what the turn recorded. Call it before anybody is told of it. What finds no
+    /// room stays, and `records.room` says that there is none.
+    public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
+        if records.isEmpty { return }
+        try write(&records)
+        if options.sync == .always, records.isEmpty { try syncNow() }
+        if bytes > segmentEnd, records.isEmpty { try beginSegment(&records, revision) }
+        try keepRoom(&records)
+    }
+
+    /// Makes room for a record of `needed` bytes by writing what waits. False: the disk is full.
+    public func makeRoom(_ records: inout RecordBuffer, needed: Int) throws -> Bool {
+        try write(&records)
+        try keepRoom(&records, atLeast: needed)
+        return records.count + needed <= records.room
+    }
+
+    private func write(_ records: inout RecordBuffer) throws {
+        guard !records.isEmpty else { return }
+        do {
+            while !records.isEmpty {
+                let count = try file.append(records.bytes)
+                records.removeFirst(count)
+                bytes += count
+            }
+            written = records.commits
+        } catch let error as SystemError where error.isNoRoom {
+            roomEnd = roomEnd.map { _ in bytes }
+        } catch let error as SystemError {
+            throw JournalError.failed(error)
+        }
+    }
+
+    private func note(full: Bool) {
+        if full == isFull { return }
+        isFull = full
+        news.append(.full(full))
+    }
+
+    /// Keeps enough room reserved for what the next turn may bring.
+    private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
+        if let end = roomEnd {
+            let wanted = min(JournalLimits.reservedBytesMax, max(JournalLimits.reservedBytesMin, bytes))
+            let least = needed + JournalLimits.roomBytesMin
+            if end - bytes < max(wanted / 2, least) { try reserve(max(wanted, least), atLeast: least) }
+        }
+        records.room = roomEnd.map { max(0, $0 - bytes - JournalLimits.roomBytesMin) } ?? .max
+        note(full: records.room == 0 || !records.isEmpty)
+    }
+
+    /// As much as there is, down to the least that is of use. What was reserved before stays.
+    private func reserve(_ wanted: Int, atLeast needed: Int) throws {
+        var size = wanted
+        while size >= needed {
+            do {
+                roomEnd = try file.reserve(size) ? max(roomEnd ?? 0, bytes + size) : nil
+                return
+            } catch let error as SystemError where error.isNoRoom {
+                size /= 4
+            }
+        }
+    }
+
+    // MARK: Segments
+
+    private func header(revision: UInt64, previous: UInt32) -> String {
+        FileHeader.text(.segment, segment, epoch: epoch, boot: boot, revision: revision, previous: previous)
+    }
+
+    private func beginSegment(_ records: inout RecordBuffer, _ revision: UInt64) throws {
+        guard let next = makeNextFile() else {
+            // The old one goes on growing, and it is tried again later.
+            segmentEnd += options.segmentBytes
+            return
+        }
+        try? file.releaseRoom()
+        ended.append(SyncRequest(file: file, isNew: isFileNew))
+        loose = (loose.bytes + bytes, loose.segments + 1)
+        (file, isFileNew, bytes) = (next, true, 0)
+        segmentEnd = options.segmentBytes
+        if roomEnd != nil { roomEnd = JournalLimits.reservedBytesMin }
+        segment += 1
+        records.beginFile(header(revision: revision, previous: records.chain))
+        try write(&records)
+        compactIfWorthwhile()
+    }
+
+    /// The next segment's file, with room for what comes first.
+    private func makeNextFile() -> (any AppendableFile)? {
+        let name = JournalFiles.segment(segment + 1)
+        guard let file = try? store.create(name) else { return nil }
+        if (try? file.reserve(JournalLimits.reservedBytesMin)) != nil { return file }
+        try? store.remove(name)
+        return nil
+    }
+
+    private func compactIfWorthwhile() {
+        let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes)
+        guard !isCompacting, isMuch || loose.segments > JournalLimits.looseSegmentsMax else { return }
+        isCompacting = true
+        worker.compact(upTo: segment - 1, historyBytes: options.historyBytes)
+    }
+
+    // MARK: Syncing
+
+    /// Somebody waits for what was written: it is brought to disk as soon as that can be.
+    public func wantSync() {
+        isSyncWanted = true
+        if !isSyncing { beginSync() }
+    }
+
+    /// Once a second. What found no room is tried again.
+    public func tick(_ records: inout RecordBuffer) throws {
+        if isFull {
+            try write(&records)
+            try keepRoom(&records)
+        }
+        if options.sync == .interval, !isSyncing, written > asked { beginSync() }
+        if !isCompacting, segment > 1 { compactIfWorthwhile() }
+    }
+
+    private func beginSync() {
+        isSyncing = true
+        isSyncWanted = false
+        asked = written
+        syncNumber += 1
+        syncing = (written, segment, bytes)
+        worker.sync(takeUnsynced(), number: syncNumber)
+    }
+
+    private func takeUnsynced() -> [SyncRequest] {
+        defer {
+            ended = []
+            isFileNew = false
+        }
+        return ended + [SyncRequest(file: file, isNew: isFileNew)]
+    }
+
+    /// Waits for the disk here and now.
+    private func syncNow() throws {
+        asked = written
+        if case .syncFailed(let error) = JournalWork.sync(takeUnsynced(), number: 0, store) {
+            throw JournalError.failed(error)
+        }
+        pass(written)
+    }
+
+    private func pass(_ mark: JournalMark) {
+        guard mark > synced else { return }
+        synced = mark
+        news.append(.synced(mark))
+    }
+
+    // MARK: What was done
+
+    /// Takes note of what the worker has done, and tells. Throws `JournalError.failed`:
+    /// then nothing more can be promised, and the broker has to end.
+    public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
+        for work in worker.takeDone() {
+            switch work {
+            case .synced: noteSynced(&records)
+            case .syncFailed(let error): throw JournalError.failed(error)
+            case .compacted(let result):
+                isCompacting = false
+                snapshotBytes = result.snapshotBytes
+                loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
+            case .compactionFailed(let message):
+                isCompacting = false
+                loose = (loose.bytes / 2, loose.segments / 2)
+                news.append(.compactionFailed(message))
+            }
+        }
+        defer { news = [] }
+        return news
+    }
+
+    private func noteSynced(_ records: inout RecordBuffer) {
+        isSyncing = false
+        pass(syncing.mark)
+        if syncing.segment == segment {
+            records.append(own: #"{"event":"synced","bytes":\#(syncing.bytes)"#)
+        }
+        if isSyncWanted, written > asked { beginSync() }
+    }
+
+    /// Writes the last line and waits until all is on disk.
+    public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
+        records.append(own: #"{"event":"closed","revision":\#(revision)"#)
+        try write(&records)
+        try? file.releaseRoom()
+        if records.isEmpty { try syncNow() }
+        worker.finish()
+    }
+}
+
+extension SystemError {
+    /// The disk, or this user's share of it, is full.
+    var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
+}

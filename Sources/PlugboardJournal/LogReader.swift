@@ -1,0 +1,127 @@
+// Reads one file of a journal line by line and holds every line against its checksum.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// What a reader comes to next.
+enum LogStep {
+    /// A line whose checksum is right, without its line feed. Valid until the next step.
+    case line(UnsafeRawBufferPointer, JournalPlace)
+    /// A line that isn't what was written.
+    case damage(Damage)
+    case end
+}
+
+/// A line that isn't what was written.
+struct Damage {
+    let place: JournalPlace
+    /// What is wrong, for a person.
+    let what: String
+    /// A write that was under way when the machine stopped leaves this: an end that is missing,
+    /// or zeros where nothing was written.
+    let isUnwritten: Bool
+}
+
+/// A file under way. Used by one thread.
+struct LogReader: ~Copyable {
+    let name: String
+    private let file: any ReadableFile
+    private var window = ByteBuffer()
+    private var searched = 0
+    /// Bytes of the window that the last step showed.
+    private var shown = 0
+    /// The offset of the window's first byte.
+    private(set) var offset = 0
+    private(set) var lineNumber = 1
+    /// The checksum of the last line that was right.
+    private(set) var chain: UInt32 = 0
+    private var hasAllRead = false
+    /// What the last line says its checksum is; nil where it says none.
+    private var said: UInt32? = 0
+
+    /// Reads from the file's start.
+    init(_ name: String, in store: any FileStore) throws {
+        self.name = name
+        file = try store.open(name)
+    }
+
+    /// The bytes of the whole file.
+    var fileBytes: Int { file.bytes }
+
+    /// The place of the next line.
+    var place: JournalPlace { JournalPlace(file: name, offset: offset, line: lineNumber) }
+
+    /// Moves to the next line. After damage there are no more steps.
+    mutating func next() throws -> LogStep {
+        passShown()
+        guard let feed = try nextFeed() else {
+            if window.isEmpty { return .end }
+            shown = window.count
+            return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
+        }
+        let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
+        shown = feed + 1
+        said = RecordEnd.checksum(of: line)
+        guard let said, Self.follows(line, chain, said) else {
+            let what = said == nil ? "there is no checksum at the end of the line" : "the checksum is wrong"
+            return .damage(Damage(place: place, what: what, isUnwritten: Self.hasHole(line)))
+        }
+        chain = said
+        return .line(line, place)
+    }
+
+    private static func follows(_ line: UnsafeRawBufferPointer, _ chain: UInt32, _ said: UInt32) -> Bool {
+        let body = UnsafeRawBufferPointer(rebasing: line[..<(line.count - RecordEnd.bytes)])
+        return Checksum.extended(chain, by: body) == said
+    }
+
+    /// Goes on whatever is damaged: the next line that follows rightly upon the one before it,
+    /// as far as they say themselves.
+    mutating func nextVerifying() throws -> UnsafeRawBufferPointer? {
+        while true {
+            passShown()
+            guard let feed = try nextFeed() else { return nil }
+            shown = feed + 1
+            let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
+            let before = said
+            said = RecordEnd.checksum(of: line)
+            if let before, let said, Self.follows(line, before, said) { return line }
+        }
+    }
+
+    /// Whether some of a line was never written: a run of zeros is what a file system leaves
+    /// where a write was lost.
+    private static func hasHole(_ line: UnsafeRawBufferPointer) -> Bool {
+        var zeros = 0
+        for byte in line {
+            zeros = byte == 0 ? zeros + 1 : 0
+            if zeros >= holeBytesMin { return true }
+        }
+        return false
+    }
+
+    /// Fewer than any record has, more than damage to single bits makes.
+    private static let holeBytesMin = 32
+
+    private mutating func passShown() {
+        guard shown > 0 else { return }
+        window.removeFirst(shown)
+        offset += shown
+        lineNumber += 1
+        searched = 0
+        shown = 0
+    }
+
+    private mutating func nextFeed() throws -> Int? {
+        while true {
+            if let feed = LineFramer.lineFeed(in: window.bytes, from: searched) { return feed }
+            searched = window.count
+            guard !hasAllRead, window.count <= JournalLimits.recordBytesMax else { return nil }
+            let room = window.reserve(JournalLimits.readBytes)
+            let target = UnsafeMutableRawBufferPointer(start: room, count: JournalLimits.readBytes)
+            let count = try file.read(at: offset + window.count, into: target)
+            window.commit(count)
+            hasAllRead = count == 0
+        }
+    }
+}

@@ -1,0 +1,266 @@
+// The records of the turn under way: one line a commit, encoded where the commit is made
+// and written in one piece at the turn's end. Each ends with a checksum that continues
+// that of the line before. Owned by the hub.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// Lines on their way to the journal.
+public struct RecordBuffer: ~Copyable {
+    /// Somebody keeps what is written.
+    public private(set) var isKept = false
+    /// The checksum of the last line.
+    public private(set) var chain: UInt32 = 0
+    /// Commits that were added since the beginning.
+    public private(set) var commits: UInt64 = 0
+    /// Bytes that are certain to find room in the file.
+    public var room = Int.max
+    private var lines = ByteBuffer()
+    private var lineStart = 0
+    private var isBatch = false
+    private var isFirstOfBatch = false
+    private let clock: () -> UInt64
+    /// `,"when":…`, the same all through a turn, and whether it is this turn's.
+    private var whenText = ByteBuffer()
+    private var isTimed = false
+
+    /// Keeps nothing until it is told to. `clock` gives milliseconds since 1970.
+    public init(clock: @escaping () -> UInt64 = { WallClock.millisecondsSince1970() }) {
+        self.clock = clock
+    }
+
+    /// The lines; valid until the next change.
+    public var bytes: UnsafeRawBufferPointer { lines.bytes }
+    @inlinable public var isEmpty: Bool { count == 0 }
+    public var count: Int { lines.count }
+
+    /// Whether a commit whose values come to `bytes` is certain to find room.
+    @inlinable
+    @inline(__always)
+    public func hasRoom(for bytes: Int) -> Bool {
+        room == .max || count &+ Self.needed(for: bytes) <= room
+    }
+
+    /// Bytes that such a record has at most, but for what a batch has for each of its writes,
+    /// which is no more than the line that it came in.
+    @inlinable
+    public static func needed(for bytes: Int) -> Int { bytes &+ bytes &+ 4_096 }
+
+    /// Begins to keep lines, behind one with the checksum `chain`.
+    public mutating func begin(after chain: UInt32) {
+        isKept = true
+        self.chain = chain
+    }
+
+    /// Forgets lines that were written.
+    public mutating func removeFirst(_ count: Int) {
+        lines.removeFirst(count)
+        if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
+    }
+
+    /// The time is asked for anew with the next record.
+    public mutating func endTurn() {
+        isTimed = false
+    }
+
+    /// Adds a commit.
+    @inline(__always)
+    public mutating func append(_ commit: Commit) {
+        commits &+= 1
+        if isBatch { return appendToBatch(commit) }
+        beginLine()
+        appendBody(commit)
+        endLine()
+    }
+
+    /// Commits up to `endBatch` are one record.
+    public mutating func beginBatch(revision: UInt64) {
+        isBatch = true
+        isFirstOfBatch = true
+        beginLine()
+        lines.append(#"{"event":"batch","revision":"#)
+        lines.append(decimal: revision)
+        lines.append(#","events":["#)
+    }
+
+    /// Ends the record; a batch that kept nothing leaves none.
+    public mutating func endBatch() {
+        isBatch = false
+        guard !isFirstOfBatch else { return lines.truncate(to: lineStart) }
+        lines.append("]")
+        endLine()
+    }
+
+    /// Notes that a revision was taken for something that isn't kept, so that it is never taken
+    /// again.
+    public mutating func append(passedRevision revision: UInt64) {
+        if isKept { append(own: #"{"event":"revision","revision":\#(revision)"#) }
+    }
+
+    /// Begins a file: its first line continues no checksum but says the one it follows.
+    mutating func beginFile(_ header: String) {
+        chain = 0
+        append(own: header)
+    }
+
+    /// Adds a line of the journal's own, without what all lines end with.
+    mutating func append(own text: String) {
+        beginLine()
+        lines.append(string: text)
+        endLine()
+    }
+
+    /// Adds a record as it was read, without what all lines end with.
+    mutating func append(body: UnsafeRawBufferPointer) {
+        beginLine()
+        lines.append(body)
+        seal()
+    }
+
+    private mutating func appendToBatch(_ commit: Commit) {
+        if !isFirstOfBatch { lines.append(",") }
+        isFirstOfBatch = false
+        appendBody(commit)
+        lines.append("}")
+    }
+
+    @inline(__always)
+    private mutating func appendBody(_ commit: Commit) {
+        if let value = commit.value {
+            lines.append(#"{"event":"update""#)
+            lines.append(commit.keyPrefix)
+            lines.append(decimal: commit.revision)
+            lines.append(#","value":"#)
+            lines.append(value)
+        } else {
+            lines.append(#"{"event":"delete""#)
+            lines.append(commit.keyPrefix)
+            lines.append(decimal: commit.revision)
+        }
+        lines.append(commit.by)
+        if commit.isUnusual { appendRest(commit) }
+    }
+
+    @inline(never)
+    private mutating func appendRest(_ commit: Commit) {
+        if let reason = commit.reason {
+            lines.append(#","reason":""#)
+            lines.append(reason.name)
+            lines.append("\"")
+        }
+        if commit.cause > 0 {
+            lines.append(#","cause":"#)
+            lines.append(decimal: commit.cause)
+        }
+        if commit.isWhileConnected { lines.append(#","while":"connected""#) }
+        if commit.expires > 0 {
+            lines.append(#","expires":"#)
+            lines.append(decimal: commit.expires)
+        }
+    }
+
+    @inline(__always)
+    private mutating func beginLine() {
+        lineStart = lines.count
+    }
+
+    @inline(__always)
+    private mutating func endLine() {
+        if !isTimed { encodeTime() }
+        lines.append(whenText.bytes)
+        seal()
+    }
+
+    @inline(__always)
+    private mutating func seal() {
+        chain = Checksum.extended(chain, by: UnsafeRawBufferPointer(rebasing: lines.bytes[lineStart...]))
+        RecordEnd.append(chain, to: &lines)
+    }
+
+    private mutating func encodeTime() {
+        isTimed = true
+        whenText.removeAll()
+        whenText.append(#","when":"#)
+        whenText.append(decimal: clock())
+    }
+}
+
+/// One change of one key, as the journal keeps it.
+public struct Commit {
+    /// As `EventEncoder.appendKeyPrefix` wrote it.
+    public var keyPrefix: UnsafeRawBufferPointer
+    public var revision: UInt64
+    /// Nil: the key was deleted.
+    public var value: UnsafeRawBufferPointer?
+    /// As `EventEncoder.appendAuthor` wrote it.
+    public var by: UnsafeRawBufferPointer
+    /// 0: none was named.
+    public var cause: UInt64
+    public var reason: EventReason?
+    /// The value ends with its writer's connection.
+    public var isWhileConnected = false
+    /// When the value ends by itself, in milliseconds since 1970; 0 for never.
+    public var expires: UInt64 = 0
+
+    @inlinable
+    public init(
+        keyPrefix: UnsafeRawBufferPointer,
+        revision: UInt64,
+        value: UnsafeRawBufferPointer?,
+        by: UnsafeRawBufferPointer,
+        cause: UInt64 = 0,
+        reason: EventReason? = nil
+    ) {
+        self.keyPrefix = keyPrefix
+        self.revision = revision
+        self.value = value
+        self.by = by
+        self.cause = cause
+        self.reason = reason
+    }
+
+    @inline(__always)
+    var isUnusual: Bool { cause > 0 || reason != nil || isWhileConnected || expires > 0 }
+}
+
+/// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
+enum RecordEnd {
+    /// Bytes of it, without the line feed.
+    static let bytes = 18
+    private static let hexBytes = 8
+    private static let start: StaticString = #","crc":""#
+
+    static func append(_ checksum: UInt32, to buffer: inout ByteBuffer) {
+        buffer.append(start)
+        for place in 0..<8 {
+            let digit = UInt8(truncatingIfNeeded: checksum >> UInt32(28 - 4 * place)) & 15
+            buffer.append(byte: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
+        }
+        buffer.append("\"}\n")
+    }
+
+    /// The checksum that a line says it has; nil where it doesn't end like one. Only the
+    /// spelling that `append` writes counts, so that no two lines say the same.
+    static func checksum(of line: UnsafeRawBufferPointer) -> UInt32? {
+        guard line.count > bytes else { return nil }
+        let end = UnsafeRawBufferPointer(rebasing: line[(line.count - bytes)...])
+        let expected = UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount)
+        guard end.prefix(expected.count).elementsEqual(expected), end[bytes - 2] == UInt8(ascii: "\""),
+            end[bytes - 1] == UInt8(ascii: "}")
+        else { return nil }
+        var value: UInt32 = 0
+        for byte in end[expected.count..<(expected.count + hexBytes)] {
+            guard let digit = digit(byte) else { return nil }
+            value = value << 4 | digit
+        }
+        return value
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+        default: nil
+        }
+    }
+}

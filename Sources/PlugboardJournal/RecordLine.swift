@@ -1,0 +1,207 @@
+// A record as it is read back: places within a line whose checksum was found right.
+
+import PlugboardWire
+
+/// What a line of a journal is.
+public enum RecordKind: Equatable, Sendable {
+    case update, delete, batch
+    /// The first line of a segment, and of a snapshot.
+    case segment, snapshot
+    /// What lies before it is on disk; the last line of a snapshot.
+    case synced
+    /// A revision that was taken by something that isn't kept.
+    case revision
+    /// The broker ended in order.
+    case closed
+
+    init?(_ name: UnsafeRawBufferPointer) {
+        switch NameWord(name)?.word {
+        case NameWord("update").word: self = .update
+        case NameWord("delete").word: self = .delete
+        case NameWord("batch").word: self = .batch
+        case NameWord("segment").word: self = .segment
+        case NameWord("snapshot").word: self = .snapshot
+        case NameWord("synced").word: self = .synced
+        case NameWord("revision").word: self = .revision
+        case NameWord("closed").word: self = .closed
+        default: return nil
+        }
+    }
+}
+
+/// The members of a record. Those that it doesn't have are empty or 0; names that are not
+/// known here are passed over.
+public struct RecordLine {
+    public private(set) var kind = RecordKind.update
+    /// Without quotes, as spelled.
+    public private(set) var key = ByteRange.none
+    public private(set) var value = ByteRange.none
+    /// The array of a batch.
+    public private(set) var events = ByteRange.none
+    /// The writer's name with its quotes.
+    public private(set) var by = ByteRange.none
+    public private(set) var reason: EventReason?
+    public private(set) var isWhileConnected = false
+    public private(set) var revision: UInt64 = 0
+    public private(set) var cause: UInt64 = 0
+    public private(set) var expires: UInt64 = 0
+    /// Milliseconds since 1970.
+    public private(set) var when: UInt64 = 0
+    public private(set) var version: UInt64 = 0
+    public private(set) var segment: UInt64 = 0
+    public private(set) var keys: UInt64 = 0
+    /// Bytes of its segment that are on disk.
+    public private(set) var bytes: UInt64 = 0
+    public private(set) var epoch = ByteRange.none
+    public private(set) var boot = ByteRange.none
+    /// The checksum of the line that a segment or snapshot continues.
+    public private(set) var previous: UInt32?
+
+    /// Reads a line; nil where it is no record.
+    public init?(_ line: UnsafeRawBufferPointer) {
+        var scanner = JSONScanner(line)
+        guard line.first == UInt8(ascii: "{") else { return nil }
+        scanner.position = 1
+        var isFirst = true
+        do throws(JSONFailure) {
+            while !scanner.isAtEnd, line[scanner.position] != UInt8(ascii: "}") {
+                if !isFirst {
+                    guard line[scanner.position] == UInt8(ascii: ",") else { return nil }
+                    scanner.position += 1
+                }
+                guard try readMember(&scanner, line, isFirst) else { return nil }
+                isFirst = false
+            }
+        } catch {
+            return nil
+        }
+        guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
+    }
+
+    /// The events of a batch, each a record by itself.
+    public func forEachEvent(of line: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void)
+        rethrows -> Bool
+    {
+        let array = events.bytes(of: line)
+        guard array.count > 2 else { return false }
+        var scanner = JSONScanner(array)
+        scanner.position = 1
+        while scanner.position < array.count - 1 {
+            let start = scanner.position
+            guard (try? scanner.skipValue()) != nil else { return false }
+            try body(UnsafeRawBufferPointer(rebasing: array[start..<scanner.position]))
+            if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
+        }
+        return true
+    }
+
+    private var isComplete: Bool {
+        switch kind {
+        case .update: revision > 0 && !key.isEmpty && !value.isEmpty && !by.isEmpty
+        case .delete: revision > 0 && !key.isEmpty && !by.isEmpty
+        case .batch: revision > 0 && !events.isEmpty
+        case .revision: revision > 0
+        case .segment, .snapshot: segment > 0 && version > 0 && !epoch.isEmpty && previous != nil
+        case .synced, .closed: true
+        }
+    }
+
+    /// Reads one member. Without white space: records are written without.
+    private mutating func readMember(
+        _ scanner: inout JSONScanner,
+        _ line: UnsafeRawBufferPointer,
+        _ isFirst: Bool
+    ) throws(JSONFailure) -> Bool {
+        let nameStart = scanner.position
+        try scanner.skipValue()
+        let name = ByteRange(nameStart, scanner.position).bytes(of: line)
+        guard name.count > 2, name[0] == UInt8(ascii: "\""), scanner.position < line.count,
+            line[scanner.position] == UInt8(ascii: ":")
+        else { return false }
+        scanner.position += 1
+        let start = scanner.position
+        try scanner.skipValue()
+        let place = ByteRange(start, scanner.position)
+        let word = NameWord(UnsafeRawBufferPointer(rebasing: name[1..<(name.count - 1)]))
+        if isFirst {
+            guard word == NameWord("event"), let kind = Self.inner(place, line).flatMap({ RecordKind($0) })
+            else { return false }
+            self.kind = kind
+            return true
+        }
+        return take(word?.word ?? 0, place, line)
+    }
+
+    /// Notes a member. False where it can't be what its name says.
+    private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: UnsafeRawBufferPointer) -> Bool {
+        switch name {
+        case NameWord("value").word: value = place
+        case NameWord("by").word: by = place
+        case NameWord("events").word: events = place
+        case NameWord("while").word: isWhileConnected = true
+        case NameWord("key").word, NameWord("epoch").word, NameWord("boot").word,
+            NameWord("reason").word, NameWord("previous").word:
+            return takeText(name, place, line)
+        default:
+            guard let number = Self.number(place.bytes(of: line)) else { return !Self.isNumeric(name) }
+            takeNumber(name, number)
+        }
+        return true
+    }
+
+    private mutating func takeText(_ name: UInt64, _ place: ByteRange, _ line: UnsafeRawBufferPointer) -> Bool
+    {
+        guard let text = Self.inner(place, line) else { return false }
+        let range = ByteRange(place.start + 1, place.end - 1)
+        switch name {
+        case NameWord("key").word: key = range
+        case NameWord("epoch").word: epoch = range
+        case NameWord("boot").word: boot = range
+        case NameWord("previous").word:
+            previous = UInt32(String(decoding: text, as: UTF8.self), radix: 16)
+            return previous != nil
+        default: reason = EventReason.allCases.first { "\($0.name)".utf8.elementsEqual(text) }
+        }
+        return true
+    }
+
+    private mutating func takeNumber(_ name: UInt64, _ number: UInt64) {
+        switch name {
+        case NameWord("revision").word: revision = number
+        case NameWord("when").word: when = number
+        case NameWord("cause").word: cause = number
+        case NameWord("expires").word: expires = number
+        case NameWord("version").word: version = number
+        case NameWord("segment").word: segment = number
+        case NameWord("keys").word: keys = number
+        case NameWord("bytes").word: bytes = number
+        default: break
+        }
+    }
+
+    private static func isNumeric(_ name: UInt64) -> Bool {
+        switch name {
+        case NameWord("revision").word, NameWord("when").word, NameWord("cause").word,
+            NameWord("expires").word, NameWord("version").word, NameWord("segment").word,
+            NameWord("keys").word, NameWord("bytes").word:
+            true
+        default: false
+        }
+    }
+
+    /// Nil where it is no integer, or one that is too large.
+    private static func number(_ digits: UnsafeRawBufferPointer) -> UInt64? {
+        var number: UInt64 = 0
+        for byte in digits {
+            guard byte &- UInt8(ascii: "0") <= 9, number <= Limits.integerMax else { return nil }
+            number = number * 10 + UInt64(byte &- UInt8(ascii: "0"))
+        }
+        return digits.isEmpty ? nil : number
+    }
+
+    /// What stands between the quotes of a string.
+    private static func inner(_ place: ByteRange, _ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return nil }
+        return ByteRange(place.start + 1, place.end - 1).bytes(of: line)
+    }
+}

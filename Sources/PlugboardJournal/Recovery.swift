@@ -1,0 +1,261 @@
+// From files to a state: the newest snapshot, then every record after it, each held against
+// its checksum. What a crash can leave at the end is cut off and kept aside; anything else
+// that isn't as it was written stops the recovery, which then has changed nothing.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// What a recovery found besides the state itself.
+public struct Recovered: Sendable {
+    /// The life of the revision counter; nil where there was no journal.
+    public internal(set) var epoch: String?
+    public internal(set) var revision: UInt64 = 0
+    /// The machine's start during which it was written last.
+    public internal(set) var boot = ""
+    /// The broker had ended in order.
+    public internal(set) var isClosed = false
+    /// What was cut off: where, and the file that it is kept in.
+    public internal(set) var torn: (place: JournalPlace, keptAs: String)?
+    /// Something may be missing that had been told, since the machine went down before it was on
+    /// disk. Revisions then begin a new epoch.
+    public internal(set) var mayLack = false
+    /// The number of the last segment; 0 for none.
+    var lastSegment: UInt64 = 0
+    /// The number of the snapshot that was read; 0 for none, and its size.
+    var snapshot: UInt64 = 0
+    var snapshotBytes = 0
+    /// Bytes of the segments after it, and how many there are.
+    var looseBytes = 0
+    var looseSegments = 0
+    /// The checksum of the last record.
+    var chain: UInt32 = 0
+}
+
+/// Takes the records of a recovery, in their order: only updates and deletes.
+public typealias RecordTaker = (_ record: RecordLine, _ line: UnsafeRawBufferPointer) throws -> Void
+
+/// A recovery under way.
+struct Recovery: ~Copyable {
+    private let store: any FileStore
+    private let files: JournalFiles
+    private var found = Recovered()
+
+    init(_ store: any FileStore) throws {
+        self.store = store
+        files = JournalFiles(names: try store.names())
+    }
+
+    /// Reads everything. With `isCutting` false nothing on disk is changed, and a torn end is
+    /// told and left as it is.
+    mutating func run(isCutting: Bool, boot: String, _ take: RecordTaker) throws -> Recovered {
+        if isCutting { try removeUnfinished() }
+        if let number = files.snapshots.last { try readSnapshot(number, take) }
+        try readSegments(isCutting, take)
+        if found.epoch != nil { judge(boot) }
+        return found
+    }
+
+    // MARK: Snapshot
+
+    private mutating func readSnapshot(_ number: UInt64, _ take: RecordTaker) throws {
+        var reader = try LogReader(JournalFiles.snapshot(number), in: store)
+        let header = try Self.header(&reader, .snapshot, number)
+        found.snapshot = number
+        found.lastSegment = number
+        found.snapshotBytes = reader.fileBytes
+        found.revision = header.revision
+        found.epoch = header.epoch
+        found.boot = header.boot
+        found.chain = header.previous
+        var keys: UInt64 = 0
+        var isWhole = false
+        while let (record, line) = try Self.record(&reader) {
+            guard !isWhole else { throw Self.damage(reader.place, "something follows the end") }
+            if record.kind == .synced {
+                isWhole = true
+            } else {
+                guard record.kind == .update else { throw Self.damage(reader.place, "no value") }
+                keys += 1
+                try take(record, line)
+            }
+        }
+        guard isWhole, keys == header.keys else { throw Self.damage(reader.place, "the end is missing") }
+    }
+
+    // MARK: Segments
+
+    private mutating func readSegments(_ isCutting: Bool, _ take: RecordTaker) throws {
+        let numbers = files.segments.filter { $0 > found.snapshot }
+        for (index, number) in numbers.enumerated() {
+            let expected = found.lastSegment + 1
+            if number != expected, found.lastSegment > 0 || number != 1 {
+                throw JournalError.missing(file: JournalFiles.segment(expected))
+            }
+            let later = Array(numbers[(index + 1)...])
+            if try !readSegment(number, later: later, isCutting, take) { return }
+        }
+    }
+
+    /// False: it was cut, and nothing can follow.
+    private mutating func readSegment(
+        _ number: UInt64,
+        later: [UInt64],
+        _ isCutting: Bool,
+        _ take: RecordTaker
+    ) throws -> Bool {
+        var reader = try LogReader(JournalFiles.segment(number), in: store)
+        if let damage = try open(&reader, number) {
+            try cut(&reader, damage, number, later, isCutting)
+            return false
+        }
+        found.isClosed = false
+        while true {
+            switch try reader.next() {
+            case .end:
+                finish(number, reader)
+                return true
+            case .damage(let damage):
+                finish(number, reader)
+                try cut(&reader, damage, number, later, isCutting)
+                return false
+            case .line(let line, let place):
+                guard let record = RecordLine(line) else { throw Self.damage(place, "no record") }
+                try apply(record, line, place, take)
+            }
+        }
+    }
+
+    /// Reads the first line of a segment. What is returned is damage that a crash may explain:
+    /// the line isn't there, or what it continues isn't.
+    private mutating func open(_ reader: inout LogReader, _ number: UInt64) throws -> Damage? {
+        switch try reader.next() {
+        case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
+        case .damage(let damage): return damage
+        case .line(let line, let place):
+            guard let record = RecordLine(line), record.kind == .segment, record.segment == number else {
+                throw Self.damage(place, "not the beginning of this segment")
+            }
+            guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
+            guard record.previous == found.chain else {
+                return Damage(
+                    place: place,
+                    what: "it doesn't continue the segment before it",
+                    isUnwritten: number > 1
+                )
+            }
+            found.epoch = String(decoding: record.epoch.bytes(of: line), as: UTF8.self)
+            found.boot = String(decoding: record.boot.bytes(of: line), as: UTF8.self)
+            found.revision = record.revision
+            return nil
+        }
+    }
+
+    private mutating func finish(_ number: UInt64, _ reader: borrowing LogReader) {
+        found.lastSegment = number
+        found.chain = reader.chain
+        found.looseBytes += reader.fileBytes
+        found.looseSegments += 1
+    }
+
+    private mutating func apply(
+        _ record: RecordLine,
+        _ line: UnsafeRawBufferPointer,
+        _ place: JournalPlace,
+        _ take: RecordTaker
+    ) throws {
+        found.isClosed = record.kind == .closed
+        switch record.kind {
+        case .update, .delete: try take(record, line)
+        case .batch:
+            let isWhole = try record.forEachEvent(of: line) { event in
+                guard let part = RecordLine(event) else { throw Self.damage(place, "no event") }
+                try take(part, event)
+            }
+            guard isWhole else { throw Self.damage(place, "no batch") }
+        case .revision: break
+        case .synced, .closed: return
+        case .segment, .snapshot: throw Self.damage(place, "a beginning in the middle")
+        }
+        guard record.revision > found.revision else { throw Self.damage(place, "revisions go back") }
+        found.revision = record.revision
+    }
+
+    // MARK: The end
+
+    /// Decides about damage: what a crash leaves is cut off, anything else is thrown.
+    private mutating func cut(
+        _ reader: inout LogReader,
+        _ damage: Damage,
+        _ number: UInt64,
+        _ later: [UInt64],
+        _ isCutting: Bool
+    ) throws {
+        let offset = damage.place.offset
+        let wasSafe = try TailSearch(store).wasSafe(&reader, offset: offset, later: later)
+        guard damage.isUnwritten, !wasSafe else { throw Self.damage(damage.place, damage.what) }
+        let kept = JournalFiles.torn(number, at: offset)
+        found.torn = (damage.place, kept)
+        found.isClosed = false
+        guard isCutting else { return }
+        try TailCut(store).cut(number, at: offset, later: later, keptAs: kept)
+    }
+
+    /// What a crash of the machine may have taken can't be seen, so it is told from how the
+    /// journal was left: a broker that was killed loses nothing that the system had.
+    private mutating func judge(_ boot: String) {
+        let isSameBoot = !boot.isEmpty && found.boot == boot
+        found.mayLack = !isSameBoot && !found.isClosed
+    }
+
+    private func removeUnfinished() throws {
+        for name in files.unfinished { try store.remove(name) }
+        if !files.unfinished.isEmpty { try store.syncNames() }
+    }
+
+    // MARK: Lines
+
+    private struct Header {
+        var epoch: String
+        var boot: String
+        var revision: UInt64
+        var keys: UInt64
+        var previous: UInt32
+    }
+
+    private static func header(_ reader: inout LogReader, _ kind: RecordKind, _ number: UInt64) throws
+        -> Header
+    {
+        let place = reader.place
+        guard let (record, line) = try record(&reader), record.kind == kind, record.segment == number else {
+            throw damage(place, "not the beginning of this file")
+        }
+        guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
+        return Header(
+            epoch: String(decoding: record.epoch.bytes(of: line), as: UTF8.self),
+            boot: String(decoding: record.boot.bytes(of: line), as: UTF8.self),
+            revision: record.revision,
+            keys: record.keys,
+            previous: record.previous ?? 0
+        )
+    }
+
+    /// The next record of a file that was written whole; nil at its end.
+    private static func record(_ reader: inout LogReader) throws -> (RecordLine, UnsafeRawBufferPointer)? {
+        switch try reader.next() {
+        case .end: return nil
+        case .damage(let damage): throw Self.damage(damage.place, damage.what)
+        case .line(let line, let place):
+            guard let record = RecordLine(line) else { throw damage(place, "no record") }
+            return (record, line)
+        }
+    }
+
+    private static func damage(_ place: JournalPlace, _ what: String) -> JournalError {
+        .damaged(place, what)
+    }
+}
+
+/// The form of the files.
+public enum JournalVersion {
+    public static let number: UInt64 = 1
+}

@@ -1,0 +1,97 @@
+// The end of a journal after a crash. Bytes that were on their way to the disk may be there
+// in part, or as zeros, or not at all, also in the middle; bytes that were known to be on
+// disk must be right.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// Looks for what speaks against a crash: a later line which says that the damaged place had
+/// been on disk.
+struct TailSearch {
+    private let store: any FileStore
+
+    init(_ store: any FileStore) {
+        self.store = store
+    }
+
+    /// Whether a later line says that the byte at `offset` of the segment under way, or what came
+    /// before the `later` segments, was on disk.
+    func wasSafe(_ reader: inout LogReader, offset: Int, later: [UInt64]) throws -> Bool {
+        while let line = try reader.nextVerifying() {
+            guard let record = RecordLine(line) else { continue }
+            if record.kind == .closed { return true }
+            if record.kind == .synced, record.bytes > UInt64(offset) { return true }
+        }
+        return try wasSafe(before: later)
+    }
+
+    /// A segment says that something of it is on disk only when all before it is.
+    func wasSafe(before later: [UInt64]) throws -> Bool {
+        for number in later {
+            var reader = try LogReader(JournalFiles.segment(number), in: store)
+            while let line = try reader.nextVerifying() {
+                let kind = RecordLine(line)?.kind
+                if kind == .synced || kind == .closed { return true }
+            }
+        }
+        return false
+    }
+}
+
+/// Takes the unusable end out of the way and keeps it for a person to look at. Interrupted at
+/// any point, it can be done again.
+struct TailCut {
+    private let store: any FileStore
+
+    init(_ store: any FileStore) {
+        self.store = store
+    }
+
+    /// Cuts a segment at `offset`; the segments after it are kept aside whole.
+    func cut(_ number: UInt64, at offset: Int, later: [UInt64], keptAs name: String) throws {
+        for number in later.reversed() {
+            try store.rename(JournalFiles.segment(number), to: JournalFiles.torn(number, at: 0))
+        }
+        let segment = JournalFiles.segment(number)
+        if offset == 0 {
+            // Not even its first line is there: the segment never began.
+            try store.rename(segment, to: name)
+            return try store.syncNames()
+        }
+        try keep(segment, from: offset, as: name)
+        try store.syncNames()
+        try store.truncate(segment, to: offset)
+    }
+
+    private func keep(_ segment: String, from offset: Int, as name: String) throws {
+        let unfinished = JournalFiles.unfinished(name)
+        if try store.names().contains(unfinished) { try store.remove(unfinished) }
+        let source = try store.open(segment)
+        let copy = try store.create(unfinished)
+        var place = offset
+        var chunk = ByteBuffer()
+        while true {
+            chunk.removeAll()
+            let room = chunk.reserve(JournalLimits.readBytes)
+            let target = UnsafeMutableRawBufferPointer(start: room, count: JournalLimits.readBytes)
+            let count = try source.read(at: place, into: target)
+            if count == 0 { break }
+            chunk.commit(count)
+            try copy.appendAll(chunk.bytes)
+            place += count
+        }
+        try copy.sync()
+        try store.rename(unfinished, to: name)
+    }
+}
+
+extension AppendableFile {
+    /// Appends all of it, or throws.
+    func appendAll(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = try append(rest)
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+    }
+}

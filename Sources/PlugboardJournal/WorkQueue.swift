@@ -1,0 +1,50 @@
+// One thread that does one piece of work after the other.
+
+import PlugboardPosix
+import Synchronization
+
+/// Work for one thread, in its order.
+final class WorkQueue: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        var isEnding = false
+    }
+
+    private let state = Mutex(State())
+    private let arrived: Wakeup
+    private let ended: Wakeup
+
+    /// Starts the thread. Throws `SystemError`.
+    init() throws {
+        arrived = try Wakeup()
+        ended = try Wakeup()
+        try Background.start { [self] in work() }
+    }
+
+    func add(_ piece: @escaping @Sendable () -> Void) {
+        state.withLock { $0.waiting.append(piece) }
+        arrived.signal()
+    }
+
+    /// Returns when all that was added is done, and the thread has ended.
+    func finish() {
+        state.withLock { $0.isEnding = true }
+        arrived.signal()
+        PipeCalls.waitReadable(ended.raw)
+    }
+
+    private func work() {
+        while true {
+            let (pieces, isEnding) = state.withLock { state in
+                defer { state.waiting = [] }
+                return (state.waiting, state.isEnding)
+            }
+            for piece in pieces { piece() }
+            if pieces.isEmpty {
+                if isEnding { return ended.signal() }
+                PipeCalls.waitReadable(arrived.raw)
+                arrived.drain()
+            }
+        }
+    }
+}

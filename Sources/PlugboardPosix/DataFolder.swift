@@ -1,0 +1,150 @@
+// A private folder of data files that outlive the process, and the few calls that make
+// sure of what is on disk. Every failure is thrown as it came.
+
+/// A folder that only its user can enter.
+public final class DataFolder: Sendable {
+    public let path: String
+    /// Kept open, so that a sync needs no descriptor when there is none left.
+    private let descriptor: Descriptor
+
+    /// Opens a folder; it, and what is missing above it, is made with mode 0700. Throws
+    /// `SystemError`: also where it belongs to somebody else, or others may write to it.
+    public init(path: String) throws {
+        self.path = path
+        try Self.makeFolders(path)
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw SystemError.last("open", path) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.error(ENOTDIR, "open", path) }
+        guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw Self.error(EPERM, "trust", path)
+        }
+        let fd = retrying { openFile(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY) }
+        guard fd >= 0 else { throw SystemError.last("open", path) }
+        descriptor = Descriptor(adopting: fd)
+    }
+
+    public func names() throws -> [String] {
+        try Folder.names(in: path)
+    }
+
+    public func open(_ name: String) throws -> DataFile {
+        try DataFile(file(name), O_RDONLY)
+    }
+
+    /// Makes a file with mode 0600 that was not there.
+    public func create(_ name: String) throws -> DataFile {
+        try DataFile(file(name), O_WRONLY | O_CREAT | O_EXCL | O_APPEND)
+    }
+
+    public func truncate(_ name: String, to bytes: Int) throws {
+        let file = try DataFile(file(name), O_WRONLY)
+        try file.truncate(to: bytes)
+        try file.sync()
+    }
+
+    public func rename(_ name: String, to other: String) throws {
+        let (from, to) = (file(name), file(other))
+        guard renameFile(from, to) == 0 else { throw SystemError.last("rename", from) }
+    }
+
+    public func remove(_ name: String) throws {
+        guard unlink(file(name)) == 0 else { throw SystemError.last("remove", file(name)) }
+    }
+
+    /// Returns when the names in the folder are on disk.
+    public func syncNames() throws {
+        guard retrying({ fsync(descriptor.raw) }) == 0 else { throw SystemError.last("fsync", path) }
+    }
+
+    /// Takes a lock file in the folder, or returns nil where another process holds it.
+    public func lock(_ name: String) throws -> Descriptor? {
+        let path = file(name)
+        let fd = retrying { openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW) }
+        guard fd >= 0 else { throw SystemError.last("open", path) }
+        let descriptor = Descriptor(adopting: fd)
+        if retrying({ flock(fd, LOCK_EX | LOCK_NB) }) == 0 { return descriptor }
+        guard errno == EWOULDBLOCK else { throw SystemError.last("flock", path) }
+        return nil
+    }
+
+    private func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    private static func error(_ code: Int32, _ operation: String, _ path: String) -> SystemError {
+        SystemError(code: code, operation: operation, subject: path)
+    }
+
+    private static func makeFolders(_ path: String) throws {
+        var end = path.startIndex
+        while end < path.endIndex {
+            end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
+            let part = String(path[..<end])
+            if mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
+                throw SystemError.last("create", part)
+            }
+        }
+    }
+}
+
+/// A file in such a folder: read at any place, or appended to.
+public final class DataFile: Sendable {
+    private let path: String
+    private let descriptor: Descriptor
+
+    init(_ path: String, _ flags: Int32) throws {
+        let fd = retrying { openFile(path, flags | O_CLOEXEC | O_NOFOLLOW) }
+        guard fd >= 0 else { throw SystemError.last("open", path) }
+        self.path = path
+        descriptor = Descriptor(adopting: fd)
+    }
+
+    /// The size.
+    public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
+
+    /// Reads at an offset, at most the buffer's length; 0 at the end.
+    public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = retrying { pread(descriptor.raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+        guard count >= 0 else { throw SystemError.last("read", path) }
+        return count
+    }
+
+    /// Appends the bytes, or the first of them: how many the system took.
+    public func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+        if bytes.isEmpty { return 0 }
+        switch PipeCalls.write(descriptor.raw, bytes) {
+        case .bytes(let count) where count > 0: return count
+        case .failed(let code): throw SystemError(code: code, operation: "write", subject: path)
+        default: throw SystemError(code: EIO, operation: "write", subject: path)
+        }
+    }
+
+    /// Reserves room for the next bytes, without changing the size. False where this file system
+    /// can't say; throws `ENOSPC` where there is none.
+    public func reserve(_ bytes: Int) throws -> Bool {
+        let code = PlatformFile.reserve(descriptor.raw, from: self.bytes, bytes)
+        if code == 0 { return true }
+        if code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO {
+            throw SystemError(code: code, operation: "reserve", subject: path)
+        }
+        return false
+    }
+
+    /// Gives back what was reserved and not used.
+    public func releaseRoom() throws {
+        try truncate(to: bytes)
+    }
+
+    func truncate(to bytes: Int) throws {
+        guard retrying({ ftruncate(descriptor.raw, off_t(bytes)) }) == 0 else {
+            throw SystemError.last("truncate", path)
+        }
+    }
+
+    /// Returns when all that was written is on disk.
+    public func sync() throws {
+        guard PlatformFile.sync(descriptor.raw) == 0 else { throw SystemError.last("fsync", path) }
+    }
+}
+
+/// The calls under names that the types above don't shadow.
+private func openFile(_ path: String, _ flags: Int32) -> Int32 { open(path, flags, mode_t(0o600)) }
+private func renameFile(_ from: String, _ to: String) -> Int32 { rename(from, to) }

@@ -1,0 +1,28 @@
+// Data files the Linux way.
+
+#if os(Linux)
+    enum PlatformFile {
+        /// 0, or an error number.
+        static func reserve(_ fd: Int32, from offset: Int, _ bytes: Int) -> Int32 {
+            let keepsSize: Int32 = 1
+            while fallocate(fd, keepsSize, off_t(offset), off_t(bytes)) != 0 {
+                if errno != EINTR { return errno }
+            }
+            return 0
+        }
+
+        static func sync(_ fd: Int32) -> Int32 { retrying { fdatasync(fd) } }
+    }
+
+    /// What tells one run of the system from another; empty where that can't be known.
+    public enum SystemBoot {
+        public static func identity() -> String {
+            let path = "/proc/sys/kernel/random/boot_id"
+            guard let bytes = try? InputFile.contents(path: path, limit: 64) else { return "" }
+            return String(
+                decoding: bytes.filter { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C },
+                as: UTF8.self
+            )
+        }
+    }
+#endif

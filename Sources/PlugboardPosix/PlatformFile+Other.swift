@@ -1,0 +1,22 @@
+// Data files elsewhere: no room is reserved ahead, and a sync goes as far as the system
+// offers. Not yet tried on a Mac.
+
+#if !os(Linux)
+    enum PlatformFile {
+        /// Nothing can be said.
+        static func reserve(_ fd: Int32, from offset: Int, _ bytes: Int) -> Int32 { ENOTSUP }
+
+        /// `fsync` alone leaves the bytes in the drive's memory there.
+        static func sync(_ fd: Int32) -> Int32 { fcntl(fd, F_FULLFSYNC) == -1 ? fsync(fd) : 0 }
+    }
+
+    /// What tells one run of the system from another; empty where that can't be known.
+    public enum SystemBoot {
+        public static func identity() -> String {
+            var time = timeval()
+            var size = MemoryLayout<timeval>.size
+            guard sysctlbyname("kern.boottime", &time, &size, nil, 0) == 0 else { return "" }
+            return "\(time.tv_sec).\(time.tv_usec)"
+        }
+    }
+#endif

@@ -1,0 +1,154 @@
+// A crash after every single operation, with whatever was not on disk there or not, and a
+// crash during the recovery from it: nothing that was promised is missing, and what is
+// there is a state that the bus was in.
+
+import PlugboardJournal
+import PlugboardPosix
+import Testing
+
+@Suite struct JournalCrashTests {
+    /// What had been promised when the machine stopped.
+    private struct Promised {
+        /// The state after each commit.
+        var states: [State] = [[:]]
+        /// How many commits were certainly on disk, and how many had been told.
+        var safe = 0
+        var told = 0
+    }
+
+    /// Plays a session until it ends or the disk stops.
+    private static func play(_ disk: SimulatedDisk, _ options: JournalOptions) -> Promised {
+        var promised = Promised()
+        do {
+            let journal = try TestJournal(disk, options: options)
+            for turn in 1...24 {
+                for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
+                try journal.endTurn()
+                promised.told = promised.states.count - 1
+                if options.sync == .always { promised.safe = promised.told }
+                if turn % 4 == 0 {
+                    try journal.sync()
+                    if journal.synced == journal.mark { promised.safe = promised.told }
+                }
+            }
+            try journal.close()
+            promised.safe = promised.told
+        } catch {
+            // The machine stopped: what follows is up to the recovery.
+        }
+        return promised
+    }
+
+    private static func step(_ journal: TestJournal, _ number: Int, _ promised: inout Promised) {
+        switch number % 7 {
+        case 3 where journal.state["key.1"] != nil: journal.delete("key.1")
+        case 5: journal.batch([("key.\(number % 4)", "\(number)"), ("other", "[\(number)]")])
+        default: journal.publish("key.\(number % 4)", "\(number)")
+        }
+        promised.states.append(journal.state)
+    }
+
+    /// Opens a disk and finds out which of the promised states it holds.
+    private static func check(
+        _ disk: SimulatedDisk,
+        _ promised: Promised,
+        least: Int,
+        _ place: String,
+        boot: String
+    ) {
+        do {
+            let again = try TestJournal(disk, boot: boot, newEpoch: "e2")
+            let found = promised.states.lastIndex { $0 == again.state }
+            #expect((found ?? -1) >= least, "\(place): \(again.state), promised \(least)")
+            if again.epoch == "e1" {
+                // Revisions go on only where none of those that were told is missing.
+                #expect((found ?? -1) >= promised.told, "\(place): the epoch goes on without what was told")
+            }
+        } catch {
+            Issue.record("\(place): \(error)")
+        }
+    }
+
+    @Test(arguments: [SyncMode.never, .always])
+    func `a program killed at any operation loses nothing that was told`(sync: SyncMode) {
+        let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+        let length = Self.operations(options)
+        for stop in 0..<length {
+            let disk = SimulatedDisk()
+            disk.stopsAt = stop
+            let promised = Self.play(disk, options)
+            Self.check(disk.afterKill(), promised, least: promised.told, "killed at \(stop)", boot: "boot-1")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(20)), arguments: [SyncMode.never, .always])
+    func `a machine that stops at any operation, twice, loses nothing that was safe`(sync: SyncMode) {
+        let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+        var random = SeededRandom(seed: 7)
+        var states = 0
+        for stop in 0..<Self.operations(options) {
+            let disk = SimulatedDisk()
+            disk.stopsAt = stop
+            let promised = Self.play(disk, options)
+            for choice in 0..<6 {
+                let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
+                states += Self.recoverWithCrashes(first, promised, "stopped at \(stop), \(choice)", &random)
+            }
+        }
+        #expect(states > 3_000)
+    }
+
+    /// Stops at every operation of the recovery, too.
+    private static func recoverWithCrashes(
+        _ disk: SimulatedDisk,
+        _ promised: Promised,
+        _ place: String,
+        _ random: inout SeededRandom
+    ) -> Int {
+        let whole = disk.afterKill()
+        check(whole, promised, least: promised.safe, place, boot: "boot-2")
+        var states = 1
+        for stop in 0..<whole.operations {
+            let second = disk.afterKill()
+            second.stopsAt = stop
+            _ = try? TestJournal(second, boot: "boot-2", newEpoch: "e2")
+            let third = second.afterPowerCut { count in Int(random.next() % UInt64(count)) }
+            check(third, promised, least: promised.safe, "\(place), then at \(stop)", boot: "boot-3")
+            states += 1
+        }
+        return states
+    }
+
+    /// Nothing lost, everything lost, halves, and by chance.
+    private static func choose(_ choice: Int, _ count: Int, _ random: inout SeededRandom) -> Int {
+        switch choice {
+        case 0: 0
+        case 1: min(1, count - 1)
+        case 2: count - 1
+        default: Int(random.next() % UInt64(count))
+        }
+    }
+
+    private static func operations(_ options: JournalOptions) -> Int {
+        let disk = SimulatedDisk()
+        _ = play(disk, options)
+        return disk.operations
+    }
+}
+
+/// The same numbers for the same seed, everywhere.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

@@ -1,0 +1,108 @@
+// Bytes that change by themselves, and files that end too early: never a wrong value.
+
+import PlugboardJournal
+import PlugboardPosix
+import Testing
+
+@Suite struct JournalDamageTests {
+    /// A journal of 100 records in one segment, closed in order, and the states it went through.
+    private static func hundred() throws -> (SimulatedDisk, [State]) {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: .plain)
+        var states: [State] = [[:]]
+        for number in 1...100 {
+            if number % 9 == 0 {
+                journal.delete("key.\((number - 1) % 10)")
+            } else if number % 13 == 0 {
+                journal.batch([("key.1", "\(number)"), ("key.2", "[\(number)]")])
+            } else {
+                journal.publish("key.\(number % 10)", "\(number)")
+            }
+            states.append(journal.state)
+            try journal.endTurn()
+        }
+        try journal.close()
+        return (disk, states)
+    }
+
+    private let name = "segment-0000000001.jsonl"
+
+    @Test func `any changed bit is found, and nothing that was safe is missing`() throws {
+        let (disk, states) = try Self.hundred()
+        let count = disk.text(name).utf8.count
+        var refused = 0
+        // Each byte has one of its bits changed; all of them, where there is time.
+        let bits = LongSuite.isOn ? Array(0..<(count * 8)) : (0..<count).map { $0 * 8 + $0 % 8 }
+        for bit in bits {
+            let copy = disk.afterKill()
+            copy.flip(name, bit: bit)
+            do {
+                let again = try TestJournal(copy, options: .plain)
+                // Only the last line, which says that the end was in order, can be done without.
+                #expect(again.state == states.last, "bit \(bit)")
+            } catch is JournalError {
+                refused += 1
+            }
+        }
+        #expect(refused > bits.count * 9 / 10)
+    }
+
+    @Test func `damage in the middle refuses to start and names the place`() throws {
+        let (disk, _) = try Self.hundred()
+        disk.flip(name, bit: 8 * 4_000)
+        #expect {
+            _ = try TestJournal(disk, options: .plain)
+        } throws: { error in
+            guard case .damaged(let place, _)? = error as? JournalError else { return false }
+            return place.file == name && place.offset <= 4_000 && place.offset > 3_500
+        }
+    }
+
+    @Test func `a cut at every byte of the last three records costs those alone`() throws {
+        let (disk, states) = try Self.hundred()
+        let text = disk.text(name)
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let lastThree = lines.suffix(4).reduce(0) { $0 + $1.utf8.count + 1 }
+        let count = text.utf8.count
+        for length in (count - lastThree)..<count {
+            let copy = disk.afterKill()
+            copy.shorten(name, to: length)
+            let again = try TestJournal(copy, options: .plain)
+            let whole = copy.afterKill().text(name).utf8.count { $0 == 0x0A } - 1
+            #expect(again.state == states[min(100, whole)], "\(length) bytes")
+            if again.recovered.torn != nil {
+                #expect(copy.files.keys.contains { $0.hasPrefix("torn-") })
+            }
+        }
+    }
+
+    @Test func `a missing segment refuses to start`() throws {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(
+            disk,
+            options: JournalOptions(sync: .never, segmentBytes: 300, looseBytes: 1_000_000)
+        )
+        for number in 1...30 {
+            journal.publish("key", "\(number)")
+            try journal.endTurn()
+        }
+        try disk.remove("segment-0000000003.jsonl")
+        #expect(throws: JournalError.missing(file: "segment-0000000003.jsonl")) {
+            _ = try TestJournal(disk)
+        }
+    }
+
+    @Test func `segments in another order refuse to start`() throws {
+        let disk = SimulatedDisk()
+        let options = JournalOptions(sync: .never, segmentBytes: 300, looseBytes: 1_000_000)
+        let journal = try TestJournal(disk, options: options)
+        for number in 1...30 {
+            journal.publish("key", "\(number)")
+            try journal.endTurn()
+        }
+        try disk.rename("segment-0000000002.jsonl", to: "aside")
+        try disk.rename("segment-0000000003.jsonl", to: "segment-0000000002.jsonl")
+        try disk.rename("aside", to: "segment-0000000003.jsonl")
+        #expect(throws: JournalError.self) { _ = try TestJournal(disk) }
+    }
+}

@@ -1,0 +1,153 @@
+// What was written is there again: values, writers, revisions, and the files they lie in.
+
+import PlugboardJournal
+import PlugboardPosix
+import Testing
+
+@Suite struct JournalTests {
+    private let disk = SimulatedDisk()
+
+    @Test func `what was written is there again`() throws {
+        let journal = try TestJournal(disk)
+        journal.publish("cart.total", "42.50", by: "price-indicator")
+        journal.publish("cart.items", #"["a","b"]"#)
+        journal.publish("cart.total", "43")
+        journal.delete("cart.items")
+        journal.batch([("a", "1"), ("b", #"{"x":[1,2,{}]}"#), ("cart.total", nil)])
+        try journal.endTurn()
+        try journal.close()
+        let again = try TestJournal(disk.afterKill())
+        #expect(again.state == journal.state)
+        #expect(again.revision == 5)
+        #expect(again.epoch == "e1")
+        #expect(again.recovered.isClosed)
+    }
+
+    @Test func `records are lines that a person can read`() throws {
+        let journal = try TestJournal(disk, options: .plain)
+        journal.publish("cart.total", "42.50", by: "price-indicator")
+        journal.batch([("a", "1"), ("b", nil)])
+        try journal.endTurn()
+        let lines = disk.text("segment-0000000001.jsonl").split(separator: "\n")
+        #expect(
+            lines[0].hasPrefix(
+                #"{"event":"segment","version":1,"segment":1,"epoch":"e1","revision":0,"previous":"0","boot":"boot-1","when":1763730300123,"crc":""#
+            )
+        )
+        #expect(
+            lines[1].hasPrefix(
+                #"{"event":"update","key":"cart.total","revision":1,"value":42.50,"by":"price-indicator","when":1763730300123,"crc":""#
+            )
+        )
+        #expect(
+            lines[2].hasPrefix(
+                #"{"event":"batch","revision":2,"events":[{"event":"update","key":"a","revision":2,"value":1,"by":"me"},{"event":"delete","key":"b","revision":2,"by":"me"}],"when":1763730300123,"crc":""#
+            )
+        )
+    }
+
+    @Test func `a killed program loses nothing that was written`() throws {
+        let journal = try TestJournal(disk)
+        for number in 1...50 { journal.publish("key.\(number % 7)", "\(number)") }
+        try journal.endTurn()
+        journal.publish("never", "told")
+        let again = try TestJournal(disk.afterKill())
+        #expect(again.state["never"] == nil)
+        #expect(again.revision == 50)
+        #expect(again.epoch == "e1")
+        #expect(again.state.count == 7)
+    }
+
+    @Test func `segments are put together and old ones removed`() throws {
+        let journal = try TestJournal(disk)
+        for number in 1...200 {
+            journal.publish("key.\(number % 5)", "\(number)")
+            if number % 11 == 0 { journal.delete("key.0") }
+            try journal.endTurn()
+        }
+        let names = disk.files.keys
+        #expect(names.count { $0.hasPrefix("snapshot-") } == 1)
+        #expect(disk.used < 4_000)
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
+    @Test func `batches survive being put together`() throws {
+        let journal = try TestJournal(disk)
+        for number in 1...60 {
+            journal.batch([
+                ("a.\(number % 3)", "\(number)"), ("b.\(number % 4)", number % 5 == 0 ? nil : "[\(number)]"),
+            ])
+            try journal.endTurn()
+        }
+        #expect(disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
+    @Test func `a machine that went down begins a new epoch, since something may be missing`() throws {
+        let journal = try TestJournal(disk)
+        journal.publish("a", "1")
+        try journal.endTurn()
+        let again = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2")
+        #expect(again.recovered.mayLack)
+        #expect(again.epoch == "e2")
+        #expect(again.state == journal.state)
+        try again.close()
+        let third = try TestJournal(again.disk.afterKill(), boot: "boot-3", newEpoch: "e3")
+        #expect(third.epoch == "e2")
+    }
+
+    @Test func `a full disk refuses, and takes what waited when there is room`() throws {
+        disk.capacity = 2_500_000
+        let journal = try TestJournal(disk, options: .plain)
+        #expect(!journal.isFull)
+        let long = "\"" + String(repeating: "x", count: 100_000) + "\""
+        var written = 0
+        while !journal.isFull {
+            journal.publish("k.\(written)", long)
+            try journal.endTurn()
+            written += 1
+        }
+        #expect(disk.used <= disk.capacity && written > 20)
+        #expect(journal.news.contains { if case .full(true) = $0 { true } else { false } })
+        disk.capacity = 10_000_000
+        try journal.tick()
+        #expect(!journal.isFull)
+        journal.publish("after", "1")
+        try journal.endTurn()
+        #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
+    }
+
+    @Test func `where room can't be reserved, what didn't fit waits and is written later`() throws {
+        disk.capacity = 3_000
+        disk.canReserve = false
+        let journal = try TestJournal(disk, options: .plain)
+        for number in 1...40 {
+            journal.publish("key.\(number)", "\(number)")
+            try journal.endTurn()
+        }
+        #expect(disk.used == disk.capacity)
+        disk.capacity = 100_000
+        try journal.tick()
+        #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
+    }
+
+    @Test func `a failed sync ends the journal`() throws {
+        let journal = try TestJournal(disk)
+        journal.publish("a", "1")
+        try journal.endTurn()
+        disk.refusals[disk.operations] = EIO
+        #expect(throws: JournalError.failed(SystemError(code: EIO, operation: "sync"))) {
+            try journal.sync()
+        }
+    }
+
+    @Test func `a snapshot that can't be made is told, and everything stays`() throws {
+        let journal = try TestJournal(disk)
+        disk.capacity = 2_000
+        for number in 1...10 {
+            journal.publish("key.\(number)", "\(number)")
+            try journal.endTurn()
+        }
+        #expect(journal.state.count == 10)
+    }
+}

@@ -1,0 +1,222 @@
+// A disk in memory that can stop at any operation, refuse one, and forget what was not
+// brought to it in time: what a crash of the machine does.
+
+import PlugboardJournal
+import PlugboardPosix
+import Synchronization
+
+/// The files of one folder, and what of them is safe.
+final class SimulatedDisk: FileStore, @unchecked Sendable {
+    /// The contents of a file; what was appended since the last sync is known piece by piece.
+    final class Contents: @unchecked Sendable {
+        var bytes: [UInt8] = []
+        var safeCount = 0
+        /// The ends of the appends since the last sync.
+        var unsafeEnds: [Int] = []
+    }
+
+    private(set) var files: [String: Contents] = [:]
+    private var safeNames: [String: Contents] = [:]
+    /// The names after each change since they were safe.
+    private var unsafeNames: [[String: Contents]] = []
+    /// Operations so far.
+    private(set) var operations = 0
+    /// The operation during which the machine stops; nothing works from then on.
+    var stopsAt = Int.max
+    /// Operations that are refused, with the error, before anything is done.
+    var refusals: [Int: Int32] = [:]
+    /// Bytes that all files together have room for.
+    var capacity = Int.max
+    var canReserve = true
+
+    var isStopped: Bool { operations >= stopsAt }
+
+    init() {}
+
+    private init(_ files: [String: Contents]) {
+        self.files = files
+        safeNames = files
+    }
+
+    private func step(_ name: String) throws {
+        defer { operations += 1 }
+        if operations >= stopsAt { throw SystemError(code: EIO, operation: "stopped") }
+        if let code = refusals[operations] { throw SystemError(code: code, operation: name) }
+    }
+
+    // MARK: Files
+
+    func names() throws -> [String] {
+        try step("list")
+        return files.keys.sorted()
+    }
+
+    func open(_ name: String) throws -> any ReadableFile {
+        try step("open")
+        guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
+        return Reading(contents.bytes)
+    }
+
+    func create(_ name: String) throws -> any AppendableFile {
+        try step("create")
+        guard files[name] == nil else { throw SystemError(code: EEXIST, operation: "create") }
+        if used >= capacity { throw SystemError(code: ENOSPC, operation: "create") }
+        let contents = Contents()
+        files[name] = contents
+        noteNames()
+        return Appending(self, contents)
+    }
+
+    func truncate(_ name: String, to bytes: Int) throws {
+        try step("truncate")
+        guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "truncate") }
+        contents.bytes.removeSubrange(bytes...)
+        contents.safeCount = bytes
+        contents.unsafeEnds = []
+    }
+
+    func rename(_ name: String, to other: String) throws {
+        try step("rename")
+        guard let contents = files.removeValue(forKey: name) else {
+            throw SystemError(code: ENOENT, operation: "rename")
+        }
+        files[other] = contents
+        noteNames()
+    }
+
+    func remove(_ name: String) throws {
+        try step("remove")
+        guard files.removeValue(forKey: name) != nil else {
+            throw SystemError(code: ENOENT, operation: "remove")
+        }
+        noteNames()
+    }
+
+    func syncNames() throws {
+        try step("sync names")
+        safeNames = files
+        unsafeNames = []
+    }
+
+    private func noteNames() { unsafeNames.append(files) }
+
+    var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
+
+    // MARK: After a crash
+
+    /// The disk of the same machine after only the program was killed.
+    func afterKill() -> SimulatedDisk {
+        SimulatedDisk(files.mapValues(Self.copy))
+    }
+
+    /// The disk after the machine went down. `choose` says, each time it is asked, which of so
+    /// many things happened: how many changes of names are there, which appends are, and how far.
+    func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
+        let states = [safeNames] + unsafeNames
+        let names = states[choose(states.count)]
+        return SimulatedDisk(names.mapValues { Self.remains(of: $0, choose) })
+    }
+
+    private static func copy(_ contents: Contents) -> Contents {
+        let copy = Contents()
+        copy.bytes = contents.bytes
+        copy.safeCount = contents.bytes.count
+        return copy
+    }
+
+    /// Each unsafe append is there, or lost, or there in its first half. A lost one with
+    /// something behind it reads as zeros.
+    private static func remains(of contents: Contents, _ choose: (Int) -> Int) -> Contents {
+        let copy = Contents()
+        copy.bytes = Array(contents.bytes[..<contents.safeCount])
+        var start = contents.safeCount
+        var length = start
+        for end in contents.unsafeEnds {
+            let piece = contents.bytes[start..<end]
+            let kept = [piece.count, 0, piece.count / 2][choose(3)]
+            copy.bytes += piece.prefix(kept) + Array(repeating: 0, count: piece.count - kept)
+            if kept > 0 { length = start + kept }
+            start = end
+        }
+        copy.bytes.removeSubrange(length...)
+        copy.safeCount = copy.bytes.count
+        return copy
+    }
+
+    private final class Reading: ReadableFile {
+        private let contents: [UInt8]
+        var bytes: Int { contents.count }
+
+        init(_ contents: [UInt8]) {
+            self.contents = contents
+        }
+
+        func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            let count = max(0, min(buffer.count, contents.count - offset))
+            guard count > 0 else { return 0 }
+            contents.withUnsafeBytes { bytes in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)]))
+            }
+            return count
+        }
+    }
+
+    private final class Appending: AppendableFile, @unchecked Sendable {
+        private let disk: SimulatedDisk
+        private let contents: Contents
+
+        init(_ disk: SimulatedDisk, _ contents: Contents) {
+            self.disk = disk
+            self.contents = contents
+        }
+
+        func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+            let left = disk.capacity - disk.used
+            // A machine that stops meanwhile has written some of it.
+            let stops = disk.operations == disk.stopsAt
+            do { try disk.step("write") } catch {
+                if stops { add(bytes.prefix(bytes.count / 2)) }
+                throw error
+            }
+            if left <= 0 { throw SystemError(code: ENOSPC, operation: "write") }
+            add(bytes.prefix(left))
+            return min(bytes.count, left)
+        }
+
+        private func add(_ piece: Slice<UnsafeRawBufferPointer>) {
+            contents.bytes += piece
+            contents.unsafeEnds.append(contents.bytes.count)
+        }
+
+        func reserve(_ bytes: Int) throws -> Bool {
+            try disk.step("reserve")
+            guard disk.canReserve else { return false }
+            if disk.used + bytes > disk.capacity { throw SystemError(code: ENOSPC, operation: "reserve") }
+            return true
+        }
+
+        func releaseRoom() throws { try disk.step("release") }
+
+        func sync() throws {
+            try disk.step("sync")
+            contents.safeCount = contents.bytes.count
+            contents.unsafeEnds = []
+        }
+    }
+}
+
+extension SimulatedDisk {
+    /// Changes one bit of a file.
+    func flip(_ name: String, bit: Int) {
+        files[name]?.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+    }
+
+    /// Shortens a file behind the program's back.
+    func shorten(_ name: String, to count: Int) {
+        files[name]?.bytes.removeSubrange(count...)
+    }
+
+    func text(_ name: String) -> String {
+        String(decoding: files[name]?.bytes ?? [], as: UTF8.self)
+    }
+}

@@ -1,0 +1,146 @@
+// A journal with a state beside it, as a broker has: what the tests write to, kill, and
+// open again.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+/// The values of a bus by key: JSON and revision.
+typealias State = [String: Held]
+
+struct Held: Equatable, CustomStringConvertible {
+    var value: String
+    var revision: UInt64
+    var by: String
+    var description: String { "\(value)@\(revision) by \(by)" }
+}
+
+/// A bus in little: it writes as the broker does.
+final class TestJournal {
+    let disk: SimulatedDisk
+    private(set) var state: State
+    private(set) var revision: UInt64
+    let epoch: String
+    let recovered: Recovered
+    private(set) var synced: JournalMark = 0
+    private(set) var news: [JournalNews] = []
+    private var records: RecordBuffer
+    private let writer: JournalWriter
+    static let when: UInt64 = 1_763_730_300_123
+
+    /// Opens what the disk holds.
+    init(
+        _ disk: SimulatedDisk,
+        options: JournalOptions = .small,
+        boot: String = "boot-1",
+        newEpoch: String = "e1"
+    ) throws {
+        self.disk = disk
+        var records = RecordBuffer(clock: { Self.when })
+        var state: State = [:]
+        var revision: UInt64 = 0
+        let opened = try Journal.open(
+            disk,
+            worker: ImmediateWorker(disk),
+            options: options,
+            boot: boot,
+            newEpoch: { newEpoch },
+            records: &records
+        ) { record, line in
+            Self.apply(record, line, to: &state)
+            revision = record.revision
+        }
+        self.state = state
+        self.revision = max(revision, opened.0.revision)
+        (recovered, writer, epoch) = opened
+        self.records = records
+    }
+
+    static func apply(_ record: RecordLine, _ line: UnsafeRawBufferPointer, to state: inout State) {
+        let key = String(decoding: record.key.bytes(of: line), as: UTF8.self)
+        guard record.kind == .update else {
+            state[key] = nil
+            return
+        }
+        state[key] = Held(
+            value: String(decoding: record.value.bytes(of: line), as: UTF8.self),
+            revision: record.revision,
+            by: String(decoding: record.by.bytes(of: line), as: UTF8.self)
+        )
+    }
+
+    var mark: JournalMark { records.commits }
+    var isFull: Bool { records.room == 0 }
+
+    func publish(_ key: String, _ value: String, by: String = "me") {
+        revision += 1
+        commit(key, value, by)
+    }
+
+    func delete(_ key: String, by: String = "me") {
+        revision += 1
+        commit(key, nil, by)
+    }
+
+    func batch(_ writes: [(key: String, value: String?)]) {
+        revision += 1
+        records.beginBatch(revision: revision)
+        for write in writes { commit(write.key, write.value, "me") }
+        records.endBatch()
+    }
+
+    private func commit(_ key: String, _ value: String?, _ by: String) {
+        state[key] = value.map { Held(value: $0, revision: revision, by: "\"\(by)\"") }
+        var prefix = ByteBuffer()
+        var author = ByteBuffer()
+        var key = key
+        key.withUTF8 { EventEncoder.appendKeyPrefix(UnsafeRawBufferPointer($0), to: &prefix) }
+        var name = by
+        name.withUTF8 { EventEncoder.appendAuthor(name: UnsafeRawBufferPointer($0), to: &author) }
+        guard var text = value else {
+            let commit = Commit(keyPrefix: prefix.bytes, revision: revision, value: nil, by: author.bytes)
+            return records.append(commit)
+        }
+        text.withUTF8 { bytes in
+            let commit = Commit(
+                keyPrefix: prefix.bytes,
+                revision: revision,
+                value: UnsafeRawBufferPointer(bytes),
+                by: author.bytes
+            )
+            records.append(commit)
+        }
+    }
+
+    /// Ends a turn: from here on it can have been told.
+    func endTurn() throws {
+        try writer.flush(&records, revision: revision)
+        try takeNews()
+    }
+
+    func sync() throws {
+        writer.wantSync()
+        try takeNews()
+    }
+
+    func tick() throws {
+        try writer.tick(&records)
+        try takeNews()
+    }
+
+    func close() throws {
+        try writer.close(&records, revision: revision)
+    }
+
+    private func takeNews() throws {
+        let fresh = try writer.takeNews(&records)
+        for case .synced(let mark) in fresh { synced = mark }
+        news += fresh
+    }
+}
+
+extension JournalOptions {
+    /// Files so small that a few records make many of them.
+    static let small = JournalOptions(sync: .never, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+    static let plain = JournalOptions(sync: .never)
+}
