@@ -23,8 +23,13 @@ let package = Package(
         .systemLibrary(name: "CPlatform"),
         .target(name: "PlugboardPosix", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(
-            name: "PlugboardBroker",
+            name: "PlugboardJournal",
             dependencies: ["PlugboardWire", "PlugboardPosix"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "PlugboardBroker",
+            dependencies: ["PlugboardJournal", "PlugboardWire", "PlugboardPosix"],
             swiftSettings: strict
         ),
         .target(
@@ -41,7 +46,9 @@ let package = Package(
         .executableTarget(
             name: "plugboard",
             // Not the client library: commands pass values on as bytes, and need no Codable.
-            dependencies: ["PlugboardBench", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+            dependencies: [
+                "PlugboardBench", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
+            ]
                 + plugins.map { .target(name: $0) },
             swiftSettings: strict
         ),
@@ -65,8 +72,15 @@ let package = Package(
                 swiftSettings: strict
             ),
             .testTarget(
+                name: "PlugboardJournalTests",
+                dependencies: ["PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport"],
+                swiftSettings: strict
+            ),
+            .testTarget(
                 name: "PlugboardBrokerTests",
-                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport"],
+                dependencies: [
+                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
                 swiftSettings: strict
             ),
             .executableTarget(

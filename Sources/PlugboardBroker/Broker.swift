@@ -1,5 +1,6 @@
 // A broker from outside: made, run on a thread, stopped from any other.
 
+import PlugboardJournal
 import PlugboardPosix
 
 /// Why a broker could not be made.
@@ -39,12 +40,21 @@ public final class Broker: Sendable {
     }
 
     /// Serves until `stop` is called, on the calling thread alone. Throws `SystemError`
-    /// where the system fails the loop itself; never for what a peer does.
+    /// where the system fails the loop itself, `JournalError` where the journal can't be read
+    /// or kept; never for what a peer does.
     public func run() throws {
         defer { removeSocket() }
         let poller = try configuration.poller.make()
-        var loop = try EventLoop(poller: poller, listener: listener.raw, wakeup: wakeup)
+        let folder = try configuration.stateFolder.map { try JournalFolder(path: $0) }
+        var loop = try EventLoop(
+            poller: poller,
+            listener: listener.raw,
+            wakeup: wakeup,
+            report: configuration.report
+        )
+        if let folder { try loop.open(folder, configuration.journal) }
         try loop.run()
+        _ = consume folder
     }
 
     deinit {

@@ -1,5 +1,6 @@
 // What a broker is told when it starts.
 
+import PlugboardJournal
 import PlugboardPosix
 
 /// The settings of one broker.
@@ -8,10 +9,20 @@ public struct Configuration: Sendable {
     public var socketPath: String
     /// How the loop waits.
     public var poller: PollerKind
+    /// The folder of the journal; nil: what is written lasts as long as the broker.
+    public var stateFolder: String?
+    public var journal = JournalOptions()
+    /// Called, on the broker's thread, with what a person should know of the journal.
+    public var report: @Sendable (String) -> Void = { _ in }
 
     /// A broker at `socketPath`.
-    public init(socketPath: String = SocketPath.standard(), poller: PollerKind = .standard) {
+    public init(
+        socketPath: String = SocketPath.standard(),
+        poller: PollerKind = .standard,
+        stateFolder: String? = nil
+    ) {
         self.socketPath = socketPath
         self.poller = poller
+        self.stateFolder = stateFolder
     }
 }

@@ -58,6 +58,6 @@ struct Connection: ~Copyable {
         guard session.pointee.outbox.isEmpty, !session.pointee.isHeld || outputEnded else { return false }
         if !session.pointee.isOpen || outputEnded { return !session.pointee.isOpen || inputEnded }
         return inputEnded && !isHeldBack && !isReleased && session.pointee.subscriptions.isEmpty
-            && session.pointee.duties == nil
+            && session.pointee.duties == nil && session.pointee.awaitedWrites == 0
     }
 }

@@ -15,6 +15,7 @@ extension EventLoop {
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
         dismissSlow()
+        try keepRecords()
         try serveTouched()
         // Those who trace are told when it is known how long others waited; what their own
         // connections leave behind may be traced, too.
@@ -22,6 +23,7 @@ extension EventLoop {
             hub.tellTraces()
             try serveTouched()
         }
+        try keepRecords()
         hub.endTurn()
         if hub.own.isActive { hub.own.turns.end() }
     }
@@ -33,6 +35,8 @@ extension EventLoop {
             index += 1
             session.pointee.isTouched = false
             guard let connection = connections.find(slot: session.pointee.slot) else { continue }
+            // The end of one connection may have been a write.
+            try keepRecords()
             serve(connection)
             try judge(connection)
             // The end of one connection may be too much for another, which is known here alone.

@@ -2,6 +2,7 @@
 // that has something. Reading comes before writing in a turn, so that a reply queued
 // now leaves now. Owns the connections; used by one thread.
 
+import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
@@ -9,6 +10,7 @@ import PlugboardWire
 struct EventLoop: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let wakeupToken = UInt64.max - 1
+    private static let journalToken = UInt64.max - 2
     private static let acceptsPerTurn = 64
     private static let restNanoseconds: UInt64 = 100_000_000
     static let readBytes = 65_536
@@ -34,10 +36,21 @@ struct EventLoop: ~Copyable {
     /// The count of events told at which this turn has done enough.
     private(set) var eventsEnd: UInt64 = 0
     private var isStopping = false
+    /// Where the journal's work beside the loop reports, and when it is looked after next.
+    private var journalWakeup: Wakeup?
+    var nextJournalTick: UInt64 = 0
+    /// Says what happens to the journal.
+    let report: @Sendable (String) -> Void
     /// No descriptor was free: when the listener, which rests, is tried again.
     private var listenerRestsUntil: UInt64?
 
-    init(poller: any Poller, listener: Int32, wakeup: Wakeup) throws {
+    init(
+        poller: any Poller,
+        listener: Int32,
+        wakeup: Wakeup,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
+        self.report = report
         self.poller = poller
         self.listener = listener
         self.wakeup = wakeup
@@ -52,11 +65,24 @@ struct EventLoop: ~Copyable {
 
     /// Turns until it is told to stop, then says goodbye.
     mutating func run() throws {
-        while !isStopping {
-            try wakeRestedListener()
-            try turn(milliseconds: patience)
+        do {
+            while !isStopping {
+                try wakeRestedListener()
+                try turn(milliseconds: patience)
+            }
+        } catch let error as JournalError {
+            loseJournal(error)
+            try sayGoodbye()
+            throw error
         }
         try sayGoodbye()
+        try closeJournal()
+    }
+
+    /// Is woken by the journal's work.
+    mutating func listen(to wakeup: Wakeup) throws {
+        journalWakeup = wakeup
+        try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
     }
 
     private mutating func turn(milliseconds: Int32) throws {
@@ -70,6 +96,7 @@ struct EventLoop: ~Copyable {
         goOnWithReleased()
         expireDue()
         goOnWithUnsettled()
+        try tickJournal()
         try finishTurn()
     }
 
@@ -87,6 +114,9 @@ struct EventLoop: ~Copyable {
         case Self.wakeupToken:
             wakeup.drain()
             isStopping = true
+        case Self.journalToken:
+            journalWakeup?.drain()
+            try takeJournalNews()
         default:
             guard let connection = connections.find(token: ready.token) else { return }
             hub.touch(connection.pointee.session)
@@ -125,7 +155,7 @@ struct EventLoop: ~Copyable {
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         if !released.isEmpty || !unsettled.isEmpty { return 0 }
-        let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max)
+        let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max, journalTick ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: MonotonicClock.nanoseconds(), until: until)
     }

@@ -9,13 +9,18 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) {
+        if request.isDurable { try checkDurable(session) }
         batch.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
         try planAll(line)
+        let bytes = line.count + mergedBytes.count
+        if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
         if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
+        if records.isKept { records.beginBatch(revision: revision) }
         for index in batch.indices { commitWrite(at: index, line, session) }
-        if request.wantsReply { replyDone(request, line, session) }
+        if records.isKept { records.endBatch() }
+        replyWritten(request, line, session)
     }
 
     private mutating func planAll(_ line: UnsafeRawBufferPointer) throws(Refusal) {

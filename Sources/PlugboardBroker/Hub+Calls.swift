@@ -121,7 +121,7 @@ extension Hub {
 
     /// Adds a line that is no reply to the line being executed. A client that is behind gets
     /// it after what it is owed by now.
-    private mutating func appendScratch(to session: SessionReference) {
+    mutating func appendScratch(to session: SessionReference) {
         guard session.pointee.isOpen else { return }
         touch(session)
         guard session.pointee.isBehind else {

@@ -118,7 +118,7 @@ extension Hub {
 
     /// Deletes keys of connections that have ended, as many as fit one turn. The rest is
     /// due at `time`.
-    private mutating func deleteEnded(goingOnAt time: UInt64) {
+    mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
         while let observable = lifetimes.nextEnded() {
             guard deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {

@@ -115,6 +115,7 @@ extension Hub {
         if own.hasRevision { return }
         own.hasRevision = true
         revision += 1
+        records.append(passedRevision: revision)
     }
 
     private func ownObservable() -> ObservableReference? {

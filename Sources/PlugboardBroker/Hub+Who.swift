@@ -119,9 +119,14 @@ extension Hub {
 
     private func appendWriter(of observable: ObservableReference, _ buffer: inout ByteBuffer) {
         guard observable.pointee.hasValue, let writer = observable.pointee.writer else { return }
-        buffer.append(#","writer":{"client":"#)
-        buffer.append(decimal: writer.pointee.client)
-        buffer.append(#","name":"#)
+        buffer.append(#","writer":{"#)
+        // Who wrote to an earlier broker has no number in this one.
+        if writer.pointee.client > 0 {
+            buffer.append(#""client":"#)
+            buffer.append(decimal: writer.pointee.client)
+            buffer.append(",")
+        }
+        buffer.append(#""name":"#)
         buffer.append(writer.pointee.name)
         buffer.append(writer.pointee.isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#)
         buffer.append(decimal: observable.pointee.revision)

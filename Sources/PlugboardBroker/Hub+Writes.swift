@@ -22,9 +22,10 @@ extension Hub {
         hash: UInt64,
         _ session: SessionReference
     ) throws(Refusal) {
+        if request.isDurable { try checkDurable(session) }
         let planned = try plan(request, line, hash: hash)
         try make(planned, request, line, session, reason: nil)
-        if request.wantsReply { replyDone(request, line, session) }
+        replyWritten(request, line, session)
     }
 
     /// Makes a write that fits the state, or throws having changed nothing.
@@ -37,7 +38,11 @@ extension Hub {
         reason: EventReason?
     ) throws(Refusal) {
         if request.operation == .patch { try mergePatch(planned, request, line) }
-        if request.operation != .emit { revision += 1 }
+        let bytes = request.operation == .patch ? scratch.count : request.value.count
+        if request.operation != .emit {
+            if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
+            revision += 1
+        }
         let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
         commit(planned, request, value: value, line, session, reason: reason)
     }
@@ -137,6 +142,7 @@ extension Hub {
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
             renewLifetime(of: observable, request, reason, session)
         }
+        if records.isKept { record(observable, value, request, reason) }
     }
 
     /// Deletes the value of a key under the present revision.
@@ -163,6 +169,7 @@ extension Hub {
         observable.pointee.marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { history.note(reason) }
+        if records.isKept { recordDelete(of: observable, by: author, cause, reason) }
         history.keep(observable)
     }
 

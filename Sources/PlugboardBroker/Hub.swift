@@ -2,15 +2,21 @@
 // request at a time and appends what follows from it to the outboxes; it does no
 // input or output and knows no descriptor. Used by the loop's thread alone.
 
+import PlugboardJournal
 import PlugboardWire
 
 /// The state of a bus.
 struct Hub: ~Copyable {
     /// Names this life of the revision counter.
-    let epoch: String
+    private(set) var epoch: String
     /// The revision of the last committed write.
     var revision: UInt64 = 0
     var observables = ObservableTable()
+    /// What is to be kept of this turn, and who keeps it.
+    var records = RecordBuffer()
+    var journal: JournalWriter?
+    /// Replies that wait for the disk.
+    var durables = DurableReplies()
     /// What was written last.
     var history = History()
     var warnings = Warnings()
@@ -73,8 +79,13 @@ struct Hub: ~Copyable {
     var examinedBytes = 0
 
     init() {
-        let number = String(UInt64.random(in: .min ... .max), radix: 16)
-        epoch = String(repeating: "0", count: 16 - number.count) + number
+        epoch = Journal.newEpoch()
+    }
+
+    /// Goes on with the revision counter of an earlier broker.
+    mutating func resumeEpoch(_ epoch: String, at revision: UInt64) {
+        self.epoch = epoch
+        self.revision = revision
     }
 
     /// Greets a new client; the first thing it is ever sent.
@@ -187,6 +198,7 @@ struct Hub: ~Copyable {
         if let heldOld { HeldBytes.release(heldOld) }
         heldOld = nil
         searches = 0
+        records.endTurn()
         history.endTurn(removingFrom: &observables)
     }
 

@@ -45,6 +45,17 @@ struct KeyOrder: ~Copyable {
         }
     }
 
+    /// Puts observables that are in order already into an empty index.
+    mutating func fill(_ observables: some Sequence<ObservableReference>) {
+        var ends = Array(repeating: head, count: Self.heightMax)
+        for observable in observables {
+            for level in 0..<Int(observable.pointee.height) {
+                ends[level][level] = observable
+                ends[level] = observable.pointee.tower
+            }
+        }
+    }
+
     mutating func remove(_ observable: ObservableReference) {
         let links = observable.pointee.tower
         var tower = head

@@ -18,6 +18,8 @@ struct ObservableTable: ~Copyable {
     private(set) var count = 0
     /// All observables in the order of their keys.
     private(set) var order = KeyOrder()
+    /// Many keys come at once: they are put in order when all are there.
+    private var isLoading = false
 
     init() {
         slots = Self.emptySlots(64)
@@ -69,7 +71,7 @@ struct ObservableTable: ~Copyable {
         let observable = Observable.make(key: key, hash: hash, height: height, valueCount: valueCount)
         place(Slot(hash: hash, observable: observable))
         count += 1
-        order.insert(observable)
+        if !isLoading { order.insert(observable) }
         return observable
     }
 
@@ -81,6 +83,34 @@ struct ObservableTable: ~Copyable {
         closeGap(at: index)
         count -= 1
         Observable.destroy(observable)
+    }
+
+    /// Begins to take in very many keys. Until `endLoading` nothing is removed, and `order` is
+    /// not to be used; the table was empty.
+    mutating func beginLoading() {
+        isLoading = true
+    }
+
+    /// Puts what was taken in into order, and removes what nobody needs.
+    mutating func endLoading() {
+        isLoading = false
+        var keys: [OrderedKey] = []
+        keys.reserveCapacity(count)
+        var unneeded: [ObservableReference] = []
+        for index in 0...mask {
+            guard let observable = slots[index].observable else { continue }
+            if observable.pointee.isNeeded {
+                keys.append(OrderedKey(observable))
+            } else {
+                unneeded.append(observable)
+            }
+        }
+        keys.sort()
+        order.fill(keys.lazy.map(\.observable))
+        for observable in unneeded {
+            order.insert(observable)
+            remove(observable)
+        }
     }
 
     /// Moves later members of the same run forward, so that no search stops early.
@@ -126,5 +156,38 @@ struct ObservableTable: ~Copyable {
         let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
         slots.initialize(repeating: Slot(hash: 0, observable: nil), count: count)
         return slots
+    }
+}
+
+/// A key with what mostly suffices to tell its place among others. Keys that are alike at
+/// their beginning are compared whole.
+private struct OrderedKey: Comparable {
+    private let first: UInt64
+    private let second: UInt64
+    let observable: ObservableReference
+
+    init(_ observable: ObservableReference) {
+        self.observable = observable
+        let key = observable.pointee.key
+        first = Self.word(key, at: 0)
+        second = Self.word(key, at: 8)
+    }
+
+    static func == (left: OrderedKey, right: OrderedKey) -> Bool { left.observable == right.observable }
+
+    static func < (left: OrderedKey, right: OrderedKey) -> Bool {
+        if left.first != right.first { return left.first < right.first }
+        if left.second != right.second { return left.second < right.second }
+        return KeyOrder.precedes(left.observable.pointee.key, right.observable.pointee.key)
+    }
+
+    /// Eight bytes as a number that is ordered as they are; zeros, which no key has, behind the
+    /// key's end.
+    private static func word(_ key: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for index in offset..<(offset + 8) {
+            word = word << 8 | UInt64(index < key.count ? key[index] : 0)
+        }
+        return word
     }
 }

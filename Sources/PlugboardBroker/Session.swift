@@ -28,6 +28,8 @@ struct Session: ~Copyable {
     }
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
+    /// Durable writes of it that wait for the disk.
+    var awaitedWrites: UInt16 = 0
     /// When it connected, in milliseconds since 1970.
     let since = WallClock.millisecondsSince1970()
     /// Bytes that it has been sent.

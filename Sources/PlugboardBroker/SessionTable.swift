@@ -17,6 +17,14 @@ struct SessionTable: ~Copyable {
         return nil
     }
 
+    /// The session in a slot, if it is still that client's.
+    func find(slot: Int, client: UInt64) -> SessionReference? {
+        guard slot < row.count, let session = row.elements[slot], session.pointee.client == client else {
+            return nil
+        }
+        return session
+    }
+
     mutating func insert(_ session: SessionReference) {
         while row.count <= session.pointee.slot { row.append(nil) }
         row.mutableElements[session.pointee.slot] = session

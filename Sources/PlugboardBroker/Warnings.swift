@@ -1,6 +1,6 @@
-// What the broker itself finds wrong: loops of causes. The latest are kept, for
-// `$broker.warnings`; a loop that goes on is one warning that grows, and a fast one is
-// looked at a few times a second.
+// What the broker itself finds wrong: loops of causes, and a journal that can't be kept. The
+// latest are kept, for `$broker.warnings`; what goes on is one warning that grows, and a fast
+// loop is looked at a few times a second.
 
 import PlugboardWire
 
@@ -13,9 +13,11 @@ struct Warnings: ~Copyable {
     /// Milliseconds from one warning, or the growing of one, to the next.
     private static let pauseMilliseconds: UInt64 = 100
 
-    /// A loop that was found.
+    /// Something that was found.
     struct Warning {
         let number: UInt64
+        /// What it is, where it is no loop.
+        var storage: String?
         /// When it was last seen, in milliseconds since 1970.
         var milliseconds: UInt64
         var revision: UInt64
@@ -63,6 +65,28 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
+    /// Something about the journal, which may be a repetition.
+    mutating func raise(storage message: String, revision: UInt64, at milliseconds: UInt64) {
+        changes += 1
+        if let known = latest.firstIndex(where: { $0.storage == message }) {
+            latest[known].milliseconds = milliseconds
+            latest[known].revision = revision
+            latest[known].times += 1
+            return
+        }
+        lastNumber += 1
+        latest.append(
+            Warning(
+                number: lastNumber,
+                storage: message,
+                milliseconds: milliseconds,
+                revision: revision,
+                steps: []
+            )
+        )
+        if latest.count > Self.keptMax { latest.removeFirst() }
+    }
+
     /// All of them as a JSON array, the oldest first.
     func append(to buffer: inout ByteBuffer) {
         buffer.append("[")
@@ -76,14 +100,15 @@ struct Warnings: ~Copyable {
     private static func append(_ warning: Warning, to buffer: inout ByteBuffer) {
         buffer.append(#"{"warning":"#)
         buffer.append(decimal: warning.number)
-        buffer.append(#","kind":"loop","times":"#)
+        buffer.append(warning.storage == nil ? #","kind":"loop","times":"# : #","kind":"storage","times":"#)
         buffer.append(decimal: warning.times)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: warning.milliseconds)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: warning.revision)
         buffer.append(#","message":"#)
-        JSONText.append(message(warning), to: &buffer)
+        JSONText.append(warning.storage ?? message(warning), to: &buffer)
+        if warning.storage != nil { return buffer.append("}") }
         buffer.append(#","loop":["#)
         for (index, step) in warning.steps.enumerated() {
             buffer.append(index == 0 ? #"{"key":""# : #",{"key":""#)

@@ -44,6 +44,7 @@ struct EnvelopeCheck {
         let operation = request.operation
         guard unknown == nil, unknownOperation == nil, request.has(.operation) else { return false }
         if isWrite ? (!operation.isBatchable || request.has(.id)) : !operation.isPlain { return false }
+        if isWrite, request.isDurable { return false }
         return request.fields.subtracting(operation.allowed).isEmpty
             && operation.required.isSubset(of: request.fields)
     }
@@ -62,7 +63,8 @@ struct EnvelopeCheck {
             let message = "a write is publish, emit, patch or delete, not \(operation.name)"
             return Refusal(.wrongType, message, at: places(.operation))
         }
-        let allowed = isWrite ? operation.allowed.subtracting(FieldSet().with(.id)) : operation.allowed
+        let ofLine = FieldSet().with(.id).with(.durable)
+        let allowed = isWrite ? operation.allowed.subtracting(ofLine) : operation.allowed
         if let refusal = unknownField(request, allowed, line) { return refusal }
         if let field = operation.required.subtracting(request.fields).fields.first {
             return missing(field, operation.name.text)

@@ -59,8 +59,7 @@ extension EnvelopeReader {
         return range.lowerBound
     }
 
-    private mutating func decodeFlag(_ field: Field, _ scanner: inout JSONScanner) throws(JSONFailure) -> Bool
-    {
+    mutating func decodeFlag(_ field: Field, _ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
         let byte = scanner.current
         if byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f") {
             try scanner.skipValue()

@@ -42,6 +42,7 @@ extension EnvelopeReader {
         case .whileConnected:
             request.isBounded = true
             try decodeWhile(&scanner, line)
+        case .durable: request.isDurable = try decodeFlag(.durable, &scanner)
         case .sub: try decodeSub(&scanner, line, &request)
         case .writes: try noteWrites(&scanner, &check)
         case .write: try noteWrite(&scanner, &check)

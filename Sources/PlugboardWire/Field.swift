@@ -6,7 +6,7 @@
 public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
-    case phase, acknowledges, revision, client, count, write, timeout, call, error, about
+    case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
 
     /// How the field is spelled.
     public var name: StaticString {
@@ -43,6 +43,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .call: "call"
         case .error: "error"
         case .about: "about"
+        case .durable: "durable"
         }
     }
 
@@ -88,6 +89,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("timeout"): self = .timeout
         case NameWord("error"): self = .error
         case NameWord("about"): self = .about
+        case NameWord("durable"): self = .durable
         default: return nil
         }
     }

@@ -38,6 +38,7 @@ enum FieldHelp {
         case .client: "the number of another client of this user"
         case .count: "how many lines, 1 unless told"
         case .whileConnected: "\"connected\": the key is deleted when this connection ends"
+        case .durable: "true: answered when it is on disk"
         case .timeToLive: "milliseconds after which the key is deleted"
         case .write: "a publish, emit, patch or delete, without an id"
         case .timeout: "milliseconds to wait, \(Limits.timeoutDefault) unless told"

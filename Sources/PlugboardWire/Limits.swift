@@ -72,6 +72,8 @@ public enum Limits {
     public static let queueBytesMax = 1_048_576
     /// Keys owed to one client, over all its subscriptions.
     public static let owedKeysMax = 4_194_304
+    /// Durable writes of one client that wait for the disk at a time.
+    public static let durablesMax = 16_384
     /// Lines over the limit in a row before the connection is closed.
     public static let overlongLinesMax = 64
     /// The largest magnitude of an integer in an envelope: 2^53 − 1 (RFC 7493, section 2.2).
@@ -99,6 +101,7 @@ public enum Limits {
         ("outbox", outboxBytesMax),
         ("queue", queueBytesMax),
         ("owed", owedKeysMax),
+        ("durables", durablesMax),
         ("overlong", overlongLinesMax),
     ]
 }
@@ -111,8 +114,8 @@ public enum ProtocolVersion {
     public static let software = "0.1.0"
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
-        "ack", "batch", "calls", "cause", "delivery", "diff", "every", "explain", "fields", "if", "initial",
-        "live", "old", "patch", "pause", "phase", "shorthand", "trace", "ttl", "values", "where", "while",
-        "who", "why", "will",
+        "ack", "batch", "calls", "cause", "delivery", "diff", "durable", "every", "explain", "fields", "if",
+        "initial", "live", "old", "patch", "pause", "phase", "shorthand", "trace", "ttl", "values", "where",
+        "while", "who", "why", "will",
     ]
 }

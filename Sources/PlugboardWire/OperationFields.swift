@@ -38,11 +38,15 @@ extension Operation {
     public var allowed: FieldSet {
         let common = required.with(.operation).with(.id)
         switch self {
-        case .publish: return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive)
-        case .patch, .delete: return common.with(.ifRevision).with(.cause)
+        case .publish:
+            return common.with(.ifRevision).with(.cause).with(.whileConnected).with(.timeToLive).with(
+                .durable
+            )
+        case .patch, .delete: return common.with(.ifRevision).with(.cause).with(.durable)
         case .emit: return common.with(.cause)
         case .keys: return common.with(.key).with(.after).with(.limit)
         case .help: return common.with(.about)
+        case .batch: return common.with(.durable)
         default: return rarelyAllowed(common)
         }
     }

@@ -10,6 +10,8 @@ public struct Request: Sendable {
     public var subIsInteger = false
     /// Has `while` or `ttl`: what is written is deleted by itself some time.
     public var isBounded = false
+    /// Has `durable`: the reply waits for the disk.
+    public var isDurable = false
     /// Which fields were given.
     public var fields: FieldSet = []
     /// The `id` as it was written, quotes included; empty where there was none.

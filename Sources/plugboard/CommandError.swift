@@ -1,4 +1,4 @@
-// How a command fails: with one of four statuses, a sentence for the person, and,
+// How a command fails: with one of five statuses, a sentence for the person, and,
 // where it is known, what to do instead.
 
 /// The statuses that the program ends with.
@@ -8,6 +8,8 @@ enum ExitStatus: Int32, Sendable {
     case refused = 1
     /// The command line is wrong (EX_USAGE of sysexits.h).
     case usage = 64
+    /// The disk under the journal fails (EX_IOERR).
+    case inputOutput = 74
     /// There is no broker, or it went away (EX_UNAVAILABLE).
     case unavailable = 69
 }

@@ -6,7 +6,7 @@ enum CommandTable {
         .up, .broker,
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
         .get, .keys, .subscribe, .record, .top,
-        .who, .why, .trace, .explain, .pause, .step, .resume, .bench, .limits, .help,
+        .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,
     ]
 

@@ -61,7 +61,9 @@ final class Run {
             arguments: ["-c", #"in=$1 out=$2 err=$3; shift 3; exec "$@" <"$in" >"$out" 2>"$err""#, "sh"]
                 + [input] + files + [program] + arguments,
             environment: Self.environment(
-                environment.merging(["PLUGBOARD_SOCKET": folder.socket]) { own, _ in own }
+                environment.merging([
+                    "PLUGBOARD_SOCKET": folder.socket, "XDG_STATE_HOME": "\(folder.path)/state",
+                ]) { own, _ in own }
             ),
             folder: folder.path
         )
@@ -92,7 +94,7 @@ final class Run {
 
     /// The variables that tests run with: no broker of the user's, no colours by surprise.
     private static func environment(_ changes: [String: String]) -> [String] {
-        let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "NO_COLOR=", "TERM="]
+        let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "NO_COLOR=", "TERM="]
         let kept = Environment.all().filter { variable in !dropped.contains { variable.hasPrefix($0) } }
         return kept + ["TERM=xterm"].filter { _ in changes["TERM"] == nil }
             + changes.map { "\($0.key)=\($0.value)" }

@@ -2,6 +2,7 @@
 
 import Foundation
 import PlugboardBroker
+import PlugboardJournal
 import PlugboardPosix
 
 /// Runs a broker for as long as the test holds it.
@@ -12,10 +13,18 @@ final class TestBroker: Sendable {
     private let finished = DispatchSemaphore(value: 0)
 
     /// One that is not started yet holds its clients back, so that all they send comes at once.
-    init(poller: PollerKind = .standard, isStarted: Bool = true) throws {
+    /// One that is given a folder keeps a journal there.
+    init(
+        poller: PollerKind = .standard,
+        isStarted: Bool = true,
+        state: String? = nil,
+        _ options: JournalOptions = JournalOptions()
+    ) throws {
         folder = try Self.makeFolder()
         path = folder + "/bus.sock"
-        let broker = try Broker(configuration: Configuration(socketPath: path, poller: poller))
+        var configuration = Configuration(socketPath: path, poller: poller, stateFolder: state)
+        configuration.journal = options
+        let broker = try Broker(configuration: configuration)
         self.broker = broker
         if isStarted { start() }
     }

@@ -65,12 +65,16 @@ struct ReconnectTests {
     func sameEpoch() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
+            // Leaves when somebody watches.
+            _ = try peer.line()
         } _: { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
             try peer.drain()
         }
         let bus = try await fake.connect()
-        for await state in bus.states {
+        let states = bus.states
+        try bus.pipeline.publish("k", 1)
+        for await state in states {
             if case .disconnected(let error) = state { #expect("\(error)".contains("closed")) }
             if case .reconnected(_, let epochChanged) = state {
                 #expect(!epochChanged)

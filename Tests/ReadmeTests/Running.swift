@@ -99,6 +99,7 @@ final class Running {
     private static func environment(runtimeFolder: String) -> [String: String] {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PLUGBOARD_") }
         environment["XDG_RUNTIME_DIR"] = runtimeFolder
+        environment["XDG_STATE_HOME"] = "\(runtimeFolder)/state"
         environment["SWIFT_BACKTRACE"] = "enable=no"
         return environment
     }

@@ -63,12 +63,34 @@ struct SessionTests {
         }
     }
 
+    @Test("the journal's commands show what was kept")
+    func journal() async throws {
+        let scratch = try Scratch()
+        let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
+        try await eventually("the broker listens") { try broker.output.contains("ready") }
+        let publish = try Running(built: "plugboard", ["publish", "cart.total", "42.50"], in: scratch)
+        #expect(try await publish.status() == 0)
+        let program = ".build/release/plugboard "
+        let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program + "journal") }
+        #expect(lines.count == 2)
+        for (line, expected) in zip(lines, ["whole: 1 keys", "cart.total 42.50  by"]) {
+            let words = "exec " + Running.folder.path + "/plugboard " + line.dropFirst(program.count)
+            let run = try Running(URL(fileURLWithPath: "/bin/sh"), ["-c", words], in: scratch)
+            #expect(try await run.status() == 0)
+            #expect(try run.output.contains(expected))
+        }
+        broker.interrupt()
+        #expect(try await broker.status() == 0)
+    }
+
     private func commands(_ scratch: Scratch) async throws {
         let program = ".build/release/plugboard "
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
         #expect(lines.count >= 5)
         let file = scratch.url.appendingPathComponent("session.ndjson")
-        for line in lines where line != program + "bench" {
+        // Measuring takes minutes, and a demo has no journal.
+        let others = ["bench", "journal"].map { program + $0 }
+        for line in lines where !others.contains(where: { line.hasPrefix($0) }) {
             let words =
                 "exec " + Running.folder.path + "/plugboard "
                 + line.dropFirst(program.count).replacing("session.ndjson", with: file.path)

@@ -21,7 +21,14 @@ enum Layers {
             folder: "Sources/PlugboardPosix",
             allowed: system.union(["CPlatform", "Synchronization"])
         ),
-        Layer(folder: "Sources/PlugboardBroker", allowed: ["PlugboardWire", "PlugboardPosix"]),
+        Layer(
+            folder: "Sources/PlugboardJournal",
+            allowed: ["PlugboardWire", "PlugboardPosix", "Synchronization"]
+        ),
+        Layer(
+            folder: "Sources/PlugboardBroker",
+            allowed: ["PlugboardJournal", "PlugboardWire", "PlugboardPosix"]
+        ),
         Layer(
             folder: "Sources/PlugboardClient",
             allowed: [
@@ -32,7 +39,9 @@ enum Layers {
         Layer(folder: "Sources/PlugboardBench", allowed: ["PlugboardWire", "PlugboardPosix"]),
         Layer(
             folder: "Sources/plugboard",
-            allowed: ["PlugboardBench", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+            allowed: [
+                "PlugboardBench", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
+            ]
         ),
         Layer(
             folder: "plugins",

@@ -24,10 +24,10 @@ struct PlugboardDialect: Dialect {
 
     func plan(folder: String) -> ServerPlan? {
         let path = folder + "/bus.sock"
-        let command = allocationLog == nil ? "broker" : "bench-traced"
+        let command = allocationLog == nil ? ["broker", "--memory"] : ["bench-traced"]
         return ServerPlan(
             program: program,
-            arguments: [command, "--socket", path],
+            arguments: command + ["--socket", path],
             endpoint: .unix(path),
             environment: allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
         )

@@ -1,6 +1,7 @@
 // `broker`: the broker alone. Nothing is done here before it listens.
 
 import PlugboardBroker
+import PlugboardJournal
 import PlugboardPosix
 
 extension Option {
@@ -16,6 +17,31 @@ extension Option {
     )
 }
 
+/// What a broker keeps, and where.
+extension Option {
+    static let state = Option(
+        "state",
+        "DIR",
+        "where the journal is kept; else a folder of the socket's in ~/.local/state/plugboard"
+    )
+    static let memory = Option(flag: "memory", "keep nothing: what is written lasts as long as the broker")
+    static let sync = Option(
+        "sync",
+        "WHEN",
+        "when the journal is brought to disk: always (before anybody is told), interval (each second), never",
+        .choice(SyncMode.allCases.map(\.rawValue))
+    )
+    static let history = Option(
+        "history",
+        "BYTES",
+        "how much of the journal is kept for clients that come back (\(JournalLimits.historyBytesDefault))",
+        .integer(0...(1 << 50))
+    )
+
+    /// What says how a broker keeps its state.
+    static let keeping: [Option] = [.state, .memory, .sync, .history]
+}
+
 /// How a broker tells its parent that it listens.
 enum BrokerReady {
     static let line = "ready"
@@ -26,13 +52,17 @@ extension Command {
         name: "broker",
         group: .run,
         summary: "start the broker alone",
-        options: [.socket, .poller, .ready],
+        options: [.socket, .poller, .ready] + Option.keeping,
         details: """
             Runs until Ctrl-C or SIGTERM: then every client is told, what is on its way is delivered for \
             at most a second, and the socket is removed. A second broker on the same path is refused with \
             status 1 and leaves the first alone.
+
+            What is published is kept in a journal and is there again after a restart, also when the \
+            broker was killed. If the journal can't be kept any more, it ends with status 74; a journal \
+            that is damaged is left as it is, with status 1: see plugboard journal.
             """,
-        examples: ["broker --socket /tmp/bus.sock"],
+        examples: ["broker --socket /tmp/bus.sock", "broker --memory"],
         run: run
     )
 
@@ -40,7 +70,11 @@ extension Command {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let path = invocation.text(.socket) ?? SocketPath.standard()
         let poller = invocation.text(.poller).flatMap { PollerKind(rawValue: $0) } ?? .standard
-        let broker = try Broker(configuration: Configuration(socketPath: path, poller: poller))
+        var configuration = Configuration(socketPath: path, poller: poller)
+        configuration.stateFolder = try stateFolder(invocation, socket: path)
+        configuration.journal = journalOptions(invocation)
+        configuration.report = { message in console.say(message) }
+        let broker = try Broker(configuration: configuration)
         if invocation.has(.ready) {
             try console.output.line(BrokerReady.line)
         } else {
@@ -51,6 +85,35 @@ extension Command {
             _ = signals.wait()
             broker.stop()
         }
-        try broker.run()
+        do {
+            try broker.run()
+        } catch let error as JournalError {
+            if case .failed = error { throw CommandError(.inputOutput, "\(error)") }
+            throw error
+        }
+    }
+
+    private static func stateFolder(_ invocation: Invocation, socket: String) throws -> String? {
+        if invocation.has(.memory) {
+            guard invocation.text(.state) == nil else {
+                throw CommandError.usage("--memory keeps nothing, and --state says where")
+            }
+            return nil
+        }
+        if let folder = invocation.text(.state) { return folder }
+        guard let folder = JournalFolder.standard(forSocket: socket) else {
+            throw CommandError.usage(
+                "there is no place for the journal: neither HOME nor XDG_STATE_HOME is set",
+                hint: "--state DIR names one, --memory does without"
+            )
+        }
+        return folder
+    }
+
+    private static func journalOptions(_ invocation: Invocation) -> JournalOptions {
+        var options = JournalOptions()
+        if let sync = invocation.text(.sync).flatMap({ SyncMode(rawValue: $0) }) { options.sync = sync }
+        if let bytes = invocation.text(.history).flatMap({ Int($0) }) { options.historyBytes = bytes }
+        return options
     }
 }

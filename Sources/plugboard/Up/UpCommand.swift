@@ -17,13 +17,13 @@ extension Command {
         group: .run,
         summary: "start the broker and the plugins, and show what they print",
         parameters: [Parameter("PLUGIN", "only these plugins; all where none is named", .any)],
-        options: [.socket, .plugins, .demo],
+        options: [.socket, .plugins, .demo] + Option.keeping,
         details: """
             Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
             seconds at first and 5 at most; one that ends with status 0 is done. Ctrl-C or SIGTERM stops \
             the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
-            the broker; a second Ctrl-C doesn't wait. If the broker is lost, what it kept is lost: all \
-            stops, with status 1. If this process is killed outright, the broker and the plugins get a \
+            the broker; a second Ctrl-C doesn't wait. If the broker is lost, all stops, with status 1. What \
+            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where. If this process is killed outright, the broker and the plugins get a \
             SIGTERM from the kernel (on Linux; elsewhere they go on).
 
             A plugin is a folder with a plugin.json:
@@ -76,7 +76,7 @@ private struct UpSession {
         let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
         let broker = SupervisedProcess(
             name: "broker",
-            start: start(executable, ["broker", "--ready", "--socket", socket], name: "broker", folder: nil),
+            start: start(executable, brokerArguments(), name: "broker", folder: nil),
             restarts: false,
             doneText: "ended"
         )
@@ -98,6 +98,16 @@ private struct UpSession {
             }
         }
         console.say("stopped")
+    }
+
+    /// The broker gets what concerns it; a demo begins with an empty shop.
+    private func brokerArguments() -> [String] {
+        var arguments = ["broker", "--ready", "--socket", socket]
+        for option in [Option.state, .sync, .history] {
+            if let text = invocation.text(option) { arguments += ["--\(option.name)", text] }
+        }
+        let isFresh = invocation.has(.demo) && invocation.text(.state) == nil
+        return invocation.has(.memory) || isFresh ? arguments + ["--memory"] : arguments
     }
 
     private func summary() -> String {

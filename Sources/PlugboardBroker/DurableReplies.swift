@@ -1,0 +1,78 @@
+// Replies to durable writes, which wait until the disk has what they promise. Many wait for
+// one sync. Owned by the hub; a client that has left by then gets none.
+
+import PlugboardJournal
+import PlugboardWire
+
+/// The replies that wait, in the order of what they wait for.
+struct DurableReplies: ~Copyable {
+    /// One reply. Its `id` follows that of the one before.
+    struct Waiting: BitwiseCopyable {
+        let mark: JournalMark
+        let client: UInt64
+        let slot: Int32
+        private let operationNumber: UInt8
+        let idCount: UInt8
+        /// Somebody wants to hear of it.
+        let isTold: Bool
+        let revision: UInt64
+
+        var operation: Operation { Operation(rawValue: operationNumber) ?? .publish }
+
+        init(
+            _ operation: Operation,
+            client: UInt64,
+            isTold: Bool,
+            slot: Int,
+            idCount: Int,
+            revision: UInt64,
+            mark: JournalMark
+        ) {
+            operationNumber = operation.rawValue
+            self.client = client
+            self.isTold = isTold
+            self.slot = Int32(truncatingIfNeeded: slot)
+            self.idCount = UInt8(truncatingIfNeeded: idCount)
+            self.revision = revision
+            self.mark = mark
+        }
+    }
+
+    private var waiting = List<Waiting>()
+    private var ids = ByteBuffer()
+    /// The first that still waits.
+    private var first = 0
+    /// Some came since the last sync was asked for.
+    private(set) var wantsSync = false
+
+    init() {}
+
+    var isEmpty: Bool { first == waiting.count }
+
+    mutating func add(_ reply: Waiting, id: UnsafeRawBufferPointer) {
+        waiting.append(reply)
+        ids.append(id)
+        wantsSync = true
+    }
+
+    /// A sync is under way for all that wait by now.
+    mutating func noteAsked() {
+        wantsSync = false
+    }
+
+    /// Takes the next one whose promise holds once everything up to `mark` is on disk, and copies
+    /// its `id`.
+    mutating func next(upTo mark: JournalMark, id: inout ByteBuffer) -> Waiting? {
+        guard first < waiting.count, waiting.elements[first].mark <= mark else { return nil }
+        let reply = waiting.elements[first]
+        first += 1
+        id.removeAll()
+        id.append(UnsafeRawBufferPointer(rebasing: ids.bytes[..<Int(reply.idCount)]))
+        ids.removeFirst(Int(reply.idCount))
+        if isEmpty {
+            first = 0
+            waiting.removeAll()
+        }
+        return reply
+    }
+}

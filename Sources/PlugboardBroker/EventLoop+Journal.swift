@@ -1,0 +1,111 @@
+// The loop's side of the journal: what a turn recorded is written before anybody is told of
+// it, what has come to the disk is answered, and once a second the rest is seen to.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+extension EventLoop {
+    private static let tickNanoseconds: UInt64 = 1_000_000_000
+
+    /// Reads a journal into the bus and goes on writing it. Throws `JournalError` or
+    /// `SystemError`, having served nobody.
+    mutating func open(_ folder: JournalFolder, _ options: JournalOptions) throws {
+        let wakeup = try Wakeup()
+        try listen(to: wakeup)
+        hub.beginRestoring()
+        var authors = RestoredAuthors()
+        var records = RecordBuffer()
+        let (recovered, writer, epoch) = try Journal.open(
+            folder.store,
+            worker: try BackgroundWorker(folder.store, wakeup: wakeup),
+            options: options,
+            boot: SystemBoot.identity(),
+            newEpoch: Journal.newEpoch,
+            records: &records
+        ) { record, line in
+            hub.restore(record, line, &authors)
+        }
+        hub.resumeEpoch(epoch, at: recovered.revision)
+        hub.records = records
+        hub.journal = writer
+        tell(recovered, hub.keyCount)
+        hub.endRestoring()
+        try keepRecords()
+    }
+
+    private func tell(_ recovered: Recovered, _ keys: Int) {
+        guard recovered.epoch != nil else { return }
+        if keys > 0 { report("the journal holds \(keys) keys up to revision \(recovered.revision)") }
+        if let torn = recovered.torn {
+            report("its end was not whole: cut at \(torn.place), the rest is kept as \(torn.keptAs)")
+        }
+        if recovered.mayLack {
+            report("the machine had stopped before all was on disk: revisions begin a new epoch")
+        }
+    }
+
+    /// Writes what was recorded, before it is told.
+    @inline(__always)
+    mutating func keepRecords() throws {
+        if hub.records.isEmpty { return }
+        try writeRecords()
+    }
+
+    @inline(never)
+    private mutating func writeRecords() throws {
+        guard let journal = hub.journal else { return }
+        try journal.flush(&hub.records, revision: hub.revision)
+        if hub.durables.wantsSync {
+            hub.durables.noteAsked()
+            journal.wantSync()
+        }
+        if journal.hasNews { try takeJournalNews() }
+    }
+
+    /// When the journal is looked after next; nil where there is nothing to do.
+    var journalTick: UInt64? {
+        guard let journal = hub.journal, journal.wantsTick else { return nil }
+        return nextJournalTick
+    }
+
+    /// Once a second, while something was written or is still to be.
+    mutating func tickJournal() throws {
+        guard let journal = hub.journal, journal.wantsTick else { return }
+        let now = MonotonicClock.nanoseconds()
+        guard now >= nextJournalTick else { return }
+        nextJournalTick = now + Self.tickNanoseconds
+        try journal.tick(&hub.records)
+    }
+
+    /// Acts upon what was done beside the loop.
+    mutating func takeJournalNews() throws {
+        guard let journal = hub.journal else { return }
+        for news in try journal.takeNews(&hub.records) {
+            switch news {
+            case .synced(let mark): hub.answerDurable(upTo: mark)
+            case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
+            case .full(true): warn("the disk under the journal is full: writes are refused")
+            case .full(false): report("there is room for the journal again")
+            }
+        }
+    }
+
+    private mutating func warn(_ message: String) {
+        report(message)
+        hub.warn(storage: message)
+    }
+
+    /// Nothing can be promised any more: says so and keeps nothing.
+    mutating func loseJournal(_ error: JournalError) {
+        hub.journal = nil
+        hub.records = RecordBuffer()
+        warn("\(error)")
+    }
+
+    /// The last line, and all of it on disk.
+    mutating func closeJournal() throws {
+        guard let journal = hub.journal else { return }
+        try journal.close(&hub.records, revision: hub.revision)
+    }
+}

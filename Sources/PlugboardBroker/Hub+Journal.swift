@@ -1,0 +1,243 @@
+// Between the bus and its journal: each commit is recorded where it is made, room for it is
+// certain before it is made, and what a journal holds becomes the state again.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+extension Hub {
+    /// Records a value that was just kept.
+    @inline(__always)
+    mutating func record(
+        _ observable: ObservableReference,
+        _ value: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ reason: EventReason?
+    ) {
+        var commit = Commit(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: value,
+            by: observable.pointee.by,
+            cause: request.cause,
+            reason: reason
+        )
+        if request.isBounded { Self.bind(&commit, as: request) }
+        records.append(commit)
+    }
+
+    mutating func recordDelete(
+        of observable: ObservableReference,
+        by author: AuthorReference,
+        _ cause: UInt64,
+        _ reason: EventReason?
+    ) {
+        let commit = Commit(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: nil,
+            by: author.pointee.by,
+            cause: cause,
+            reason: reason
+        )
+        records.append(commit)
+    }
+
+    private static func bind(_ commit: inout Commit, as request: Request) {
+        commit.isWhileConnected = request.has(.whileConnected)
+        if request.has(.timeToLive) {
+            commit.expires = WallClock.millisecondsSince1970() + request.timeToLive
+        }
+    }
+
+    /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing
+    /// has changed.
+    @inline(never)
+    mutating func makeRoom(for bytes: Int) throws(Refusal) {
+        if let journal, (try? journal.makeRoom(&records, needed: RecordBuffer.needed(for: bytes))) ?? false {
+            return
+        }
+        throw Refusal(
+            .storage,
+            "the disk under the journal is full: nothing was written",
+            hint: "it works again when there is room"
+        )
+    }
+
+    /// Tells who looks after the broker of trouble with the journal.
+    mutating func warn(storage message: String) {
+        warnings.raise(
+            storage: message,
+            revision: revision,
+            at: WallClock.millisecondsSince1970()
+        )
+        if own.isActive { lookRound() }
+    }
+
+    /// Whether a write can be durable here and now.
+    func checkDurable(_ session: SessionReference) throws(Refusal) {
+        guard records.isKept else {
+            throw Refusal(
+                .storage,
+                "nothing can be durable here: this broker has no journal",
+                hint: "leave \"durable\" out, or start the broker without --memory"
+            )
+        }
+        guard session.pointee.awaitedWrites < Limits.durablesMax else {
+            throw Refusal(
+                .limit,
+                "at most \(Limits.durablesMax) durable writes of a client wait for the disk"
+            )
+        }
+    }
+
+    // MARK: Durable
+
+    /// Answers a write, once the disk has it where that was asked for.
+    @inline(__always)
+    mutating func replyWritten(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        if request.isDurable { return awaitDisk(request, line, session) }
+        if request.wantsReply { replyDone(request, line, session) }
+    }
+
+    private mutating func awaitDisk(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) {
+        let reply = DurableReplies.Waiting(
+            request.operation,
+            client: session.pointee.client,
+            isTold: request.wantsReply,
+            slot: session.pointee.slot,
+            idCount: request.id.count,
+            revision: revision,
+            mark: records.commits
+        )
+        session.pointee.awaitedWrites += 1
+        durables.add(reply, id: request.id.bytes(of: line))
+    }
+
+    /// Answers what waited for the disk. Clients that have left get nothing.
+    mutating func answerDurable(upTo mark: JournalMark) {
+        var id = ByteBuffer()
+        while let reply = durables.next(upTo: mark, id: &id) {
+            guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
+            session.pointee.awaitedWrites -= 1
+            guard reply.isTold else {
+                touch(session)
+                continue
+            }
+            scratch.removeAll()
+            ReplyEncoder.appendDone(reply.operation, id: id.bytes, revision: reply.revision, to: &scratch)
+            appendScratch(to: session)
+        }
+    }
+
+    // MARK: Restoring
+
+    /// Before the first record of an earlier broker.
+    mutating func beginRestoring() {
+        observables.beginLoading()
+    }
+
+    /// Takes a record of an earlier broker into an empty bus.
+    mutating func restore(
+        _ record: RecordLine,
+        _ line: UnsafeRawBufferPointer,
+        _ authors: inout RestoredAuthors
+    ) {
+        let key = record.key.bytes(of: line)
+        let hash = observables.hash(key)
+        let known = observables.find(key, hash: hash)
+        guard record.kind == .update else {
+            if let known { forgetRestored(known) }
+            return
+        }
+        let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
+        if !observable.pointee.hasValue { keyCount += 1 }
+        observable.pointee.set(
+            record.value.bytes(of: line),
+            revision: record.revision,
+            cause: record.cause,
+            writer: authors.author(record.by.bytes(of: line))
+        )
+        observable.pointee.marks.reason = record.reason
+        if record.isWhileConnected || record.expires > 0 || observable.pointee.marks.bond != nil {
+            restoreLifetime(of: observable, record)
+        }
+    }
+
+    private mutating func forgetRestored(_ observable: ObservableReference) {
+        guard observable.pointee.hasValue else { return }
+        unbind(observable)
+        keyCount -= 1
+        observable.pointee.removeValue(cause: 0, writer: own.author)
+    }
+
+    /// A connection that a value was to last as long as has ended with the broker; time went on.
+    private mutating func restoreLifetime(of observable: ObservableReference, _ record: RecordLine) {
+        unbind(observable)
+        if record.isWhileConnected {
+            let legacy = Legacy.make()
+            _ = lifetimes.bind(observable, to: legacy)
+            return lifetimes.end(legacy)
+        }
+        guard record.expires > 0 else { return }
+        let now = WallClock.millisecondsSince1970()
+        let bond = lifetimes.bind(observable, to: nil)
+        let time = Deadlines.time(
+            milliseconds: record.expires > now ? record.expires - now : 0,
+            after: clock()
+        )
+        lifetimes.note(
+            deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)),
+            ofBondAt: bond
+        )
+    }
+
+    /// After the last: ends what ended with the earlier broker.
+    mutating func endRestoring() {
+        observables.endLoading()
+        deleteEnded(goingOnAt: 0)
+    }
+}
+
+/// The writers that a journal names, none of whom is connected any more.
+struct RestoredAuthors: ~Copyable {
+    private var authors: [[UInt8]: AuthorReference] = [:]
+    /// Most records are by who wrote the one before.
+    private var last: AuthorReference?
+
+    init() {}
+
+    deinit {
+        for author in authors.values { Author.release(author) }
+    }
+
+    /// The author with a name, given as JSON.
+    mutating func author(_ name: UnsafeRawBufferPointer) -> AuthorReference {
+        if let last, last.pointee.name.elementsEqual(name) { return last }
+        let key = Array(name)
+        let author = authors[key] ?? Self.make(name)
+        authors[key] = author
+        last = author
+        return author
+    }
+
+    private static func make(_ name: UnsafeRawBufferPointer) -> AuthorReference {
+        let presence = Presence.make(client: 0)
+        presence.pointee.end()
+        var characters = Array(name.dropFirst().dropLast())
+        let count = characters.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
+        let author = characters.withUnsafeBytes {
+            Author.make(name: UnsafeRawBufferPointer(rebasing: $0[..<count]), presence: presence)
+        }
+        Presence.release(presence)
+        return author
+    }
+}

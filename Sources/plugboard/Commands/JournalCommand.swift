@@ -1,0 +1,166 @@
+// `journal`: what a broker has kept, looked at and mended while no broker uses it.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+extension Command {
+    static let journal = Command(
+        name: "journal",
+        group: .about,
+        summary: "check, show or repair what a broker has kept",
+        parameters: [
+            Parameter("check|repair|show", "what to do"),
+            Parameter("PATTERN", "show: only keys that match", .any),
+        ],
+        options: [.json, .state, .socket],
+        details: """
+            check reads everything and tells whether it is whole, with status 1 if not. show prints each \
+            record: when it was made (UTC), its revision, what and by whom; --json prints the lines as they \
+            are stored. repair makes a journal of all lines that can still be read and keeps the old files \
+            under names that begin with damaged-; nobody may use the journal meanwhile.
+
+            The journal is lines of JSON in a folder: segment files hold one record for each commit, and a \
+            snapshot stands for all segments up to its number.
+            """,
+        examples: ["journal check", "journal show 'cart.*'", "journal repair --state /var/lib/shop"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let task = invocation.arguments[0]
+        guard ["check", "repair", "show"].contains(task) else {
+            let near = Suggestion.nearest(to: task, among: ["check", "repair", "show"])
+            throw CommandError.usage(
+                "a journal is checked, shown or repaired: there is no \"\(task)\"",
+                hint: near.map { "did you mean \"\($0)\"?" }
+            )
+        }
+        let folder = try place(invocation)
+        switch task {
+        case "check": try JournalCheck(folder: folder, console: console).run()
+        case "show": try JournalListing(invocation, console).run(folder)
+        default: try repair(folder, console)
+        }
+    }
+
+    private static func place(_ invocation: Invocation) throws -> String {
+        let socket = invocation.text(.socket) ?? SocketPath.standard()
+        guard let folder = invocation.text(.state) ?? JournalFolder.standard(forSocket: socket) else {
+            throw CommandError.usage(
+                "where is it? neither HOME nor XDG_STATE_HOME is set; --state DIR says it"
+            )
+        }
+        guard FileStatus(path: folder).kind == .folder else {
+            throw CommandError(.refused, "there is no journal in \(folder)")
+        }
+        return folder
+    }
+
+    private static func repair(_ path: String, _ console: Console) throws {
+        let folder = try JournalFolder(path: path)
+        var repair = try JournalRepair(folder.store)
+        let result = try repair.run(epoch: Journal.newEpoch())
+        for place in result.damages { try console.output.line("unreadable: \(place)") }
+        if result.damageCount > result.damages.count {
+            try console.output.line("and \(result.damageCount - result.damages.count) more places")
+        }
+        for segment in result.missingSegments { try console.output.line("missing: segment \(segment)") }
+        try console.output.line("\(result.keys) keys up to revision \(result.revision) are there")
+        for name in result.kept { try console.output.line("kept: \(name)") }
+    }
+}
+
+/// A check and what it tells.
+private struct JournalCheck {
+    let folder: String
+    let console: Console
+
+    func run() throws {
+        let store = DiskStore(try DataFolder(path: folder))
+        var keys: Set<[UInt8]> = []
+        let found = try Journal.check(store) { record, line in
+            let key = Array(record.key.bytes(of: line))
+            if record.kind == .update { keys.insert(key) } else { keys.remove(key) }
+        }
+        guard let epoch = found.epoch else { return try console.output.line("nothing was written yet") }
+        try console.output.line("whole: \(keys.count) keys up to revision \(found.revision), epoch \(epoch)")
+        if let torn = found.torn {
+            try console.output.line(
+                "the end is not whole from \(torn.place) on: being written now, or cut off at the next start"
+            )
+        } else if !found.isClosed {
+            try console.output.line("the broker is running, or was killed: nothing that it told is missing")
+        }
+    }
+}
+
+/// The records, one a line.
+private struct JournalListing {
+    private let isJSON: Bool
+    private let patterns: [[UInt8]]
+    private let console: Console
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        isJSON = invocation.has(.json)
+        patterns = invocation.arguments.dropFirst().map { Array($0.utf8) }
+        self.console = console
+    }
+
+    func run(_ folder: String) throws {
+        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { sight in
+            switch sight {
+            case .damage(let place): console.say("unreadable: \(place)")
+            case .line(let line, let record, let place): try show(line, record, place)
+            }
+        }
+    }
+
+    private func show(_ line: UnsafeRawBufferPointer, _ record: RecordLine, _ place: JournalPlace) throws {
+        if isJSON {
+            if try matches(line, record) { try console.output.line(String(decoding: line, as: UTF8.self)) }
+            return
+        }
+        switch record.kind {
+        case .segment, .snapshot: if patterns.isEmpty { try console.output.line("\(place.file):") }
+        case .update, .delete: try show(event: record, line, record.when)
+        case .batch:
+            _ = try record.forEachEvent(of: line) { event in
+                if let part = RecordLine(event) { try show(event: part, event, record.when) }
+            }
+        case .synced, .closed, .revision: break
+        }
+    }
+
+    private func matches(_ line: UnsafeRawBufferPointer, _ record: RecordLine) throws -> Bool {
+        if patterns.isEmpty { return true }
+        var isFound = false
+        if record.kind == .batch {
+            _ = record.forEachEvent(of: line) { event in
+                if let part = RecordLine(event), isWanted(part.key.bytes(of: event)) { isFound = true }
+            }
+        } else if record.kind == .update || record.kind == .delete {
+            isFound = isWanted(record.key.bytes(of: line))
+        }
+        return isFound
+    }
+
+    private func isWanted(_ key: UnsafeRawBufferPointer) -> Bool {
+        patterns.isEmpty
+            || patterns.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+    }
+
+    private func show(event: RecordLine, _ line: UnsafeRawBufferPointer, _ when: UInt64) throws {
+        let key = event.key.bytes(of: line)
+        guard isWanted(key) else { return }
+        var time = ByteBuffer()
+        time.append(milliseconds: when)
+        let text = { (bytes: UnsafeRawBufferPointer) in Printable.text(String(decoding: bytes, as: UTF8.self))
+        }
+        let value = event.kind == .update ? " " + text(event.value.bytes(of: line)) : " deleted"
+        let by = JSONValue(accepted: ArraySlice(event.by.bytes(of: line))).string ?? "?"
+        try console.output.line(
+            "\(text(time.bytes))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))"
+        )
+    }
+}

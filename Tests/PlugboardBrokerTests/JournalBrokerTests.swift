@@ -1,0 +1,186 @@
+// Brokers one after the other on one journal, over real sockets and real files.
+
+import Foundation
+import PlugboardBroker
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite("What is kept", .oneAtATime, .serialized)
+struct JournalBrokerTests {
+    private let folder: String
+
+    init() throws {
+        folder = try TestBroker.makeFolder()
+    }
+
+    /// Runs a broker on the journal, and stops it.
+    private func withBroker(_ options: JournalOptions = JournalOptions(), _ body: (TestBroker) throws -> Void)
+        throws
+    {
+        let broker = try TestBroker(state: folder + "/state", options)
+        try body(broker)
+        broker.stop()
+    }
+
+    private func epoch(_ greeting: String) -> String? {
+        greeting.firstRange(of: #/"epoch":"[0-9a-f]+"/#).map { String(greeting[$0]) }
+    }
+
+    @Test("values, writers and revisions are there again, and the epoch goes on")
+    func restart() throws {
+        var first: String?
+        try withBroker { broker in
+            let client = try broker.client()
+            first = epoch(client.greeting)
+            _ = try client.ask("hello till")
+            _ = try client.ask(#"publish cart.total 42.50"#)
+            _ = try client.ask(#"{"op":"publish","id":1,"key":"b","value":[1, 2],"cause":1}"#)
+            _ = try client.ask("publish gone 1")
+            _ = try client.ask("delete gone")
+            _ = try client.ask(
+                #"{"op":"batch","id":2,"writes":[{"op":"publish","key":"x","value":1},{"op":"patch","key":"y","value":{"z":2}},{"op":"emit","key":"e","value":0}]}"#
+            )
+        }
+        try withBroker { broker in
+            let client = try broker.client()
+            #expect(first != nil && epoch(client.greeting) == first)
+            #expect(client.greeting.contains(#""revision":5,"#))
+            #expect(
+                try client.ask("get cart.total")
+                    == #"{"ok":"get","key":"cart.total","revision":1,"value":42.50,"by":"till","live":false}"#
+            )
+            #expect(
+                try client.ask("get b")
+                    == #"{"ok":"get","key":"b","revision":2,"value":[1, 2],"by":"till","cause":1,"live":false}"#
+            )
+            #expect(try client.ask("get gone").contains("not_found"))
+            #expect(try client.ask("get y").contains(#""revision":5,"value":{"z":2}"#))
+            #expect(try client.ask("keys").components(separatedBy: #""key":"#).count == 5)
+            #expect(try client.ask("who b").contains(#""writer":{"name":"till","live":false,"revision":2}"#))
+            #expect(try client.ask("publish new 1") == #"{"ok":"publish","revision":6}"#)
+        }
+    }
+
+    @Test("what was bound to a connection ends with the broker, what has a time left keeps it")
+    func lifetimes() throws {
+        try withBroker { broker in
+            let client = try broker.client()
+            _ = try client.ask(#"{"op":"publish","id":1,"key":"here","value":1,"while":"connected"}"#)
+            _ = try client.ask(#"{"op":"publish","id":2,"key":"soon","value":1,"ttl":1}"#)
+            _ = try client.ask(#"{"op":"publish","id":3,"key":"later","value":1,"ttl":600000}"#)
+            _ = try client.ask(#"{"op":"publish","id":4,"key":"freed","value":1,"ttl":1}"#)
+            _ = try client.ask(#"{"op":"publish","id":5,"key":"freed","value":2}"#)
+            broker.stop()
+        }
+        Pause.sleep(seconds: 0.005)
+        try withBroker { broker in
+            let client = try broker.client()
+            #expect(try client.ask("get here").contains("not_found"))
+            #expect(try client.ask("get soon").contains("not_found"))
+            #expect(try client.ask("get later").contains(#""value":1"#))
+            #expect(try client.ask("get freed").contains(#""value":2"#))
+        }
+    }
+
+    @Test("revisions that the broker's own keys took are not taken again")
+    func ownRevisions() throws {
+        var last = 0
+        try withBroker { broker in
+            let client = try broker.client()
+            _ = try client.ask("get $broker.stats")
+            let reply = try client.ask("get $broker.warnings")
+            last = try #require(Int(reply.firstMatch(of: #/"revision":(\d+)/#)?.output.1 ?? ""))
+        }
+        try withBroker { broker in
+            let reply = try broker.client().ask("publish a 1")
+            let next = try #require(Int(reply.firstMatch(of: #/"revision":(\d+)/#)?.output.1 ?? ""))
+            #expect(last > 0 && next > last)
+        }
+    }
+
+    @Test(
+        "a durable write is answered when it is on disk, also after half a close",
+        arguments: SyncMode.allCases
+    )
+    func durable(sync: SyncMode) throws {
+        try withBroker(JournalOptions(sync: sync)) { broker in
+            let client = try broker.client()
+            for id in 1...3 {
+                try client.send(#"{"op":"publish","id":\#(id),"key":"k.\#(id)","value":1,"durable":true}"#)
+            }
+            try client.send(
+                #"{"op":"batch","id":4,"durable":true,"writes":[{"op":"publish","key":"b","value":1}]}"#
+            )
+            client.halfClose()
+            for id in 1...3 {
+                #expect(try client.line() == #"{"ok":"publish","id":\#(id),"revision":\#(id)}"#)
+            }
+            #expect(try client.line() == #"{"ok":"batch","id":4,"revision":4}"#)
+            #expect(try client.lineOrEnd() == nil)
+        }
+    }
+
+    @Test("a batch's writes can't be durable one by one")
+    func durableWithin() throws {
+        try withBroker { broker in
+            let reply = try broker.client().ask(
+                #"{"op":"batch","id":1,"writes":[{"op":"publish","key":"b","value":1,"durable":true}]}"#
+            )
+            #expect(reply.contains("unknown_field"))
+        }
+    }
+
+    @Test("two brokers never use one journal")
+    func lock() throws {
+        try withBroker { broker in
+            _ = try broker.client()
+            #expect(throws: JournalError.inUse(folder: folder + "/state")) {
+                _ = try JournalFolder(path: folder + "/state")
+            }
+        }
+    }
+
+    @Test("a damaged journal is not served and not changed")
+    func damage() throws {
+        try withBroker { broker in
+            let client = try broker.client()
+            for number in 1...10 { _ = try client.ask("publish k \(number)") }
+        }
+        let file = folder + "/state/segment-0000000001.jsonl"
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+        bytes[400] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: file))
+        let second = try Broker(
+            configuration: Configuration(socketPath: folder + "/second.sock", stateFolder: folder + "/state")
+        )
+        #expect(throws: JournalError.self) { try second.run() }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == bytes)
+        let store = try JournalFolder(path: folder + "/state").store
+        var repair = try JournalRepair(store)
+        let repaired = try repair.run(epoch: "e")
+        #expect(repaired.damageCount == 1 && repaired.keys == 1)
+        try withBroker { broker in
+            let value = try broker.client().ask("get k")
+            #expect(value.contains(#""value":10"#))
+        }
+    }
+
+    @Test("segments are put together while the broker serves")
+    func compaction() throws {
+        let small = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 20_000, looseBytes: 50_000)
+        try withBroker(small) { broker in
+            let client = try broker.client()
+            for number in 1...3_000 { _ = try client.ask("publish k.\(number % 50) \(number)") }
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder + "/state")
+        #expect(names.contains { $0.hasPrefix("snapshot-") })
+        #expect(names.count < 10)
+        try withBroker(small) { broker in
+            let client = try broker.client()
+            #expect(try client.ask("get k.0").contains(#""revision":3000,"value":3000"#))
+            #expect(try client.ask("keys").components(separatedBy: #""key":"#).count == 51)
+        }
+    }
+}
