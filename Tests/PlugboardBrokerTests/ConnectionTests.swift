@@ -15,6 +15,28 @@ struct ConnectionTests {
         for limit in Limits.announced { #expect(number(limit.name, in: client.greeting) == limit.value) }
     }
 
+    @Test("a line feed ends a line also where JSON would take it for white space")
+    func lineFeedWithinValue() throws {
+        let broker = try TestBroker()
+        let client = try broker.client()
+        let lines = [
+            #"{"op":"publish","key":"a","value":1}"#, #"{"op":"publish","key":"a","value":[1,"#, "2]}",
+            #"{"op":"publish","key":"a","value":{"x":"#, #"3}}"#,
+            #"{"op":"publish","key":"b","value":[4, 5]}"#,
+            "{\"op\":\"publish\",\"key\":\"c\",\"value\":6}\r", #"{"op":"publish","key":"d","value":7}"#,
+            #"{"op":"sync","id":1}"#,
+        ]
+        try client.send(bytes: Array(lines.map { $0 + "\n" }.joined().utf8))
+        for number in [2, 3, 4, 5] {
+            let answer = try client.line()
+            #expect(answer.contains(#""error":"bad_json""#) || answer.contains(#""error":"unknown_op""#))
+            #expect(answer.contains(#""line":\#(number),"#))
+        }
+        #expect(try client.line() == #"{"ok":"sync","id":1,"revision":4}"#)
+        #expect(try client.ask("get a").contains(#""revision":1,"value":1,"#))
+        #expect(try client.ask("get b").contains(#""value":[4, 5]"#))
+    }
+
     @Test("one byte a packet is as good as many lines in one")
     func bytewise() throws {
         let broker = try TestBroker()
