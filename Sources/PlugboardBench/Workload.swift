@@ -68,8 +68,9 @@ public struct Workload: Sendable {
     public var isAcknowledged = false
     /// Messages in each of a publisher's writes to its socket.
     public var batch = 64
-    /// Batches of each publisher that may be on their way at once.
-    public var window = 2
+    /// Batches of each publisher that may be on their way at once: so many that nobody waits for
+    /// the other to wake up, few enough that no peer drops anything.
+    public var window = 8
 
     public init(_ name: String) {
         self.name = name

@@ -47,7 +47,7 @@ extension Table {
             how it was measured
               Each figure is the median of \(runs), with the least and the most; the systems
               take turns, and ratios are medians over pairs of runs. CPU is all that the server's
-              process used. Publishers are at most two batches ahead of answers and observers. They
+              process used. Publishers are at most eight batches ahead of answers and observers. They
               write the same batches to every system but the limit: to that, as much at once as makes
               it take in about as many messages a turn as plugboard did. Redis reads at most 16 KiB a
               turn: in the rows with batches of 16 it takes in as many messages as the others.
