@@ -14,6 +14,11 @@ extension Hub {
     ) {
         let session = subscription.pointee.session
         guard session.pointee.isOpen else { return }
+        if session.pointee.isBehind, event == .update, let observable,
+            renewOwed(observable, tail.revision, to: subscription)
+        {
+            return
+        }
         let hash = keyHash(observable, tail)
         guard !session.pointee.isBehind, subscription.pointee.isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
@@ -23,6 +28,23 @@ extension Hub {
         log.append(line, to: &session.pointee.outbox)
         if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
         noteWindow(of: subscription, hash)
+    }
+
+    /// What nearly every update is for a reader that has stopped: the key is owed already, and
+    /// nothing but its revision changes. False where there is more to it.
+    @inline(__always)
+    private func renewOwed(
+        _ observable: ObservableReference,
+        _ revision: UInt64,
+        to subscription: SubscriptionReference
+    ) -> Bool {
+        guard let backlog = subscription.pointee.backlog, backlog.pointee.isReady,
+            subscription.pointee.delivery == .latest, subscription.pointee.filter == nil,
+            let owed = backlog.pointee.keys.find(observable), owed.pointee.isPlain
+        else { return false }
+        if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+        backlog.pointee.keys.renew(owed, revision: revision)
+        return true
     }
 
     /// A session with too much unread is behind: from now on it is owed.

@@ -21,6 +21,9 @@ struct OwedKey: BitwiseCopyable {
     var isGated = false
     /// The observer was sent what is held.
     var wasSent = false
+    /// The observer knows the key, and nothing is noted of acknowledgements.
+    @inline(__always) var isPlain: Bool { !isInitial && !isGated && unacknowledged == nil }
+
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
 
@@ -49,6 +52,7 @@ struct OwedKeys: ~Copyable {
     var front: UnsafeMutablePointer<OwedKey>? { entry(first) }
 
     /// What is owed of a key, if anything is.
+    @inline(__always)
     func find(_ observable: ObservableReference) -> UnsafeMutablePointer<OwedKey>? {
         slot(of: observable).flatMap { entry(index.elements[$0]) }
     }
@@ -122,6 +126,7 @@ extension OwedKeys {
         return Int(truncatingIfNeeded: word >> 32) & (index.count - 1)
     }
 
+    @inline(__always)
     private func slot(of observable: ObservableReference) -> Int? {
         if index.isEmpty { return nil }
         var slot = home(observable)
