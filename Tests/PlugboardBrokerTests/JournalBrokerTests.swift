@@ -9,10 +9,11 @@ import Testing
 
 @Suite("What is kept", .oneAtATime, .serialized)
 struct JournalBrokerTests {
-    private let folder: String
+    private let home: TemporaryFolder
+    private var folder: String { home.path }
 
     init() throws {
-        folder = try TestBroker.makeFolder()
+        home = try TemporaryFolder(named: "pj")
     }
 
     /// Runs a broker on the journal, and stops it.
@@ -176,7 +177,8 @@ struct JournalBrokerTests {
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder + "/state")
         #expect(names.contains { $0.hasPrefix("snapshot-") })
-        #expect(names.count < 10)
+        // What ended while a snapshot was being made is still there.
+        #expect(names.count < 15)
         try withBroker(small) { broker in
             let client = try broker.client()
             #expect(try client.ask("get k.0").contains(#""revision":3000,"value":3000"#))
