@@ -24,6 +24,7 @@ public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
 public struct ChildProcess: ~Copyable {
     /// Its process and process group number, valid until the end was told.
     public let pid: Int32
+    private let handle: ProcessHandle
     private var output: Descriptor?
     private var isReaped = false
 
@@ -37,12 +38,13 @@ public struct ChildProcess: ~Copyable {
             if let reader = end.reader { DescriptorCalls.close(reader) }
             throw error
         }
+        handle = ProcessHandle(child: pid)
         output = end.reader.map { Descriptor(adopting: $0) }
     }
 
     deinit {
         guard !isReaped else { return }
-        kill(-pid, SIGKILL)
+        handle.signalGroup(SIGKILL)
         Self.reap(pid)
     }
 
@@ -62,7 +64,7 @@ public struct ChildProcess: ~Copyable {
     /// Sends a signal to the child and everyone in its group.
     public borrowing func signalGroup(_ number: Int32) {
         guard !isReaped else { return }
-        kill(-pid, number)
+        handle.signalGroup(number)
     }
 
     /// How it ended, or nil while it runs. The first answer also kills what is left of
@@ -70,7 +72,7 @@ public struct ChildProcess: ~Copyable {
     public mutating func end() -> ChildEnd? {
         guard !isReaped, let end = Self.endWaiting(pid) else { return nil }
         isReaped = true
-        kill(-pid, SIGKILL)
+        handle.signalGroup(SIGKILL)
         Self.reap(pid)
         return end
     }

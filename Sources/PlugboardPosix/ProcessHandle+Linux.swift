@@ -1,0 +1,49 @@
+// A hold on a child that can't be mistaken for another process, whatever becomes of its
+// number: a pidfd. Kernels and C libraries without it are told from within the program,
+// and then the number serves, which is the child's own until it is reaped.
+
+#if os(Linux)
+    /// Signals to a child that leads a process group.
+    struct ProcessHandle: ~Copyable {
+        private let pid: Int32
+        private let pidfd: Descriptor?
+
+        /// `pid` is a child that wasn't reaped yet.
+        init(child pid: Int32) {
+            self.pid = pid
+            let number = PidfdCalls.open.map { $0(pid, 0) } ?? -1
+            pidfd = number >= 0 ? Descriptor(adopting: number) : nil
+        }
+
+        /// Whether there is a pidfd.
+        var isExact: Bool {
+            switch pidfd {
+            case .some: true
+            case .none: false
+            }
+        }
+
+        /// Sends a signal to the child's group.
+        func signalGroup(_ number: Int32) {
+            switch pidfd {
+            case .some(let descriptor):
+                let result = PidfdCalls.send.map { $0(descriptor.raw, number, nil, PidfdCalls.toGroup) }
+                // Only kernels from 6.9 on know of groups; ESRCH means that nobody is there.
+                if let result, result == 0 || errno == ESRCH { return }
+            case .none: break
+            }
+            kill(-pid, number)
+        }
+    }
+
+    /// The two calls, where this C library has them (glibc from 2.36 on).
+    private enum PidfdCalls {
+        typealias Open = @convention(c) (Int32, UInt32) -> Int32
+        typealias Send = @convention(c) (Int32, Int32, UnsafeMutableRawPointer?, UInt32) -> Int32
+
+        /// PIDFD_SIGNAL_PROCESS_GROUP
+        static let toGroup: UInt32 = 1 << 2
+        static let open = dlsym(nil, "pidfd_open").map { unsafeBitCast($0, to: Open.self) }
+        static let send = dlsym(nil, "pidfd_send_signal").map { unsafeBitCast($0, to: Send.self) }
+    }
+#endif

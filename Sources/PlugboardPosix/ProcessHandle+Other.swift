@@ -1,0 +1,21 @@
+// A hold on a child elsewhere: its number, which is the child's own until it is reaped.
+
+#if !os(Linux)
+    /// Signals to a child that leads a process group.
+    struct ProcessHandle: ~Copyable {
+        private let pid: Int32
+
+        /// `pid` is a child that wasn't reaped yet.
+        init(child pid: Int32) {
+            self.pid = pid
+        }
+
+        /// Whether there is more than the number.
+        var isExact: Bool { false }
+
+        /// Sends a signal to the child's group.
+        func signalGroup(_ number: Int32) {
+            kill(-pid, number)
+        }
+    }
+#endif

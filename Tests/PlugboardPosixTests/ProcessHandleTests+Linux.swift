@@ -1,0 +1,54 @@
+#if os(Linux)
+    import TestSupport
+    import Testing
+
+    @testable import PlugboardPosix
+
+    @Suite("A hold on a child", .oneAtATime)
+    struct ProcessHandleTests {
+        private struct Late: Error {}
+
+        private func waitUntil(_ condition: () -> Bool) throws {
+            let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
+            while !condition() {
+                guard MonotonicClock.nanoseconds() < deadline else { throw Late() }
+                Pause.sleep(seconds: 0.002)
+            }
+        }
+
+        @Test("is a pidfd where the C library has it, and its signals reach the whole group")
+        func group() throws {
+            let start = ChildStart(
+                program: "/bin/sh",
+                arguments: ["-c", "sleep 1000 & echo $!; wait"],
+                output: .piped
+            )
+            var child = try ChildProcess(starting: start)
+            let handle = ProcessHandle(child: child.pid)
+            #expect(handle.isExact == (dlsym(nil, "pidfd_open") != nil))
+            var text: [UInt8] = []
+            try waitUntil {
+                withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
+                    guard let fd = child.outputFD, case .bytes(let count) = PipeCalls.read(fd, into: buffer)
+                    else { return }
+                    text.append(contentsOf: buffer[..<count])
+                }
+                return text.last == 0x0A
+            }
+            let grandchild = try #require(Int32(String(decoding: text.dropLast(), as: UTF8.self)))
+            handle.signalGroup(SIGTERM)
+            var end: ChildEnd?
+            try waitUntil {
+                end = child.end()
+                return end != nil
+            }
+            #expect(end == .signalled(SIGTERM))
+            try waitUntil {
+                let status = (try? InputFile.contents(path: "/proc/\(grandchild)/stat", limit: 4096)) ?? []
+                return status.isEmpty || String(decoding: status, as: UTF8.self).contains(") Z ")
+            }
+            // Nobody is there any more, and nobody else is meant.
+            handle.signalGroup(SIGKILL)
+        }
+    }
+#endif
