@@ -20,7 +20,7 @@ struct ManifestTests {
             """
             {"name": "cart", "run": "cart", "arguments": ["-v"], "demo_arguments": ["--rate", "5"],
              "subscribes": ["catalog.**", "cart.add"], "publishes": ["cart.items"],
-             "description": "keeps the cart", "x-icon": 7}
+             "description": "keeps the cart", "restart": "always", "x-icon": 7}
             """
         ).get()
         #expect(manifest.name == "cart")
@@ -30,7 +30,10 @@ struct ManifestTests {
         #expect(manifest.subscribes == ["catalog.**", "cart.add"])
         #expect(manifest.publishes == ["cart.items"])
         #expect(manifest.description == "keeps the cart")
-        #expect(try read(#"{"name":"a","run":"b"}"#).get().arguments == [])
+        #expect(manifest.restart == .always)
+        let least = try read(#"{"name":"a","run":"b"}"#).get()
+        #expect(least.arguments == [])
+        #expect(least.restart == .onFailure)
     }
 
     @Test(
@@ -48,6 +51,8 @@ struct ManifestTests {
             (#"{"name":"a","run":"b\u0000c"}"#, 12, "NUL"),
             (#"{"name":"a","run":"b","arguments":"-v"}"#, 22, "\"arguments\" is an array of strings"),
             (#"{"name":"a","run":"b","arguments":["-v",1]}"#, 22, "\"arguments\" is an array of strings"),
+            (#"{"name":"a","run":"b","restart":"allways"}"#, 22, "did you mean \"always\"?"),
+            (#"{"name":"a","run":"b","restart":true}"#, 22, "\"restart\" is a string, not true or false"),
             (#"{"name":"a","run":"b","subscribes":["a..b"]}"#, 22, "is not a key or a pattern"),
             (#"{"name":"a","run":"b","publishes":["a b"]}"#, 22, "is not a key or a pattern"),
             (#"{"name":"a" "run":"b"}"#, 12, "not JSON: expected a comma or }"), ("", 0, "not JSON"),

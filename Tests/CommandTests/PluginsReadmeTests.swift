@@ -42,9 +42,40 @@ struct PluginsReadmeTests {
         }
     }
 
+    @Test("its session with a broken plugin goes as shown, but for numbers and times")
+    func session() throws {
+        let shop = try Shop()
+        let script = """
+            echo x >> runs
+            [ $(wc -l < runs) -gt 5 ] && exec sleep 100
+            [ $(wc -l < runs) -eq 5 ] && echo no such file: prices.json
+            exit 1
+            """
+        try shop.add("cart", script)
+        let up = try shop.up()
+        try eventually("it is broken") { up.messages.contains("cart   | exited with status 1; broken") }
+        let person = try Connection(path: shop.folder.socket)
+        try person.expectGreeting()
+        for line in try block("plugboard").split(separator: "\n") {
+            if line.hasPrefix("> ") {
+                try person.send(Array("\(line.dropFirst(2))\n".utf8))
+            } else {
+                let answer = String(decoding: try person.nextLine().bytes, as: UTF8.self)
+                #expect(masked(answer) == masked(String(line.dropFirst(2))))
+            }
+        }
+    }
+
+    private func masked(_ line: String) -> String {
+        line.replacing(/"(revision|pid)":\d+/) { "\"\($0.1)\":N" }
+            .replacing(/"since":"[-0-9T:.]+Z"/, with: "\"since\":T")
+    }
+
     @Test("it names every field and every variable")
     func complete() throws {
-        let fields = ["name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description"]
+        let fields = [
+            "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description", "restart",
+        ]
         for word in fields + ["PLUGBOARD_SOCKET", "PLUGBOARD_NAME", "PLUGBOARD_PROGRAM"] {
             #expect(text.contains("`\(word)`"), "\(word)")
         }
@@ -57,6 +88,13 @@ struct PluginsReadmeTests {
         #expect(text.contains("after \(Backoff.firstSeconds) s"))
         #expect(text.contains("up to \(Int(Backoff.mostSeconds)) s"))
         #expect(text.contains("once it has lived \(Int(Backoff.steadySeconds)) s"))
+        #expect(text.contains("up to a quarter is added by chance") && Backoff.jitter == 0.25)
+        let window = Int(RestartPolicy.windowSeconds)
+        #expect(text.contains("After \(RestartPolicy.startsMax) starts within \(window) s"))
+        #expect(text.contains("\(PluginLog.linesMax) at most"))
+        #expect(text.contains("the last \(PluginReport.outputLinesMax) lines of one that is broken"))
         #expect(Supervisor.pluginGraceSeconds == 2)
+        for action in PluginAction.allCases { #expect(text.contains("`\(PluginKey.call(action))`")) }
+        for rule in RestartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }
     }
 }

@@ -81,19 +81,6 @@ struct OutputLinesTests {
     }
 }
 
-@Suite("The delay before a restart", .oneAtATime)
-struct BackoffTests {
-    @Test("it doubles from a tenth of a second to five, and starts again after a steady life")
-    func delays() {
-        var backoff = Backoff()
-        let delays = (0..<8).map { _ in backoff.delay(afterLivingSeconds: 0) }
-        #expect(delays == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5])
-        #expect(backoff.delay(afterLivingSeconds: 9.9) == 5)
-        #expect(backoff.delay(afterLivingSeconds: 10) == 0.1)
-        #expect(backoff.delay(afterLivingSeconds: 0) == 0.2)
-    }
-}
-
 @Suite("Words for a shell", .oneAtATime)
 struct ShellWordTests {
     @Test("only what the shell would read otherwise is quoted")

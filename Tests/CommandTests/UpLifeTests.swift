@@ -17,8 +17,10 @@ struct UpLifeTests {
         try shop.add("crash", "echo x >> runs; exit 3")
         let up = try shop.up()
         try eventually("four runs") { shop.text("crash", "runs").split(separator: "\n").count >= 4 }
-        for delay in ["0.1", "0.2", "0.4"] {
-            #expect(up.messages.contains("crash  | exited with status 3; starting it again in \(delay) s\n"))
+        // Chance adds up to a quarter.
+        for delay in ["0.1", "0.2", "0.[45]"] {
+            let told = try Regex("crash  \\| exited with status 3; starting it again in \(delay) s\n")
+            #expect(up.messages.contains(told))
         }
         try eventually("all were waited for") { Processes.zombies(of: up.pid).isEmpty }
         #expect(try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0))
@@ -52,7 +54,7 @@ struct UpLifeTests {
         try shop.add("once", "echo x >> runs")
         try shop.add("crash", "exit 1")
         let up = try shop.up()
-        try eventually("time has passed") { up.messages.contains("again in 0.8 s") }
+        try eventually("time has passed") { up.messages.contains("crash  | exited with status 1; broken") }
         #expect(shop.text("once", "runs") == "x\n")
         #expect(up.messages.contains("once   | is done"))
     }

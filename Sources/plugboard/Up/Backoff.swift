@@ -3,16 +3,19 @@
 /// Doubling delays, forgotten once a child has lived a while.
 struct Backoff {
     static let firstSeconds = 0.1
-    static let mostSeconds = 5.0
+    static let mostSeconds = 30.0
     /// A child that lived this long starts with the first delay again.
     static let steadySeconds = 10.0
+    /// What chance adds at most, as a part of the delay: children that crashed together for one
+    /// reason don't come back in the same instant.
+    static let jitter = 0.25
 
     private var next = firstSeconds
 
-    /// The delay after a crash.
-    mutating func delay(afterLivingSeconds lived: Double) -> Double {
+    /// The delay after a crash; `chance` is from 0 up to, not including, 1.
+    mutating func delay(afterLivingSeconds lived: Double, chance: Double) -> Double {
         if lived >= Self.steadySeconds { next = Self.firstSeconds }
         defer { next = min(next * 2, Self.mostSeconds) }
-        return next
+        return next * (1 + Self.jitter * chance)
     }
 }

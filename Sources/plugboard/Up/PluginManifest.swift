@@ -31,6 +31,8 @@ struct PluginManifest: Equatable, Sendable {
     /// Keys and patterns that it publishes or emits.
     var publishes: [String] = []
     var description = ""
+    /// Whether it is started again when it ended.
+    var restart = RestartRule.onFailure
 
     /// Reads a file. Throws a `PluginProblem` for whatever is wrong with it.
     init(path: String) throws(PluginProblem) {
@@ -73,6 +75,7 @@ struct PluginManifest: Equatable, Sendable {
 
     private static let fields = [
         "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description",
+        "restart",
     ]
 
     private mutating func take(_ member: JSONObject.Member) throws(FieldFault) {
@@ -84,6 +87,7 @@ struct PluginManifest: Equatable, Sendable {
         case "subscribes": subscribes = try Self.patterns(member)
         case "publishes": publishes = try Self.patterns(member)
         case "description": description = try Self.string(member)
+        case "restart": restart = try Self.rule(member)
         default:
             if member.name.hasPrefix("x-") { return }
             let hint = Suggestion.hint(for: member.name, among: Self.fields)
@@ -112,6 +116,16 @@ struct PluginManifest: Equatable, Sendable {
             throw FieldFault(message: "\"\(member.name)\" has a NUL in it")
         }
         return strings
+    }
+
+    private static func rule(_ member: JSONObject.Member) throws(FieldFault) -> RestartRule {
+        let word = try string(member)
+        if let rule = RestartRule(rawValue: word) { return rule }
+        let words = RestartRule.allCases.map(\.rawValue)
+        let hint = Suggestion.hint(for: word, among: words).map { "; \($0)" } ?? ""
+        throw FieldFault(
+            message: "\"\(member.name)\" is one of \(words.joined(separator: ", ")), not \"\(word)\"\(hint)"
+        )
     }
 
     private static func patterns(_ member: JSONObject.Member) throws(FieldFault) -> [String] {

@@ -1,78 +1,164 @@
 // One child of `up` through all its lives: started, read, seen to end, started
-// again. It knows nothing of the others; the supervisor tells it when.
+// again, stopped. It knows nothing of the others; the supervisor tells it when.
 
 import PlugboardPosix
 
-/// A child process that is kept alive.
+/// A child process that is looked after.
 final class SupervisedProcess {
     enum State: Equatable {
         case running
+        /// Asked to end; to be killed at that moment of the monotonic clock, nil: it was.
+        case stopping(killAtNanoseconds: UInt64?)
         /// Crashed; to be started again at that moment of the monotonic clock.
         case waiting(untilNanoseconds: UInt64)
-        /// Ended, and to stay so.
-        case finished
+        /// Ended by itself, and to stay so.
+        case ended
+        /// Ended too often.
+        case broken
+        /// Ended, or not started again, because somebody asked for that.
+        case stopped
     }
 
     /// What happened to a child that was looked at.
-    enum News {
+    enum News: Equatable {
         /// Ended and stays so; how, in words.
-        case finished(String)
+        case ended(String)
         /// Crashed or couldn't be started; the delay before the next start in seconds.
         case crashed(String, again: Double)
+        /// Crashed once too often.
+        case broken(String)
+        /// Ended as it was asked to.
+        case stopped
     }
 
     let name: String
-    private(set) var state = State.finished
+    private(set) var state = State.ended
+    /// When the state began: milliseconds since 1970.
+    private(set) var sinceMilliseconds: UInt64
+    /// Starts after the first one.
+    var restarts: Int { max(0, starts - 1) }
+    /// How it ended last, nil where it never did or couldn't be started.
+    private(set) var end: ChildEnd?
+    /// The same in words.
+    private(set) var endText: String?
+    /// What it printed last.
+    private(set) var log = PluginLog()
+    /// To be started again as soon as it has stopped.
+    private(set) var beginsAgain = false
     private let start: ChildStart
-    private let restarts: Bool
     private let doneText: String
+    private let clock: SupervisorClock
+    private var policy: RestartPolicy
     private var child: ChildProcess?
     private var lines = OutputLines()
-    private var backoff = Backoff()
-    private var startedNanoseconds: UInt64 = 0
+    private var starts = 0
 
     /// `doneText` is how to tell that it ended with status 0.
-    init(name: String, start: ChildStart, restarts: Bool = true, doneText: String = "is done") {
+    init(
+        name: String,
+        start: ChildStart,
+        rule: RestartRule = .onFailure,
+        doneText: String = "is done",
+        clock: SupervisorClock = SupervisorClock()
+    ) {
         self.name = name
         self.start = start
-        self.restarts = restarts
         self.doneText = doneText
+        self.clock = clock
+        policy = RestartPolicy(rule)
+        sinceMilliseconds = clock.wallMilliseconds()
     }
 
     /// What it prints; nil while it isn't running.
     var outputFD: Int32? { child?.outputFD ?? nil }
 
+    /// Nil while it isn't running.
+    var pid: Int32? { isAlive ? child?.pid : nil }
+
     var isRunning: Bool { state == .running }
 
-    /// Starts it; what goes wrong with that counts as a crash.
-    func begin() -> News? {
-        startedNanoseconds = MonotonicClock.nanoseconds()
+    /// There is a process.
+    var isAlive: Bool {
+        switch state {
+        case .running, .stopping: true
+        case .waiting, .ended, .broken, .stopped: false
+        }
+    }
+
+    /// When something is to be done about it, if ever.
+    var dueNanoseconds: UInt64? {
+        switch state {
+        case .waiting(let moment): moment
+        case .stopping(let moment): moment
+        case .running, .ended, .broken, .stopped: nil
+        }
+    }
+
+    /// Starts it; what goes wrong with that counts as a crash. `byHand`: earlier crashes don't count.
+    func begin(byHand: Bool = false) -> News? {
+        if byHand { policy.forget() }
+        beginsAgain = false
+        policy.started(atNanoseconds: clock.nanoseconds())
+        starts += 1
         do {
             child = try ChildProcess(starting: start)
-            state = .running
+            change(to: .running)
             return nil
         } catch {
-            return crashed("can't be started: \(error)")
+            end = nil
+            return ended("can't be started: \(error)", succeeded: false)
         }
+    }
+
+    /// Asks it to end within the time, and then perhaps to begin again. One that waits for its
+    /// next start stays stopped; one that isn't there stays as it is.
+    func stop(graceSeconds: Double, thenBegin: Bool = false) {
+        switch state {
+        case .running:
+            signal(SIGTERM)
+            change(to: .stopping(killAtNanoseconds: clock.nanoseconds(afterSeconds: graceSeconds)))
+            beginsAgain = thenBegin
+        case .stopping: beginsAgain = thenBegin
+        case .waiting: change(to: .stopped)
+        case .ended, .broken, .stopped: break
+        }
+    }
+
+    /// Ends it at once; false where that was done before, or it isn't there.
+    func kill() -> Bool {
+        guard isAlive, state != .stopping(killAtNanoseconds: nil) else { return false }
+        signal(SIGKILL)
+        change(to: .stopping(killAtNanoseconds: nil))
+        return true
     }
 
     /// Takes what it printed: finished lines, and whether there may be more later.
     func read() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
-        return withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
+        let taken: (lines: [String], isOpen: Bool) = withUnsafeTemporaryAllocation(
+            byteCount: 16 * 1024,
+            alignment: 16
+        ) { buffer in
             switch PipeCalls.read(fd, into: buffer) {
             case .bytes(let count): (lines.take(buffer[..<count]), true)
             case .wouldBlock: ([], true)
             case .ended, .failed: ([], false)
             }
         }
+        log.append(taken.lines)
+        return taken
     }
 
     /// Whether it ended, and if so what comes of it.
     func checkEnd() -> News? {
         guard let end = child?.end() ?? nil else { return nil }
-        if end == .exited(0) { return finished(doneText) }
-        return crashed("\(end)")
+        self.end = end
+        if case .stopping = state {
+            endText = "\(end)"
+            change(to: .stopped)
+            return .stopped
+        }
+        return ended(end == .exited(0) ? doneText : "\(end)", succeeded: end == .exited(0))
     }
 
     /// Lets go of a child that ended, and returns what was left of its output.
@@ -86,11 +172,12 @@ final class SupervisedProcess {
         }
         if let line = lines.finish() { last.append(line) }
         child = nil
+        log.append(last)
         return last
     }
 
     /// Sends a signal to it and everyone in its group.
-    func signal(_ number: Int32) {
+    private func signal(_ number: Int32) {
         child?.signalGroup(number)
     }
 
@@ -103,16 +190,24 @@ final class SupervisedProcess {
         }
     }
 
-    private func finished(_ reason: String) -> News {
-        state = .finished
-        return .finished(reason)
+    private func ended(_ reason: String, succeeded: Bool) -> News {
+        endText = end.map { "\($0)" } ?? reason
+        let now = clock.nanoseconds()
+        switch policy.ended(succeeded: succeeded, atNanoseconds: now, chance: clock.chance()) {
+        case .finished:
+            change(to: .ended)
+            return .ended(reason)
+        case .again(let seconds):
+            change(to: .waiting(untilNanoseconds: clock.nanoseconds(afterSeconds: seconds)))
+            return .crashed(reason, again: seconds)
+        case .broken:
+            change(to: .broken)
+            return .broken(reason)
+        }
     }
 
-    private func crashed(_ reason: String) -> News {
-        guard restarts else { return finished(reason) }
-        let lived = Double(MonotonicClock.nanoseconds() - startedNanoseconds) / 1e9
-        let delay = backoff.delay(afterLivingSeconds: lived)
-        state = .waiting(untilNanoseconds: MonotonicClock.nanoseconds() + UInt64(delay * 1e9))
-        return .crashed(reason, again: delay)
+    private func change(to state: State) {
+        self.state = state
+        sinceMilliseconds = clock.wallMilliseconds()
     }
 }

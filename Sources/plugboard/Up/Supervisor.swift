@@ -1,7 +1,7 @@
-// Keeps a broker and its plugins running, on one thread: signals and the children's
-// output are polled, ends are looked for when SIGCHLD says so. Plugins start when
-// the broker answers and stop before it does. Whatever way `run` is left, no child
-// is left behind: letting go of a child ends it.
+// Keeps a broker and its plugins running, on one thread: signals, the children's
+// output and the own connection to the bus are polled, ends are looked for when SIGCHLD
+// says so. Plugins start when the broker answers and stop before it does. Whatever way
+// `run` is left, no child is left behind: letting go of a child ends it.
 
 import PlugboardPosix
 
@@ -14,66 +14,67 @@ final class Supervisor {
     /// From the broker's start to its first answer.
     static let startSeconds = 10.0
     private static let signalToken: UInt64 = .max
+    private static let deskToken: UInt64 = .max - 1
 
+    let plugins: [SupervisedProcess]
+    let view: UpView
+    /// Where it is asked by others, from when the broker listens.
+    private(set) var desk: PluginDesk?
+    private(set) var isStopping = false
     private let broker: SupervisedProcess
-    private let plugins: [SupervisedProcess]
     private let signals: Signals
-    private let view: UpView
+    private let clock: SupervisorClock
     private let poller: any Poller
+    /// What the desk's connection is polled for; nil when it isn't.
+    private var deskInterest: Interest?
     private var watched: Set<UInt64> = []
     private var isReady = false
     /// What the broker said before it listened: why it doesn't, if it never does.
     private var brokerWords = ""
-    private var isStopping = false
     private var isImpatient = false
 
     /// `broker` prints a line that is `ready` when it listens.
-    init(broker: SupervisedProcess, plugins: [SupervisedProcess], signals: Signals, view: UpView) throws {
+    init(
+        broker: SupervisedProcess,
+        plugins: [SupervisedProcess],
+        signals: Signals,
+        view: UpView,
+        clock: SupervisorClock = SupervisorClock()
+    ) throws {
         self.broker = broker
         self.plugins = plugins
         self.signals = signals
         self.view = view
+        self.clock = clock
         poller = try PollerKind.standard.make()
         try poller.add(signals.raw, token: Self.signalToken, interest: .read)
     }
 
     /// Runs until a signal. `onReady` is called when the broker listens, before the first
-    /// plugin starts. Throws where the broker can't be started, or is lost.
-    func run(onReady: () throws -> Void) throws {
+    /// plugin starts, and returns the desk. Throws where the broker can't be started, or is lost.
+    func run(onReady: () throws -> PluginDesk) throws {
         try startBroker()
         if !isStopping {
-            try onReady()
+            desk = try onReady()
             for plugin in plugins { try start(plugin) }
         }
         while !isStopping, broker.isRunning {
-            try turn(until: nextRestart())
+            try turn()
             if view.isReaderGone { isStopping = true }
         }
         let wasLost = isReady && !broker.isRunning
         isStopping = true
         try stop(plugins, graceSeconds: Self.pluginGraceSeconds)
+        closeDesk()
         try stop([broker], graceSeconds: Self.brokerGraceSeconds)
         if wasLost { throw CommandError(.refused, "the broker was lost") }
     }
 
-    /// Returns when it listens, or a signal came. Throws where it ends instead, with its
-    /// own words.
-    private func startBroker() throws {
-        try start(broker)
-        let deadline = Deadline(seconds: Self.startSeconds)
-        while !isReady, broker.isRunning, !isStopping {
-            guard let left = deadline.milliseconds else {
-                throw CommandError(.refused, "the broker doesn't begin to listen")
-            }
-            try turn(milliseconds: left)
-        }
-        guard isReady || isStopping else {
-            throw CommandError(.refused, brokerWords.isEmpty ? "the broker didn't start" : brokerWords)
-        }
-    }
-
-    private func start(_ process: SupervisedProcess) throws {
-        if let news = process.begin() {
+    /// Starts a child, and has its output polled.
+    func start(_ process: SupervisedProcess, byHand: Bool = false) throws {
+        let news = process.begin(byHand: byHand)
+        publish(process)
+        if let news {
             tell(news, of: process)
         } else if let fd = process.outputFD {
             let token = token(of: process)
@@ -82,34 +83,86 @@ final class Supervisor {
         }
     }
 
-    /// Asks all to end, waits, and makes those end that didn't.
+    /// Returns when it listens, or a signal came. Throws where it ends instead, with its
+    /// own words.
+    private func startBroker() throws {
+        try start(broker)
+        let deadline = clock.nanoseconds(afterSeconds: Self.startSeconds)
+        while !isReady, broker.isRunning, !isStopping {
+            guard clock.nanoseconds() < deadline else {
+                throw CommandError(.refused, "the broker doesn't begin to listen")
+            }
+            try turn(until: deadline)
+        }
+        guard isReady || isStopping else {
+            throw CommandError(.refused, brokerWords.isEmpty ? "the broker didn't start" : brokerWords)
+        }
+    }
+
+    /// Asks all to end, waits, and makes those end that don't.
     private func stop(_ processes: [SupervisedProcess], graceSeconds: Double) throws {
-        for process in processes { process.signal(SIGTERM) }
-        let deadline = Deadline(seconds: graceSeconds)
-        while processes.contains(where: \.isRunning), let left = deadline.milliseconds, !isImpatient {
-            try turn(milliseconds: left)
+        for process in processes {
+            process.stop(graceSeconds: graceSeconds)
+            publish(process)
         }
-        for process in processes where process.isRunning {
-            view.tell(isImpatient ? "killed" : "didn't stop; killed", of: process.name)
-            process.signal(SIGKILL)
+        while processes.contains(where: \.isAlive) {
+            if isImpatient {
+                for process in processes { kill(process, "killed") }
+            }
+            try turn()
         }
-        while processes.contains(where: \.isRunning) { try turn(milliseconds: 100) }
     }
 
-    private func turn(until nanoseconds: UInt64?) throws {
-        guard let nanoseconds else { return try turn(milliseconds: -1) }
-        let now = MonotonicClock.nanoseconds()
-        let left = nanoseconds > now ? (nanoseconds - now + 999_999) / 1_000_000 : 0
-        try turn(milliseconds: Int32(clamping: left))
+    private func kill(_ process: SupervisedProcess, _ text: String) {
+        guard process.kill() else { return }
+        view.tell(text, of: process.name)
     }
 
-    /// One wait, and everything that it brought.
-    private func turn(milliseconds: Int32) throws {
+    /// One wait, at most until that moment or the next thing that is due, and everything that it
+    /// brought.
+    private func turn(until limit: UInt64? = nil) throws {
+        try watchDesk()
         var ready: [UInt64] = []
-        try poller.wait(milliseconds: milliseconds) { ready.append($0.token) }
-        for token in ready where token != Self.signalToken { read(process(token)) }
-        if ready.contains(Self.signalToken) { takeSignals() }
-        try restartDue()
+        let moments = ([broker] + plugins).filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
+        let wait = milliseconds(until: (moments + [limit].compactMap { $0 }).min())
+        try poller.wait(milliseconds: wait) { ready.append($0.token) }
+        for token in ready where token < Self.deskToken { read(process(token)) }
+        if ready.contains(Self.deskToken) { try serveDesk() }
+        if ready.contains(Self.signalToken) { try takeSignals() }
+        try doDue()
+    }
+
+    /// Rounded up; negative where there is no end.
+    private func milliseconds(until moment: UInt64?) -> Int32 {
+        guard let moment else { return -1 }
+        let now = clock.nanoseconds()
+        return moment > now ? Int32(clamping: (moment - now) / 1_000_000 + 1) : 0
+    }
+
+    /// Has the desk's connection polled for what it waits for now.
+    private func watchDesk() throws {
+        guard let desk else { return }
+        guard !desk.isGone else {
+            view.say("up has lost its own connection to the broker: it can't be asked any more")
+            return closeDesk()
+        }
+        guard deskInterest != desk.interest else { return }
+        if deskInterest == nil {
+            try poller.add(desk.fd, token: Self.deskToken, interest: desk.interest)
+        } else {
+            try poller.change(desk.fd, token: Self.deskToken, interest: desk.interest)
+        }
+        deskInterest = desk.interest
+    }
+
+    private func closeDesk() {
+        if deskInterest != nil, let desk { poller.remove(desk.fd) }
+        deskInterest = nil
+        desk = nil
+    }
+
+    private func publish(_ process: SupervisedProcess) {
+        if process !== broker { desk?.tell(process) }
     }
 
     private func read(_ process: SupervisedProcess) {
@@ -129,10 +182,10 @@ final class Supervisor {
         view.show(Array(lines[(words.count + 1)...]), of: process.name)
     }
 
-    private func takeSignals() {
+    private func takeSignals() throws {
         while let number = signals.next() {
             if number == SIGCHLD {
-                for process in [broker] + plugins { checkEnd(process) }
+                for process in [broker] + plugins { try checkEnd(process) }
             } else if isStopping {
                 isImpatient = true
             } else {
@@ -142,20 +195,31 @@ final class Supervisor {
         }
     }
 
-    private func checkEnd(_ process: SupervisedProcess) {
+    private func checkEnd(_ process: SupervisedProcess) throws {
         guard let news = process.checkEnd() else { return }
         unwatch(process)
         show(process.close(), of: process)
+        if news == .stopped, process.beginsAgain, !isStopping {
+            return try start(process, byHand: true)
+        }
+        publish(process)
         tell(news, of: process)
     }
 
     private func tell(_ news: SupervisedProcess.News, of process: SupervisedProcess) {
         guard !isStopping else { return }
         switch news {
-        case .finished(let reason) where process === broker: tellLoss(reason)
-        case .finished(let reason): view.tell(reason, of: process.name)
+        case .ended(let reason) where process === broker: tellLoss(reason)
+        case .ended(let reason): view.tell(reason, of: process.name)
         case .crashed(let reason, let delay):
             view.tell("\(reason); starting it again in \(Self.seconds(delay))", of: process.name)
+        case .broken(let reason):
+            let starts = "\(RestartPolicy.startsMax) starts in \(Int(RestartPolicy.windowSeconds)) s"
+            let command =
+                "\(Program.spelling) plugin start \(ShellWord.quoted(process.name))"
+                + Option.socketWords(view.socket)
+            view.tell("\(reason); broken after \(starts), until: \(command)", of: process.name)
+        case .stopped: view.tell("stopped", of: process.name)
         }
     }
 
@@ -166,18 +230,17 @@ final class Supervisor {
         view.tell("\(reason): the bus is gone with all it kept; stopping", of: broker.name)
     }
 
-    private func restartDue() throws {
-        guard !isStopping else { return }
-        let now = MonotonicClock.nanoseconds()
-        for plugin in plugins {
-            if case .waiting(let moment) = plugin.state, moment <= now { try start(plugin) }
+    /// Starts what has waited long enough, and kills what was given enough time to end.
+    private func doDue() throws {
+        let now = clock.nanoseconds()
+        for process in [broker] + plugins {
+            guard let moment = process.dueNanoseconds, moment <= now else { continue }
+            if process.isAlive {
+                kill(process, "didn't stop; killed")
+            } else if !isStopping {
+                try start(process)
+            }
         }
-    }
-
-    private func nextRestart() -> UInt64? {
-        plugins.compactMap { plugin in
-            if case .waiting(let moment) = plugin.state { moment } else { nil }
-        }.min()
     }
 
     private func unwatch(_ process: SupervisedProcess) {

@@ -20,10 +20,15 @@ extension Command {
         options: [.socket, .plugins, .demo] + Option.keeping,
         details: """
             Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
-            seconds at first and 5 at most; one that ends with status 0 is done. Ctrl-C or SIGTERM stops \
+            seconds at first and 30 at most; one that would be started a sixth time within 10 seconds is \
+            broken, and is left alone until plugboard plugin start. One that ends with status 0 is done. \
+            plugboard plugins shows how each is doing, and so do the keys plugins.* on the bus.
+
+            Ctrl-C or SIGTERM stops \
             the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
             the broker; a second Ctrl-C doesn't wait. If the broker is lost, all stops, with status 1. What \
-            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where. If this process is killed outright, the broker and the plugins get a \
+            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where. If \
+            this process is killed outright, the broker and the plugins get a \
             SIGTERM from the kernel (on Linux; elsewhere they go on).
 
             A plugin is a folder with a plugin.json:
@@ -32,7 +37,7 @@ extension Command {
 
             run is the path of a program in that folder, or the name of one beside plugboard; it may be \
             in any language. It may also have arguments, demo_arguments (added by --demo), subscribes and \
-            publishes (patterns), and description. A plugin runs in its folder, with PLUGBOARD_SOCKET (where \
+            publishes (patterns), restart (always, on-failure or never), and description. A plugin runs in its folder, with PLUGBOARD_SOCKET (where \
             the bus is), PLUGBOARD_NAME (its name) and PLUGBOARD_PROGRAM (this program, for shell scripts).
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
@@ -77,7 +82,7 @@ private struct UpSession {
         let broker = SupervisedProcess(
             name: "broker",
             start: start(executable, brokerArguments(), name: "broker", folder: nil),
-            restarts: false,
+            rule: .never,
             doneText: "ended"
         )
         let view = UpView(
@@ -96,6 +101,7 @@ private struct UpSession {
                     "there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins"
                 )
             }
+            return PluginDesk(link: try BusLink(path: socket))
         }
         console.say("stopped")
     }
@@ -123,7 +129,8 @@ private struct UpSession {
         let arguments = plugin.manifest.arguments + more
         return SupervisedProcess(
             name: plugin.name,
-            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder)
+            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder),
+            rule: plugin.manifest.restart
         )
     }
 
@@ -132,7 +139,7 @@ private struct UpSession {
         return SupervisedProcess(
             name: name,
             start: start(executable, ["play", script], name: name, folder: nil),
-            restarts: false,
+            rule: .never,
             doneText: "is over; the bus stays up: \(HelpText.handLine(path: socket))"
         )
     }

@@ -7,7 +7,8 @@ import PlugboardPosix
 final class UpView {
     /// Standard output lost its reader: nothing is printed any more.
     private(set) var isReaderGone = false
-    private let socket: String
+    /// Where the bus is.
+    let socket: String
     private let console: Console
     private let widest: Int
     private var places: [String: Int] = [:]

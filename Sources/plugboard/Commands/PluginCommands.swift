@@ -1,0 +1,152 @@
+// `plugins` and `plugin`: what `up` looks after, and what is to be done about it. They ask
+// over the bus, as any client can.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Option {
+    static let logLines = Option(
+        "lines",
+        "N",
+        "log: so many lines (all that are kept, \(PluginLog.linesMax) at most)",
+        .integer(0...UInt64(PluginLog.linesMax))
+    )
+}
+
+extension Command {
+    static let plugins = Command(
+        name: "plugins",
+        group: .run,
+        summary: "list the plugins of up, and how each is doing",
+        options: [.json] + Option.connection,
+        details: """
+            running: it has a process. waiting: it crashed, and is started again soon. ended: by itself, \
+            and for good. broken: it crashed too often. stopping, stopped: somebody asked for that. \
+            RESTARTS counts its starts after the first one, SINCE is when the state began (UTC).
+            """,
+        examples: ["plugins", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'"],
+        run: { invocation, console in
+            try PluginCaller(invocation, console).list()
+        }
+    )
+
+    static let plugin = Command(
+        name: "plugin",
+        group: .run,
+        summary: "start, stop or restart a plugin of up, or show what it printed",
+        parameters: [
+            Parameter("start|stop|restart|log", "what to do"),
+            Parameter("NAME", "the plugin's name, as plugins tells it"),
+        ],
+        options: [.logLines, .clientName, .json] + Option.connection,
+        details: """
+            stop and restart return when the plugin has ended: it gets SIGTERM, and SIGKILL 2 seconds \
+            later, and so does everything that it started. start and restart return when it has a process; \
+            what was broken gets a new chance. log prints the last lines of its output and errors.
+            """,
+        examples: ["plugin restart cart", "plugin log cart --lines 20"],
+        run: { invocation, console in
+            try PluginCaller(invocation, console).act()
+        }
+    )
+}
+
+/// Calls `up` and tells what it answers.
+private struct PluginCaller {
+    /// Longer than a plugin is given to stop.
+    private static let patienceSeconds = Supervisor.pluginGraceSeconds + 3
+
+    private let invocation: Invocation
+    private let console: Console
+
+    init(_ invocation: Invocation, _ console: Console) {
+        self.invocation = invocation
+        self.console = console
+    }
+
+    func list() throws {
+        let reply = try call(.list, value: nil)
+        if invocation.has(.json) { return try console.output.json(reply.bytes) }
+        let plugins = reply.array?.compactMap(\.object) ?? []
+        guard !plugins.isEmpty else { return try console.output.line("up has no plugins") }
+        for line in PluginTable.lines(plugins, paint: console.output.paint) {
+            try console.output.line(line)
+        }
+    }
+
+    func act() throws {
+        let name = invocation.arguments[1]
+        let action = try action(invocation.arguments[0])
+        guard action == .log || !invocation.has(.logLines) else {
+            throw CommandError.usage("--lines is for log")
+        }
+        let reply = try call(action, value: JSONString.encoded(name))
+        if action == .log { return try showLog(reply) }
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        let state = reply.object?["state"]?.string ?? "?"
+        guard action == .stop || state == "running" else {
+            let reason = reply.object?["end"]?.string.map { ": \($0)" } ?? ""
+            throw CommandError(.refused, "\(name) is \(state)\(reason)")
+        }
+        guard !invocation.has(.json) else { return }
+        let pid = reply.object?["pid"].map { ", pid \($0.text)" } ?? ""
+        try console.output.line(Printable.text("\(name) is \(state)\(pid)"))
+    }
+
+    private func action(_ word: String) throws -> PluginAction {
+        let actions = PluginAction.allCases.filter { $0 != .list }
+        if let action = actions.first(where: { $0.rawValue == word }) { return action }
+        let words = actions.map(\.rawValue)
+        let hint = Suggestion.hint(for: word, among: words)
+        throw CommandError.usage("a plugin can \(words.joined(separator: ", ")), not \"\(word)\"", hint: hint)
+    }
+
+    private func showLog(_ reply: JSONValue) throws {
+        let kept = reply.array ?? []
+        let lines = kept.suffix(invocation.integer(.logLines).flatMap { Int(exactly: $0) } ?? kept.count)
+        if invocation.has(.json) {
+            return try console.output.json(JSONObjectText.array(lines.map { Array($0.bytes) }))
+        }
+        for line in lines { try console.output.line(Printable.text(line.string ?? "")) }
+    }
+
+    private func call(_ action: PluginAction, value: [UInt8]?) throws -> JSONValue {
+        var request = RequestLine("call").adding("key", string: PluginKey.call(action))
+        if let value { request = request.adding("value", json: value[...]) }
+        request = request.adding("timeout", UInt64(Self.patienceSeconds * 1_000))
+        let timeout = invocation.seconds(.timeout) ?? Self.patienceSeconds + Connection.timeoutSeconds
+        let connection = try Connection.open(invocation, timeout: timeout)
+        let reply = try connection.request(request)
+        if reply.kind == .error("no_provider") {
+            throw CommandError(
+                .unavailable,
+                "the broker at \(connection.path) has no plugins: plugboard up didn't start it"
+            )
+        }
+        if let refusal = reply.refusal { throw refusal }
+        return reply["value"] ?? JSONValue(accepted: [])
+    }
+}
+
+/// The plugins in columns.
+enum PluginTable {
+    static func lines(_ plugins: [JSONObject], paint: Paint) -> [String] {
+        let columns: [TextTable.Column] = [
+            .init(title: "NAME"), .init(title: "STATE"), .init(title: "PID", atEnd: true),
+            .init(title: "RESTARTS", atEnd: true), .init(title: "SINCE"), .init(title: "LAST END"),
+        ]
+        let rows = plugins.map { plugin in
+            TextTable.Row(
+                cells: ["name", "state", "pid", "restarts", "since", "end"].map { field in
+                    let value = plugin[field]
+                    return Printable.text(value?.string ?? value?.text ?? "-")
+                },
+                isMarked: ["waiting", "broken"].contains(plugin["state"]?.string)
+            )
+        }
+        return TextTable(columns: columns, rows: rows).lines(width: widthMax, paint: paint)
+    }
+
+    /// Nothing is cut: the lines go to pipes as well.
+    private static let widthMax = 10_000
+}

@@ -1,0 +1,80 @@
+// The connection that `up` itself has to its broker. It never waits: a broker that stands
+// still must not keep `up` from looking after its children, so what isn't taken is kept,
+// up to a limit, and past that the connection is given up.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A connection that is polled. Used by one thread.
+final class BusLink {
+    /// What may wait for the broker to read it.
+    static let outboxBytesMax = 4 << 20
+    /// What may wait for the end of its line.
+    static let inboxBytesMax = 4 << 20
+
+    /// Nothing goes either way any more.
+    private(set) var isGone = false
+    private let socket: Descriptor
+    private var outbox: [UInt8] = []
+    private var inbox: [UInt8] = []
+
+    /// Connects. Throws `SystemError`.
+    init(path: String) throws {
+        socket = try UnixSocket.connect(path: path)
+    }
+
+    /// What to poll.
+    var fd: Int32 { socket.raw }
+
+    /// What to poll it for.
+    var interest: Interest { outbox.isEmpty ? .read : [.read, .write] }
+
+    /// Sends a line, or as much of it as goes now; the rest follows with `flush`.
+    func send(_ line: [UInt8]) {
+        guard !isGone else { return }
+        guard outbox.count + line.count <= Self.outboxBytesMax else { return giveUp() }
+        outbox += line
+        flush()
+    }
+
+    /// Sends what waits, as far as the broker takes it.
+    func flush() {
+        while !outbox.isEmpty {
+            switch outbox.withUnsafeBytes({ socket.write($0) }) {
+            case .bytes(let count): outbox.removeFirst(count)
+            case .wouldBlock: return
+            case .ended, .failed: return giveUp()
+            }
+        }
+    }
+
+    /// The lines that have come; one read, so that one busy peer doesn't starve the others.
+    func receive() -> [BrokerLine] {
+        guard !isGone else { return [] }
+        let transfer = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { buffer in
+            let transfer = socket.read(into: buffer)
+            if case .bytes(let count) = transfer { inbox.append(contentsOf: buffer[..<count]) }
+            return transfer
+        }
+        switch transfer {
+        case .bytes, .wouldBlock: break
+        case .ended, .failed: giveUp()
+        }
+        return takeLines()
+    }
+
+    private func takeLines() -> [BrokerLine] {
+        guard let last = inbox.lastIndex(of: 0x0A) else {
+            if inbox.count > Self.inboxBytesMax { giveUp() }
+            return []
+        }
+        let lines = inbox[...last].split(separator: 0x0A).compactMap { BrokerLine(ArraySlice(Array($0))) }
+        inbox.removeFirst(last + 1)
+        return lines
+    }
+
+    private func giveUp() {
+        isGone = true
+        outbox = []
+    }
+}

@@ -1,0 +1,83 @@
+// What `up` tells of a plugin on the bus: the value that it keeps at `plugins.<name>`,
+// and answers calls with.
+
+import PlugboardWire
+
+/// A child's state as JSON.
+enum PluginReport {
+    /// Of what a broken plugin printed, so many lines are told.
+    static let outputLinesMax = 10
+
+    static func json(of process: SupervisedProcess) -> [UInt8] {
+        var object = JSONObjectText().adding("name", string: process.name)
+            .adding("state", string: word(for: process.state))
+        if let pid = process.pid { object = object.adding("pid", number: pid) }
+        object = object.adding("restarts", number: process.restarts)
+            .adding("since", string: moment(process.sinceMilliseconds))
+        if !process.isAlive, let text = process.endText { object = ending(object, text, of: process) }
+        if process.state == .broken {
+            object = object.adding("output", strings: process.log.lines.suffix(outputLinesMax))
+        }
+        return object.bytes
+    }
+
+    static func word(for state: SupervisedProcess.State) -> String {
+        switch state {
+        case .running: "running"
+        case .stopping: "stopping"
+        case .waiting: "waiting"
+        case .ended: "ended"
+        case .broken: "broken"
+        case .stopped: "stopped"
+        }
+    }
+
+    private static func ending(
+        _ object: JSONObjectText,
+        _ text: String,
+        of process: SupervisedProcess
+    ) -> JSONObjectText {
+        let object = object.adding("end", string: text)
+        switch process.end {
+        case .exited(let status): return object.adding("status", number: status)
+        case .signalled(let number): return object.adding("signal", number: number)
+        case nil: return object
+        }
+    }
+
+    private static func moment(_ milliseconds: UInt64) -> String {
+        var text = ByteBuffer()
+        text.append(milliseconds: milliseconds)
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+}
+
+/// The keys that `up` uses.
+enum PluginKey {
+    private static let folder = "plugins"
+
+    /// Where the state of a plugin is. A byte that might not stand in one token of a key is
+    /// written as `%` and two digits.
+    static func state(of name: String) -> String {
+        folder + "." + name.utf8.map(spelled).joined()
+    }
+
+    /// What is called for an action.
+    static func call(_ action: PluginAction) -> String {
+        "\(folder).\(action.rawValue)"
+    }
+
+    /// The action that a key stands for.
+    static func action(_ key: String) -> PluginAction? {
+        PluginAction.allCases.first { call($0) == key }
+    }
+
+    private static func spelled(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            String(UnicodeScalar(byte))
+        default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// What somebody on the bus asks of `up`, done. Everyone who may use the bus may ask.
+
+import PlugboardWire
+
+extension Supervisor {
+    /// Takes the calls that came.
+    func serveDesk() throws {
+        guard let desk else { return }
+        let (requests, faults) = desk.turn()
+        for fault in faults { view.say("the broker refused what up tells of its plugins: \(fault)") }
+        for request in requests { try serve(request, desk) }
+    }
+
+    private func serve(_ request: PluginRequest, _ desk: PluginDesk) throws {
+        if request.action == .list {
+            return desk.answer(request.call, JSONObjectText.array(plugins.map(PluginReport.json)))
+        }
+        guard let name = request.plugin else {
+            return desk.refuse(request.call, "bad_value", "the value is a plugin's name, a string")
+        }
+        guard let plugin = plugins.first(where: { $0.name == name }) else {
+            let hint = Suggestion.hint(for: name, among: plugins.map(\.name)).map { "; \($0)" } ?? ""
+            return desk.refuse(request.call, "not_found", "up has no plugin \"\(name)\"\(hint)")
+        }
+        if request.action == .log {
+            return desk.answer(
+                request.call,
+                JSONObjectText.array(plugin.log.lines.map { JSONString.encoded($0) })
+            )
+        }
+        guard !isStopping else { return desk.refuse(request.call, "stopping", "everything is being stopped") }
+        view.tell("\(request.action.rawValue), as \(request.by) asked", of: name)
+        try act(request.action, on: plugin)
+        desk.answer(request.call, whenSettled: plugin)
+    }
+
+    private func act(_ action: PluginAction, on plugin: SupervisedProcess) throws {
+        switch action {
+        case .list, .log: return
+        case .start:
+            if case .stopping = plugin.state {
+                plugin.stop(graceSeconds: Self.pluginGraceSeconds, thenBegin: true)
+            } else if !plugin.isAlive {
+                try start(plugin, byHand: true)
+            }
+        case .stop: plugin.stop(graceSeconds: Self.pluginGraceSeconds)
+        case .restart:
+            plugin.stop(graceSeconds: Self.pluginGraceSeconds, thenBegin: true)
+            if !plugin.isAlive { try start(plugin, byHand: true) }
+        }
+        desk?.tell(plugin)
+    }
+}
