@@ -11,7 +11,7 @@ public final class DataFolder: Sendable {
     /// `SystemError`: also where it belongs to somebody else, or others may write to it.
     public init(path: String) throws {
         self.path = path
-        try Self.makeFolders(path)
+        try Folder.make(path)
         var status = stat()
         guard stat(path, &status) == 0 else { throw SystemError.last("open", path) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.error(ENOTDIR, "open", path) }
@@ -71,17 +71,6 @@ public final class DataFolder: Sendable {
 
     private static func error(_ code: Int32, _ operation: String, _ path: String) -> SystemError {
         SystemError(code: code, operation: operation, subject: path)
-    }
-
-    private static func makeFolders(_ path: String) throws {
-        var end = path.startIndex
-        while end < path.endIndex {
-            end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
-            let part = String(path[..<end])
-            if mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
-                throw SystemError.last("create", part)
-            }
-        }
     }
 }
 

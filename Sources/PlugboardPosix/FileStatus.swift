@@ -50,7 +50,7 @@ public struct FileStatus: Sendable {
     }
 }
 
-/// The contents of folders.
+/// Folders and what is in them.
 public enum Folder {
     /// The names in a folder but `.` and `..`, in byte order. Throws `SystemError`.
     public static func names(in path: String) throws -> [String] {
@@ -64,6 +64,18 @@ public enum Folder {
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// Makes a folder and what is missing above it, with mode 0700. Throws `SystemError`.
+    public static func make(_ path: String) throws {
+        var end = path.startIndex
+        while end < path.endIndex {
+            end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
+            let part = String(path[..<end])
+            if mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
+                throw SystemError.last("create", part)
+            }
+        }
     }
 
     /// The current folder's absolute path.

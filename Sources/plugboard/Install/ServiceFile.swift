@@ -1,0 +1,122 @@
+// What a service manager is given so that it starts this program for a user and keeps it
+// running. It promises nothing that the program doesn't do: it neither takes over sockets
+// nor tells when it is ready, so the files don't ask for that.
+
+import PlugboardPosix
+
+/// The service managers whose files can be written.
+enum ServiceManager: String, CaseIterable, Sendable {
+    case systemd, launchd
+
+    /// Where the user's files are, below a home folder; `configuration` is XDG_CONFIG_HOME.
+    func path(home: String, configuration: String?) -> String {
+        switch self {
+        case .systemd: "\(configuration ?? "\(home)/.config")/systemd/user/\(ServiceFile.name).service"
+        case .launchd: "\(home)/Library/LaunchAgents/\(ServiceFile.label).plist"
+        }
+    }
+
+    /// What to type so that it runs, now and after the next login.
+    func enabling(path: String) -> [String] {
+        switch self {
+        case .systemd:
+            ["systemctl --user daemon-reload", "systemctl --user enable --now \(ServiceFile.name)"]
+        case .launchd: ["launchctl bootstrap gui/$(id -u) \(ShellWord.quoted(path))"]
+        }
+    }
+}
+
+/// The file for one command line of this program.
+struct ServiceFile {
+    static let name = "plugboard"
+    static let label = "org.plugboard.bus"
+    /// By this a file is known as one that may be replaced.
+    static let mark = "Written by plugboard install."
+
+    /// The program's absolute path and its arguments.
+    let words: [String]
+    /// Seconds in which it has ended after SIGTERM, all that it started included.
+    let stopSeconds: Int
+
+    func text(for manager: ServiceManager) -> String {
+        switch manager {
+        case .systemd: unit
+        case .launchd: propertyList
+        }
+    }
+
+    /// Its own children are ended by it, in their order; only what is left then is killed.
+    private var unit: String {
+        """
+        # \(Self.mark) Replaced by it when that is done again.
+        [Unit]
+        Description=Plugboard, a message bus for this user's programs
+
+        [Service]
+        Type=exec
+        ExecStart=\(words.map(Self.unitWord).joined(separator: " "))
+        Restart=on-failure
+        RestartSec=1
+        RestartPreventExitStatus=64
+        KillMode=mixed
+        TimeoutStopSec=\(stopSeconds)
+        NoNewPrivileges=yes
+
+        [Install]
+        WantedBy=default.target
+
+        """
+    }
+
+    private var propertyList: String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <!-- \(Self.mark) Replaced by it when that is done again. -->
+        <plist version="1.0">
+        <dict>
+            <key>Label</key>
+            <string>\(Self.label)</string>
+            <key>ProgramArguments</key>
+            <array>
+        \(words.map { "        <string>\(Self.markup($0))</string>" }.joined(separator: "\n"))
+            </array>
+            <key>RunAtLoad</key>
+            <true/>
+            <key>KeepAlive</key>
+            <dict>
+                <key>SuccessfulExit</key>
+                <false/>
+            </dict>
+            <key>ExitTimeOut</key>
+            <integer>\(stopSeconds)</integer>
+        </dict>
+        </plist>
+
+        """
+    }
+
+    /// In quotes, and with what systemd would replace written twice.
+    private static func unitWord(_ word: String) -> String {
+        let escaped = word.map { character in
+            switch character {
+            case "\\", "\"": "\\\(character)"
+            case "%", "$": "\(character)\(character)"
+            default: "\(character)"
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+
+    private static func markup(_ word: String) -> String {
+        word.map { character in
+            switch character {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            default: "\(character)"
+            }
+        }
+        .joined()
+    }
+}

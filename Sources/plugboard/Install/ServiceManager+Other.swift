@@ -1,0 +1,7 @@
+// The service manager elsewhere.
+
+#if !os(Linux)
+    extension ServiceManager {
+        static let standard = ServiceManager.launchd
+    }
+#endif
