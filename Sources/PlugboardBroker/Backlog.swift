@@ -16,6 +16,8 @@ struct Backlog: ~Copyable {
     var owesSynced = false
     /// The revision of the last line that was sent, for `synced`.
     var lastRevision: UInt64 = 0
+    /// Its `subscribe` is answered later, and nothing may be told ahead of that.
+    var awaitsReply = false
     /// Held until `resume`.
     var isPaused = false
     /// Lines that may pass although it is paused.
@@ -30,11 +32,11 @@ struct Backlog: ~Copyable {
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced }
 
     /// It must last, whether anything is owed or not.
-    var isNeeded: Bool { !isEmpty || isPaused || window != nil }
+    var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }
 
-    /// It was paused, or its window has not ended yet.
+    /// It was not answered, it was paused, or its window has not ended yet.
     var isBlocked: Bool {
-        if isPaused && steps == 0 { return true }
+        if awaitsReply || isPaused && steps == 0 { return true }
         guard let window, window.isTicking else { return false }
         if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
             return !window.lets(revision: owed.pointee.revision)

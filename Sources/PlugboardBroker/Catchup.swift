@@ -14,6 +14,8 @@ struct Catchup: ~Copyable {
     /// A reply that comes after everything up to `deferredUntil`.
     var deferred = ByteBuffer()
     var deferredUntil: UInt64 = 0
+    /// Subscriptions whose reply is among what is deferred; they begin behind it.
+    var unanswered = List<SubscriptionReference>()
     /// Bytes in the line queues of all its subscriptions.
     var queuedBytes = 0
     /// Keys owed to all its subscriptions.
@@ -21,5 +23,5 @@ struct Catchup: ~Copyable {
 
     init() {}
 
-    var isEmpty: Bool { ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 }
+    var isEmpty: Bool { ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty }
 }

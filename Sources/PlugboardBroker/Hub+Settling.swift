@@ -176,5 +176,15 @@ extension Hub {
         session.pointee.outbox.own.append(catchup.pointee.deferred.bytes)
         catchup.pointee.deferred.releaseMemory()
         session.pointee.isHeld = false
+        beginAnswered(catchup)
+    }
+
+    /// The new subscriptions whose replies were just queued may be told something.
+    private mutating func beginAnswered(_ catchup: CatchupReference) {
+        while let subscription = catchup.pointee.unanswered.popLast() {
+            subscription.pointee.backlog?.pointee.awaitsReply = false
+            subscription.pointee.dropEmptyBacklog()
+            readyIfFree(subscription)
+        }
     }
 }

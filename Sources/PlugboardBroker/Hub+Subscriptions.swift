@@ -25,6 +25,7 @@ extension Hub {
         _ line: UnsafeRawBufferPointer
     ) {
         let session = subscription.pointee.session
+        if session.pointee.isBehind { awaitReply(subscription) }
         openReply(to: session)
         let id = request.id.bytes(of: line)
         ReplyEncoder.appendStart(request.operation, id: id, to: &session.pointee.outbox.own)
@@ -33,6 +34,14 @@ extension Hub {
         session.pointee.outbox.own.append(#","revision":"#)
         session.pointee.outbox.own.append(decimal: revision)
         session.pointee.outbox.own.append("}\n")
+    }
+
+    /// A client that is behind is answered later, and told nothing of this subscription before.
+    private func awaitReply(_ subscription: SubscriptionReference) {
+        subscription.pointee.makeBacklog()
+        subscription.pointee.backlog?.pointee.awaitsReply = true
+        subscription.pointee.session.pointee.makeCatchup()
+        subscription.pointee.session.pointee.catchup?.pointee.unanswered.append(subscription)
     }
 
     mutating func unsubscribe(
@@ -222,6 +231,11 @@ extension Hub {
                 let place = catchup.pointee.ready.elements.firstIndex(of: subscription)
             {
                 catchup.pointee.ready.removeSwapping(at: place)
+            }
+            if backlog.pointee.awaitsReply,
+                let place = catchup.pointee.unanswered.elements.firstIndex(of: subscription)
+            {
+                catchup.pointee.unanswered.removeSwapping(at: place)
             }
         }
         subscription.pointee.releaseBacklog()

@@ -124,6 +124,7 @@ struct Hub: ~Copyable {
     mutating func leave(_ session: SessionReference) {
         if session.pointee.duties != nil { leaveCalls(session) }
         session.pointee.catchup?.pointee.ready.removeAll()
+        session.pointee.catchup?.pointee.unanswered.removeAll()
         while let subscription = session.pointee.subscriptions.list.elements.last {
             end(subscription)
         }

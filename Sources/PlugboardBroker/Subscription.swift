@@ -97,7 +97,7 @@ struct Subscription: ~Copyable {
     func isFree(_ keyHash: UInt64) -> Bool {
         guard let backlog else { return true }
         if let window = backlog.pointee.window, window.holds(keyHash) { return false }
-        return backlog.pointee.isEmpty && !backlog.pointee.isPaused
+        return backlog.pointee.isEmpty && !backlog.pointee.isPaused && !backlog.pointee.awaitsReply
     }
 
     /// Adds the first of its patterns that matches a key.

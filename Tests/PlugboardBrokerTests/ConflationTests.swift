@@ -147,6 +147,63 @@ struct ConflationTests {
         #expect(!hub.isHeld(observer))
     }
 
+    @Test("a subscription made while one is behind begins with its reply, which follows what was owed")
+    func replyBeforeSnapshot() {
+        subscribe()
+        hub.stopReading(observer)
+        hub.send("publish a 1\npublish b 1", from: writer)
+        hub.send(#"{"op":"subscribe","id":9,"key":"*","sub":2}"#, from: observer)
+        hub.send("publish a 2", from: writer)
+        #expect(
+            hub.read(observer) == [
+                Self.update("b", 2, ##""value":1,"by":"#2"}"##),
+                Self.update("a", 3, ##""value":2,"by":"#2","skipped":1}"##),
+                #"{"ok":"subscribe","id":9,"sub":2,"revision":2}"#,
+                ##"{"event":"update","sub":2,"key":"b","revision":2,"value":1,"by":"#2","initial":true,"live":true}"##,
+                ##"{"event":"update","sub":2,"key":"a","revision":3,"value":2,"by":"#2","initial":true,"live":true}"##,
+                #"{"event":"synced","sub":2,"revision":3}"#,
+            ]
+        )
+        hub.send("publish a 3", from: writer)
+        #expect(hub.read(observer).count == 2)
+        #expect(!hub.hasCatchup(observer))
+    }
+
+    @Test("so does one without the current values, whatever it is owed by then")
+    func replyBeforeEvents() {
+        subscribe()
+        hub.stopReading(observer)
+        hub.send("publish a 1", from: writer)
+        hub.send(#"{"op":"subscribe","id":9,"key":"*","sub":2,"initial":false}"#, from: observer)
+        hub.send("emit e 1\npublish a 2", from: writer)
+        #expect(
+            hub.read(observer) == [
+                ##"{"event":"emit","sub":1,"key":"e","revision":1,"value":1,"by":"#2"}"##,
+                Self.update("a", 2, ##""value":2,"by":"#2","skipped":1}"##),
+                #"{"ok":"subscribe","id":9,"sub":2,"revision":1}"#,
+                ##"{"event":"emit","sub":2,"key":"e","revision":1,"value":1,"by":"#2"}"##,
+                ##"{"event":"update","sub":2,"key":"a","revision":2,"value":2,"by":"#2"}"##,
+            ]
+        )
+        hub.send("publish a 3", from: writer)
+        #expect(hub.read(observer).count == 2)
+    }
+
+    @Test("one that ends before it was answered leaves nothing behind")
+    func endsUnanswered() {
+        subscribe()
+        hub.stopReading(observer)
+        let before = hub.keyCount
+        hub.send("publish a 1", from: writer)
+        hub.send("subscribe *\nunsubscribe 2", from: observer)
+        hub.send("delete a", from: writer)
+        let lines = hub.read(observer)
+        #expect(lines.count == 3)
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix(#"{"ok":"#) })
+        #expect(hub.keyCount == before)
+        #expect(!hub.hasCatchup(observer))
+    }
+
     @Test("who is owed one key more than the limit is given up, who is owed the limit is not")
     func owedLimit() {
         subscribe()
