@@ -10,11 +10,11 @@ typealias BacklogReference = UnsafeMutablePointer<Backlog>
 struct Backlog: ~Copyable {
     var keys = OwedKeys()
     var lines = LineQueue()
-    /// Keys of the snapshot that are still owed.
-    var initialCount = 0
-    /// `synced` is to follow when no key of the snapshot is owed any more.
+    /// Keys of the snapshot, or missed ones, that are still owed.
+    var awaitedCount = 0
+    /// `synced` is to follow when none of those is owed any more.
     var owesSynced = false
-    /// The revision of the last line that was sent, for `synced`.
+    /// The revision of the last line that was sent, or of the beginning, for `synced`.
     var lastRevision: UInt64 = 0
     /// Its `subscribe` is answered later, and nothing may be told ahead of that.
     var awaitsReply = false

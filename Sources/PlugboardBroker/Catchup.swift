@@ -23,5 +23,7 @@ struct Catchup: ~Copyable {
 
     init() {}
 
-    var isEmpty: Bool { ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty }
+    var isEmpty: Bool {
+        ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
+    }
 }

@@ -30,7 +30,7 @@ extension EventLoop {
         hub.records = records
         hub.journal = writer
         tell(recovered, hub.keyCount)
-        hub.endRestoring()
+        hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
         try keepRecords()
     }
 

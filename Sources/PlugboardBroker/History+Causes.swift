@@ -8,6 +8,20 @@ extension History {
     /// How many entries of one revision are looked at.
     static let sharedMax: UInt64 = 64
 
+    /// The number of the first entry behind a revision; `count` where there is none.
+    func first(after revision: UInt64) -> UInt64 {
+        first(after: revision, before: count)
+    }
+
+    private func first(after revision: UInt64, before limit: UInt64) -> UInt64 {
+        var (low, high) = (oldest, limit)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].revision <= revision { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
     /// The last entry of a revision that stands before another entry.
     func last(of revision: UInt64, before limit: UInt64) -> UInt64? {
         guard limit > oldest, revision <= self[limit - 1].revision else { return nil }
@@ -72,11 +86,7 @@ extension History {
     }
 
     private func search(_ revision: UInt64, before limit: UInt64) -> UInt64? {
-        var (low, high) = (oldest, limit)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if self[middle].revision <= revision { low = middle + 1 } else { high = middle }
-        }
+        let low = first(after: revision, before: limit)
         return low > oldest && self[low - 1].revision == revision ? low - 1 : nil
     }
 }

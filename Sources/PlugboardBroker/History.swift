@@ -2,6 +2,7 @@
 // only points: whatever it points to is kept until the ring has passed it, which is seen
 // to in generations, so that a write counts no references. Used by the hub alone.
 
+import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
@@ -62,6 +63,8 @@ struct History: ~Copyable {
     private(set) var count: UInt64 = 0
     /// The time of this turn, shifted into its place in an entry; 0 until somebody writes.
     private var time: UInt64 = 0
+    /// Writes up to this revision were made before there was a history.
+    private(set) var beginning: UInt64 = 0
     /// Numbers the generations, from 1. Each is at least `writesMax` entries long.
     private(set) var generation: UInt32 = 1
     private var generationStart: UInt64 = 0
@@ -86,6 +89,9 @@ struct History: ~Copyable {
     /// The number of the oldest entry that is still known.
     var oldest: UInt64 { count > UInt64(Self.writesMax) ? count - UInt64(Self.writesMax) : 0 }
 
+    /// Of each revision after this one all writes are known, the broker's own left out.
+    var completeSince: UInt64 { oldest > 0 ? max(beginning, self[oldest].revision) : beginning }
+
     /// The entry with a number from `oldest` up to, and not including, `count`.
     subscript(number: UInt64) -> Entry {
         get { entries[Int(number & Self.mask)] }
@@ -105,6 +111,25 @@ struct History: ~Copyable {
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
         (entries + Int(truncatingIfNeeded: count & Self.mask)).initialize(to: entry)
         count &+= 1
+    }
+
+    /// Takes a write of an earlier broker, at its time in milliseconds since 1970. The turn has to
+    /// be ended before this one's own follow.
+    mutating func restore(
+        _ operation: Operation,
+        _ observable: ObservableReference,
+        _ author: AuthorReference,
+        _ record: RecordLine
+    ) {
+        time = max(1, record.when) << 16
+        append(operation, observable, author, revision: record.revision, cause: record.cause)
+        if let reason = record.reason { note(reason) }
+        if operation == .delete { keep(observable) }
+    }
+
+    /// Says up to which revision an earlier broker's writes are not known one by one.
+    mutating func begin(after revision: UInt64) {
+        beginning = revision
     }
 
     /// Says of the newest entry why the broker made that write.
@@ -130,12 +155,15 @@ struct History: ~Copyable {
         return self[number].observable == observable ? number : nil
     }
 
+    /// So much was written that the next turn's end begins another generation.
+    var isGenerationFull: Bool { count - generationStart >= UInt64(Self.writesMax) }
+
     /// Ends a turn. Observables that nothing needs any more are removed from their table, a
     /// few at a time so that no turn is long.
     mutating func endTurn(removingFrom table: inout ObservableTable) {
         time = 0
         if settled == count, passed.isEmpty { return }
-        if count - generationStart >= UInt64(Self.writesMax) { beginGeneration(&table) }
+        if isGenerationFull { beginGeneration(&table) }
         drain(count: Self.drainedPerTurn + 4 * (count - settled), &table)
         settled = count
     }

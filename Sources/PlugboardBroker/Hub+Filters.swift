@@ -41,6 +41,25 @@ extension Hub {
         return form(of: value, since: old, wasSent: wasSent, filter)
     }
 
+    /// What an observer is told of a key that changed while it was away: as what it knows of it
+    /// isn't known here, whatever may be new to it.
+    mutating func tellingMissed(
+        _ event: Event,
+        _ tail: EventTail,
+        _ subscription: SubscriptionReference
+    ) -> Telling {
+        guard let filter = subscription.pointee.filter, event != .delete, let value = tail.value else {
+            return .event
+        }
+        if let conditions = filter.conditions, !conditions.hold(for: value, using: &comparer) {
+            return .leaving
+        }
+        guard let parts = filter.parts else { return .event }
+        change.removeAll()
+        parts.appendAll(of: value, into: &change)
+        return .change
+    }
+
     /// Whether an observer is told anything of a change from one value to another.
     mutating func isConcerned(
         _ subscription: SubscriptionReference,

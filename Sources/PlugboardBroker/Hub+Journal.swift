@@ -154,8 +154,9 @@ extension Hub {
         let key = record.key.bytes(of: line)
         let hash = observables.hash(key)
         let known = observables.find(key, hash: hash)
+        let author = authors.author(record.by.bytes(of: line))
         guard record.kind == .update else {
-            if let known { forgetRestored(known) }
+            if let known { forgetRestored(known, record, author) }
             return
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
@@ -164,19 +165,39 @@ extension Hub {
             record.value.bytes(of: line),
             revision: record.revision,
             cause: record.cause,
-            writer: authors.author(record.by.bytes(of: line))
+            writer: author
         )
+        remember(.publish, observable, author, record)
         observable.pointee.marks.reason = record.reason
         if record.isWhileConnected || record.expires > 0 || observable.pointee.marks.bond != nil {
             restoreLifetime(of: observable, record)
         }
     }
 
-    private mutating func forgetRestored(_ observable: ObservableReference) {
+    private mutating func forgetRestored(
+        _ observable: ObservableReference,
+        _ record: RecordLine,
+        _ author: AuthorReference
+    ) {
         guard observable.pointee.hasValue else { return }
         unbind(observable)
         keyCount -= 1
-        observable.pointee.removeValue(cause: 0, writer: own.author)
+        observable.pointee.removeValue(cause: record.cause, writer: author)
+        observable.pointee.marks.reason = record.reason
+        remember(.delete, observable, author, record)
+    }
+
+    /// The history goes on where an earlier broker's writes are known one by one: behind the
+    /// snapshot. Of a patch the journal has the result.
+    private mutating func remember(
+        _ operation: Operation,
+        _ observable: ObservableReference,
+        _ author: AuthorReference,
+        _ record: RecordLine
+    ) {
+        if record.isOfSnapshot { return }
+        history.restore(operation, observable, author, record)
+        if history.isGenerationFull { history.endTurn(removingFrom: &observables) }
     }
 
     /// A connection that a value was to last as long as has ended with the broker; time went on.
@@ -200,9 +221,12 @@ extension Hub {
         )
     }
 
-    /// After the last: ends what ended with the earlier broker.
-    mutating func endRestoring() {
+    /// After the last: ends what ended with the earlier broker. Of its writes up to
+    /// `snapshotRevision` only what was left of them is known.
+    mutating func endRestoring(snapshotRevision: UInt64) {
+        history.begin(after: snapshotRevision)
         observables.endLoading()
+        history.endTurn(removingFrom: &observables)
         deleteEnded(goingOnAt: 0)
     }
 }

@@ -107,7 +107,7 @@ extension Hub {
             let catchup = subscription.pointee.session.pointee.catchup
         else { return }
         backlog.pointee.keys.append(owed)
-        if owed.isInitial { backlog.pointee.initialCount += 1 }
+        if owed.isAwaited { backlog.pointee.awaitedCount += 1 }
         catchup.pointee.owedCount += 1
         if catchup.pointee.owedCount > Limits.owedKeysMax { setAside(subscription.pointee.session) }
     }
@@ -115,7 +115,7 @@ extension Hub {
     /// Takes a key out of what is owed. Its observable may be needed no longer.
     func forgetOwed(_ owed: UnsafeMutablePointer<OwedKey>, of subscription: SubscriptionReference) {
         guard let backlog = subscription.pointee.backlog else { return }
-        if owed.pointee.isInitial { backlog.pointee.initialCount -= 1 }
+        if owed.pointee.isAwaited { backlog.pointee.awaitedCount -= 1 }
         backlog.pointee.keys.remove(owed)
         subscription.pointee.session.pointee.catchup?.pointee.owedCount -= 1
     }

@@ -46,7 +46,7 @@ extension Hub {
         while !isBlocked(subscription, backlog), session.pointee.outbox.count < end,
             examinedBytes < Self.examinedBytesMax
         {
-            if backlog.pointee.owesSynced, backlog.pointee.initialCount == 0 {
+            if backlog.pointee.owesSynced, backlog.pointee.awaitedCount == 0 {
                 appendSynced(subscription, backlog)
             } else if !appendNext(subscription, backlog) {
                 return
@@ -98,7 +98,7 @@ extension Hub {
         tail.revision = owed.pointee.revision
         tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
         let event: Event = observable.pointee.hasValue ? .update : .delete
-        guard appendLine(event, tail, wasSent: owed.pointee.wasSent, to: subscription) else { return false }
+        guard appendLine(event, tail, of: owed, to: subscription) else { return false }
         backlog.pointee.lastRevision = owed.pointee.revision
         noteWindow(of: subscription, observable.pointee.hash)
         return true
@@ -107,11 +107,14 @@ extension Hub {
     private mutating func appendLine(
         _ event: Event,
         _ tail: EventTail,
-        wasSent: Bool,
+        of owed: UnsafeMutablePointer<OwedKey>,
         to subscription: SubscriptionReference
     ) -> Bool {
         let session = subscription.pointee.session
-        let telling = self.telling(event, tail, wasSent: wasSent, subscription)
+        let telling =
+            owed.pointee.isMissed
+            ? tellingMissed(event, tail, subscription)
+            : self.telling(event, tail, wasSent: owed.pointee.wasSent, subscription)
         if case .nothing = telling { return false }
         TurnLog.append(event, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
         return true

@@ -13,16 +13,24 @@ extension Hub {
         let sub = try chooseSub(request, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
+        let isResumed = request.has(.since) ? canResume(request, wanted, line) : nil
         let subscription = register(sub, wanted, filter, line, session)
-        replyRegistered(subscription, request, line)
-        if decoder.options.initial { oweSnapshot(of: wanted, line, subscription) }
+        replyRegistered(subscription, request, line, isResumed: isResumed)
+        if isResumed == true {
+            oweMissed(of: wanted, line, subscription)
+        } else if decoder.options.initial {
+            let gone = isResumed == nil ? [] : goneKeys(of: wanted, request, line)
+            oweSnapshot(of: wanted, gone: gone, line, subscription)
+        }
     }
 
-    /// Answers what a new subscription is called, and from which revision on it is told.
+    /// Answers what a new subscription is called, from which revision on it is told, and where it
+    /// asked for what it missed, whether that follows.
     mutating func replyRegistered(
         _ subscription: SubscriptionReference,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer
+        _ line: UnsafeRawBufferPointer,
+        isResumed: Bool? = nil
     ) {
         let session = subscription.pointee.session
         if session.pointee.isBehind { awaitReply(subscription) }
@@ -33,6 +41,9 @@ extension Hub {
         session.pointee.outbox.own.append(subscription.pointee.text.pointee.sub)
         session.pointee.outbox.own.append(#","revision":"#)
         session.pointee.outbox.own.append(decimal: revision)
+        if let isResumed {
+            session.pointee.outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
+        }
         session.pointee.outbox.own.append("}\n")
     }
 
@@ -187,35 +198,6 @@ extension Hub {
         subscription.pointee.keys.append(ExactPlace(observable: observable, index: index))
     }
 
-    /// Owes the current values in the order they were written, then `synced`, and tells at
-    /// once as much of it as there is room for. Of very many values only the first are held
-    /// against a filter now, the others when they are to be told.
-    private mutating func oweSnapshot(
-        of wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer,
-        _ subscription: SubscriptionReference
-    ) {
-        subscription.pointee.makeBacklog()
-        guard let backlog = subscription.pointee.backlog else { return }
-        subscription.pointee.session.pointee.makeCatchup()
-        // What comes after a queued line must be judged before it.
-        var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
-        for observable in currentValues(of: wanted, line) {
-            if subscription.pointee.filter != nil, budget > 0 {
-                budget -= Self.examinedBytes(observable)
-                let value = observable.pointee.value
-                guard isConcerned(subscription, .update, from: nil, to: value) else { continue }
-            }
-            var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
-            owed.isInitial = true
-            appendOwed(owed, to: subscription)
-        }
-        backlog.pointee.owesSynced = true
-        let isFirst = !subscription.pointee.session.pointee.isBehind
-        readyIfFree(subscription)
-        if isFirst { settle(subscription.pointee.session) }
-    }
-
     /// Forgets what a subscription is owed.
     private mutating func writeOff(_ subscription: SubscriptionReference) {
         guard let backlog = subscription.pointee.backlog else { return }
@@ -239,30 +221,5 @@ extension Hub {
             }
         }
         subscription.pointee.releaseBacklog()
-    }
-
-    private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)
-        -> [ObservableReference]
-    {
-        var found: [ObservableReference] = []
-        for range in wanted {
-            let pattern = range.bytes(of: line)
-            if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern) {
-                    found.append($0); return true
-                }
-            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observable.pointee.hasValue
-            {
-                found.append(observable)
-            }
-        }
-        // Keys of one batch share a revision: by address they still stand side by side.
-        found.sort { ($0.pointee.revision, $0) < ($1.pointee.revision, $1) }
-        var last: ObservableReference?
-        return found.filter { observable in
-            defer { last = observable }
-            return observable != last
-        }
     }
 }

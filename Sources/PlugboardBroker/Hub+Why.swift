@@ -96,8 +96,7 @@ extension Hub {
     /// Why a chain goes no further at an entry.
     private func end(at number: UInt64) -> ChainEnd {
         let cause = history[number].cause
-        guard cause != 0, history.oldest > 0 else { return .root }
-        return cause <= history[history.oldest].revision ? .truncated : .root
+        return cause != 0 && cause <= history.completeSince ? .truncated : .root
     }
 
     private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {

@@ -188,6 +188,11 @@ struct Observable: ~Copyable {
         replaceWriter(owedBy > 0 ? writer : nil)
     }
 
+    /// Who deleted it, for somebody who is to be told of that later.
+    mutating func keepDeleter(_ writer: AuthorReference) {
+        if !hasValue, self.writer != writer { replaceWriter(writer) }
+    }
+
     private mutating func resize(to count: Int) {
         releaseStorage()
         if count <= Int(inPlaceCapacity) {

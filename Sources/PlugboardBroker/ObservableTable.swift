@@ -75,8 +75,9 @@ struct ObservableTable: ~Copyable {
         return observable
     }
 
-    /// Removes an observable and its memory.
+    /// Removes an observable and its memory; of many that are being taken in `endLoading` does.
     mutating func remove(_ observable: ObservableReference) {
+        if isLoading { return }
         order.remove(observable)
         var index = Int(truncatingIfNeeded: observable.pointee.hash) & mask
         while slots[index].observable != observable { index = (index + 1) & mask }
@@ -99,7 +100,7 @@ struct ObservableTable: ~Copyable {
         var unneeded: [ObservableReference] = []
         for index in 0...mask {
             guard let observable = slots[index].observable else { continue }
-            if observable.pointee.isNeeded {
+            if observable.pointee.isNeeded || observable.pointee.generation > 0 {
                 keys.append(OrderedKey(observable))
             } else {
                 unneeded.append(observable)

@@ -17,6 +17,8 @@ struct OwedKey: BitwiseCopyable {
     var skipped: UInt32 = 0
     /// Part of the snapshot: the observer has not seen the key yet.
     var isInitial = false
+    /// Changed while the observer was away: what it knows of the key isn't known here.
+    var isMissed = false
     /// Waits for observers of an earlier phase.
     var isGated = false
     /// The observer was sent what is held.
@@ -26,6 +28,9 @@ struct OwedKey: BitwiseCopyable {
 
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
+
+    /// `synced` follows when it was told.
+    var isAwaited: Bool { isInitial || isMissed }
 
     init(observable: ObservableReference, revision: UInt64, held: HeldBytesReference? = nil) {
         self.observable = observable

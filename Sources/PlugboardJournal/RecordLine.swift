@@ -46,7 +46,7 @@ public struct RecordLine {
     public private(set) var cause: UInt64 = 0
     public private(set) var expires: UInt64 = 0
     /// Milliseconds since 1970.
-    public private(set) var when: UInt64 = 0
+    public internal(set) var when: UInt64 = 0
     public private(set) var version: UInt64 = 0
     public private(set) var segment: UInt64 = 0
     public private(set) var keys: UInt64 = 0
@@ -56,6 +56,9 @@ public struct RecordLine {
     public private(set) var boot = ByteRange.none
     /// The checksum of the line that a segment or snapshot continues.
     public private(set) var previous: UInt32?
+
+    /// It says what was left when a snapshot was made, and no longer all that had happened.
+    public internal(set) var isOfSnapshot = false
 
     /// Reads a line; nil where it is no record.
     public init?(_ line: UnsafeRawBufferPointer) {

@@ -27,6 +27,9 @@ public struct Recovered: Sendable {
     /// Bytes of the segments after it, and how many there are.
     var looseBytes = 0
     var looseSegments = 0
+    /// Writes up to this revision are in the snapshot, as far as they still counted; 0 where there
+    /// is none.
+    public internal(set) var snapshotRevision: UInt64 = 0
     /// The checksum of the last record.
     var chain: UInt32 = 0
 }
@@ -64,12 +67,15 @@ struct Recovery: ~Copyable {
         found.lastSegment = number
         found.snapshotBytes = reader.fileBytes
         found.revision = header.revision
+        found.snapshotRevision = header.revision
         found.epoch = header.epoch
         found.boot = header.boot
         found.chain = header.previous
         var keys: UInt64 = 0
         var isWhole = false
-        while let (record, line) = try Self.record(&reader) {
+        while let (read, line) = try Self.record(&reader) {
+            var record = read
+            record.isOfSnapshot = true
             guard !isWhole else { throw Self.damage(reader.place, "something follows the end") }
             if record.kind == .synced {
                 isWhole = true
@@ -168,7 +174,8 @@ struct Recovery: ~Copyable {
         case .update, .delete: try take(record, line)
         case .batch:
             let isWhole = try record.forEachEvent(of: line) { event in
-                guard let part = RecordLine(event) else { throw Self.damage(place, "no event") }
+                guard var part = RecordLine(event) else { throw Self.damage(place, "no event") }
+                part.when = record.when
                 try take(part, event)
             }
             guard isWhole else { throw Self.damage(place, "no batch") }

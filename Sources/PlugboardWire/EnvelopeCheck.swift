@@ -80,7 +80,8 @@ struct EnvelopeCheck {
         _ line: UnsafeRawBufferPointer
     ) -> Refusal? {
         switch request.operation {
-        case .subscribe: return oneOf(.key, .keys, request) ?? forms(request, options)
+        case .subscribe:
+            return oneOf(.key, .keys, request) ?? forms(request, options) ?? lacksSince(request)
         case .trace: return oneOf(.key, .keys, request)
         case .answer: return oneOf(.value, .error, request)
         case .hello:
@@ -107,6 +108,11 @@ struct EnvelopeCheck {
         ]
         let asked = forms.filter(\.1).map(\.0)
         return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation) : nil
+    }
+
+    /// A life of the revisions says nothing without a revision.
+    private func lacksSince(_ request: Request) -> Refusal? {
+        request.has(.epoch) && !request.has(.since) ? missing(.since, "\"epoch\"") : nil
     }
 
     private func tooMany(_ first: Field, _ second: Field, _ operation: Operation) -> Refusal {

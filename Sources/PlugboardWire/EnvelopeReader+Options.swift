@@ -11,6 +11,7 @@ extension EnvelopeReader {
         case .after: options.after = try decodeText(.after, &scanner, line)
         case .about: options.about = try decodeText(.about, &scanner, line)
         case .call: options.call = try decodeText(.call, &scanner, line)
+        case .epoch: options.epoch = try decodeText(.epoch, &scanner, line)
         case .error: try decodeError(&scanner, line)
         case .initial: options.initial = try decodeFlag(.initial, &scanner)
         case .old: options.old = try decodeFlag(.old, &scanner)
@@ -38,6 +39,7 @@ extension EnvelopeReader {
         case .count: options.count = Int(try decodeNumber(.count, 1...UInt64(Limits.stepsMax), &scanner))
         case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &scanner)
         case .revision: options.revision = try decodeRevision(.revision, &scanner)
+        case .since: options.since = try decodeRevision(.since, &scanner)
         default: try scanner.skipValue()
         }
     }

@@ -7,6 +7,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
     case keys, after, limit, sub, initial, old, values, fields, difference, condition, delivery, every
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
+    case since, epoch
 
     /// How the field is spelled.
     public var name: StaticString {
@@ -44,6 +45,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case .error: "error"
         case .about: "about"
         case .durable: "durable"
+        case .since: "since"
+        case .epoch: "epoch"
         }
     }
 
@@ -90,6 +93,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
         case NameWord("error"): self = .error
         case NameWord("about"): self = .about
         case NameWord("durable"): self = .durable
+        case NameWord("since"): self = .since
+        case NameWord("epoch"): self = .epoch
         default: return nil
         }
     }

@@ -35,6 +35,8 @@ enum FieldHelp {
         case .phase: "0 to 9, 5 unless told: lower ones are told first, where they acknowledge"
         case .acknowledges: "true: later phases wait for this one's ack"
         case .revision: "the revision that was dealt with"
+        case .since: "a revision: what changed after it, where that is known, instead of the current values"
+        case .epoch: "the epoch of the greeting under which since was told"
         case .client: "the number of another client of this user"
         case .count: "how many lines, 1 unless told"
         case .whileConnected: "\"connected\": the key is deleted when this connection ends"

@@ -115,7 +115,7 @@ public enum ProtocolVersion {
     /// What a client may ask for beyond the plainest core, sorted.
     public static let features = [
         "ack", "batch", "calls", "cause", "delivery", "diff", "durable", "every", "explain", "fields", "if",
-        "initial", "live", "old", "patch", "pause", "phase", "shorthand", "trace", "ttl", "values", "where",
-        "while", "who", "why", "will",
+        "initial", "live", "old", "patch", "pause", "phase", "shorthand", "since", "trace", "ttl", "values",
+        "where", "while", "who", "why", "will",
     ]
 }

@@ -37,6 +37,17 @@ extension JSONPointerSet {
         }
     }
 
+    /// Adds the same members for somebody of whom it isn't known what was told: every part that is
+    /// there, and as gone every other pointer.
+    public func appendAll(of value: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) {
+        withParts(of: value) { parts in
+            appendFields(parts.found, parts, &buffer)
+            let all = count == UInt64.bitWidth ? UInt64.max : (1 << UInt64(count)) - 1
+            let gone = all & ~parts.found
+            if gone != 0 { appendGone(gone, &buffer) }
+        }
+    }
+
     /// A bit for each pointer whose part changed, and for each whose part is gone.
     private func changes(
         from old: UnsafeRawBufferPointer?,

@@ -41,6 +41,10 @@ public struct RequestOptions: Sendable {
     public var client: UInt64 = 0
     /// The revision that `ack` acknowledges.
     public var revision: UInt64 = 0
+    /// The revision up to which an observer knows what it subscribes to.
+    public var since: UInt64 = 0
+    /// The decoded text of `epoch`.
+    public var epoch = ByteRange.none
 
     public init() {}
 }

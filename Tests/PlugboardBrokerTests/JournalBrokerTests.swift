@@ -133,6 +133,64 @@ struct JournalBrokerTests {
         }
     }
 
+    @Test("what an observer missed is known across a restart, and so is why")
+    func resume() throws {
+        var first = ""
+        try withBroker { broker in
+            let client = try broker.client()
+            first = try #require(epoch(client.greeting))
+            _ = try client.ask("hello till")
+            for key in ["a", "b", "c"] { _ = try client.ask("publish \(key) 1") }
+            _ = try client.ask("publish a 2")
+            _ = try client.ask(#"{"op":"delete","id":1,"key":"b","cause":4}"#)
+            _ = try client.ask(
+                #"{"op":"batch","id":2,"writes":[{"op":"publish","key":"d","value":1},{"op":"delete","key":"c"}]}"#
+            )
+            _ = try client.ask(#"{"op":"publish","id":3,"key":"here","value":1,"while":"connected"}"#)
+        }
+        try withBroker { broker in
+            let client = try broker.client()
+            #expect(
+                try client.ask(#"{"op":"subscribe","key":"*","since":3,\#(first)}"#)
+                    == #"{"ok":"subscribe","sub":1,"revision":8,"resumed":true}"#
+            )
+            let expected = [
+                #"{"event":"update","sub":1,"key":"a","revision":4,"value":2,"by":"till"}"#,
+                #"{"event":"delete","sub":1,"key":"b","revision":5,"by":"till","cause":4}"#,
+                #"{"event":"update","sub":1,"key":"d","revision":6,"value":1,"by":"till"}"#,
+                #"{"event":"delete","sub":1,"key":"c","revision":6,"by":"till"}"#,
+                #"{"event":"delete","sub":1,"key":"here","revision":8,"by":"till","reason":"disconnected","skipped":1}"#,
+                #"{"event":"synced","sub":1,"revision":8}"#,
+            ]
+            for line in expected { #expect(try client.line() == line) }
+            let chain = try client.ask("why b")
+            #expect(chain.contains(#"{"key":"b","revision":5,"op":"delete","by":"till","when":"2"#))
+            #expect(chain.contains(#"{"key":"a","revision":4,"op":"publish","by":"till","when":"2"#))
+            #expect(!chain.contains("truncated"))
+        }
+    }
+
+    @Test("what a snapshot has taken the place of is not known one by one")
+    func resumeBehindSnapshot() throws {
+        let small = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 20_000, looseBytes: 50_000)
+        var first = ""
+        try withBroker(small) { broker in
+            let client = try broker.client()
+            first = try #require(epoch(client.greeting))
+            for number in 1...3_000 { _ = try client.ask("publish k.\(number % 5) \(number)") }
+        }
+        try withBroker(small) { broker in
+            let client = try broker.client()
+            let reply = try client.ask(#"{"op":"subscribe","key":"k.*","since":3000,\#(first)}"#)
+            #expect(reply.hasSuffix(#""resumed":true}"#))
+            #expect(try client.line() == #"{"event":"synced","sub":1,"revision":3000}"#)
+            let other = try client.ask(#"{"op":"subscribe","key":"k.*","since":1,\#(first)}"#)
+            #expect(other.hasSuffix(#""resumed":false}"#))
+            for _ in 1...5 { #expect(try client.line().contains(#""initial":true"#)) }
+            #expect(try client.line().contains("synced"))
+        }
+    }
+
     @Test("two brokers never use one journal")
     func lock() throws {
         try withBroker { broker in

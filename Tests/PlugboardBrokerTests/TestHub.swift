@@ -40,6 +40,9 @@ final class TestHub {
         return sessions.count - 1
     }
 
+    /// Names the life of the revisions.
+    var epoch: String { box.hub.epoch }
+
     func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
 
     func isOpen(_ client: Int) -> Bool { sessions[client].pointee.isOpen }

@@ -45,6 +45,7 @@ struct OptionTests {
         expectRange({ #"{"op":"ack","sub":1,"revision":\#($0)}"# }, 0...Limits.integerMax) {
             $0.options.revision
         }
+        expectRange({ subscribe("\"since\":\($0)") }, 0...Limits.integerMax) { $0.options.since }
         expectRange({ #"{"op":"why","key":"a","limit":\#($0)}"# }, 1...10_000) { UInt64($0.options.limit) }
     }
 

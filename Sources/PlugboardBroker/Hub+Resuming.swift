@@ -1,0 +1,80 @@
+// What an observer missed that was away: like one that reads slowly it is owed the newest
+// of each key that was written meanwhile. Which ones, the history says, as far back as it
+// goes; beyond that the current values are told anew.
+
+import PlugboardWire
+
+extension Hub {
+    /// Whether all that a subscription missed since a revision is known: the revision is one of
+    /// this life, and the history goes back so far. It leaves out the broker's own keys.
+    func canResume(_ request: Request, _ wanted: [ByteRange], _ line: UnsafeRawBufferPointer) -> Bool {
+        guard isOfThisLife(request, line), decoder.options.since >= history.completeSince else {
+            return false
+        }
+        return !wanted.contains { Key.isReserved($0.bytes(of: line)) }
+    }
+
+    /// Owes the newest of each key that was written since, deleted ones too; then `synced`.
+    mutating func oweMissed(
+        of wanted: [ByteRange],
+        _ line: UnsafeRawBufferPointer,
+        _ subscription: SubscriptionReference
+    ) {
+        beginOwing(to: subscription)
+        for number in history.first(after: decoder.options.since)..<history.count {
+            let entry = history[number]
+            guard entry.operation != .emit, Self.isWanted(entry.observable, wanted, line) else { continue }
+            owe(missed: entry, to: subscription)
+        }
+        subscription.pointee.backlog?.pointee.owesSynced = decoder.options.initial
+        tellOwed(to: subscription)
+        subscription.pointee.dropEmptyBacklog()
+    }
+
+    /// The deletes of keys that an observer may still know, and that are known here to be gone.
+    func goneKeys(of wanted: [ByteRange], _ request: Request, _ line: UnsafeRawBufferPointer)
+        -> [History.Entry]
+    {
+        let first =
+            isOfThisLife(request, line) ? history.first(after: decoder.options.since) : history.oldest
+        var deletes: [ObservableReference: UInt64] = [:]
+        for number in first..<history.count {
+            let entry = history[number]
+            guard entry.operation == .delete, !entry.observable.pointee.hasValue,
+                Self.isWanted(entry.observable, wanted, line)
+            else { continue }
+            deletes[entry.observable] = number
+        }
+        return deletes.values.sorted().map { history[$0] }
+    }
+
+    /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
+    mutating func owe(missed entry: History.Entry, to subscription: SubscriptionReference) {
+        let observable = entry.observable
+        if entry.operation == .delete { observable.pointee.keepDeleter(entry.author) }
+        if let owed = subscription.pointee.backlog?.pointee.keys.find(observable) {
+            if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+            subscription.pointee.backlog?.pointee.keys.renew(owed, revision: entry.revision)
+            return
+        }
+        var owed = OwedKey(observable: observable, revision: entry.revision)
+        owed.isMissed = true
+        appendOwed(owed, to: subscription)
+    }
+
+    /// Whether `since` is a revision that this life of the counter has had.
+    private func isOfThisLife(_ request: Request, _ line: UnsafeRawBufferPointer) -> Bool {
+        let options = decoder.options
+        if request.has(.epoch), !options.epoch.bytes(of: line).elementsEqual(epoch.utf8) { return false }
+        return options.since <= revision
+    }
+
+    private static func isWanted(
+        _ observable: ObservableReference,
+        _ wanted: [ByteRange],
+        _ line: UnsafeRawBufferPointer
+    ) -> Bool {
+        let key = observable.pointee.key
+        return wanted.contains { Pattern.matches($0.bytes(of: line), key) }
+    }
+}

@@ -1,0 +1,78 @@
+// What a subscription begins with: the current values in the order in which they were
+// written, then `synced`. Owed like anything else, so one of any size takes no more room
+// than the outbox.
+
+import PlugboardWire
+
+extension Hub {
+    /// Owes the current values in the order they were written, and among them the deletes of keys
+    /// that are `gone`; then `synced`. Of very many values only the first are held against a
+    /// filter now, the others when they are to be told.
+    mutating func oweSnapshot(
+        of wanted: [ByteRange],
+        gone: [History.Entry],
+        _ line: UnsafeRawBufferPointer,
+        _ subscription: SubscriptionReference
+    ) {
+        beginOwing(to: subscription)
+        var gone = gone[...]
+        // What comes after a queued line must be judged before it.
+        var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
+        for observable in currentValues(of: wanted, line) {
+            while let entry = gone.first, entry.revision < observable.pointee.revision {
+                owe(missed: entry, to: subscription)
+                gone.removeFirst()
+            }
+            if subscription.pointee.filter != nil, budget > 0 {
+                budget -= Self.examinedBytes(observable)
+                let value = observable.pointee.value
+                guard isConcerned(subscription, .update, from: nil, to: value) else { continue }
+            }
+            var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
+            owed.isInitial = true
+            appendOwed(owed, to: subscription)
+        }
+        for entry in gone { owe(missed: entry, to: subscription) }
+        subscription.pointee.backlog?.pointee.owesSynced = true
+        tellOwed(to: subscription)
+    }
+
+    /// Before a new subscription is owed what it begins with.
+    func beginOwing(to subscription: SubscriptionReference) {
+        subscription.pointee.makeBacklog()
+        subscription.pointee.backlog?.pointee.lastRevision = revision
+        subscription.pointee.session.pointee.makeCatchup()
+    }
+
+    /// After that: tells at once as much of it as there is room for.
+    mutating func tellOwed(to subscription: SubscriptionReference) {
+        let isFirst = !subscription.pointee.session.pointee.isBehind
+        readyIfFree(subscription)
+        if isFirst { settle(subscription.pointee.session) }
+    }
+
+    private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)
+        -> [ObservableReference]
+    {
+        var found: [ObservableReference] = []
+        for range in wanted {
+            let pattern = range.bytes(of: line)
+            if Pattern.hasWildcard(pattern) {
+                _ = forEachMatch(of: pattern) {
+                    found.append($0); return true
+                }
+            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
+                observable.pointee.hasValue
+            {
+                found.append(observable)
+            }
+        }
+        // Keys of one batch share a revision: by address they still stand side by side.
+        found.sort { ($0.pointee.revision, $0) < ($1.pointee.revision, $1) }
+        var last: ObservableReference?
+        return found.filter { observable in
+            defer { last = observable }
+            return observable != last
+        }
+    }
+}
