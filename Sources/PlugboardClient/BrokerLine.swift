@@ -44,6 +44,7 @@ struct BrokerLine: Sendable {
     var client = ByteRange.none
     var limits = ByteRange.none
     var features = ByteRange.none
+    var resumed = ByteRange.none
 
     init(_ bytes: UnsafeRawBufferPointer) throws(MalformedLine) {
         guard var reader = MemberReader(bytes, opening: "{") else { throw MalformedLine(offset: 0) }
@@ -120,6 +121,7 @@ struct BrokerLine: Sendable {
         if name.spells("version") { version = text }
         if name.spells("limits") { limits = value }
         if name.spells("features") { features = value }
+        if name.spells("resumed") { resumed = value }
     }
 }
 

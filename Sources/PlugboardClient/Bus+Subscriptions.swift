@@ -97,11 +97,11 @@ extension Bus {
             patterns: patterns,
             options: options,
             acknowledgesCallbacks: acknowledges
-        ) {
-            memory.begin()
+        ) { isResumed in
+            memory.begin(isResumed: isResumed)
         } onEvent: { event in
             var event = event
-            let missing = memory.complete(&event)
+            guard let missing = memory.complete(&event) else { return }
             for notice in missing { onEvent(notice) }
             onEvent(event)
         } onEnd: { error in

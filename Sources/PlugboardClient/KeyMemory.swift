@@ -18,6 +18,8 @@ final class KeyMemory: Sendable {
     private struct State {
         var keys: [String: Key] = [:]
         var connection = 0
+        /// Before `synced`.
+        var isCatchingUp = false
     }
 
     private let options: SubscribeOptions
@@ -29,10 +31,16 @@ final class KeyMemory: Sendable {
         self.options = options
     }
 
-    /// A new connection: a snapshot follows, where one is asked for.
-    func begin() {
+    /// A new connection: what was missed follows, or a snapshot where one is asked for.
+    func begin(isResumed: Bool) {
         state.withLock { state in
+            state.isCatchingUp = options.initial
             state.connection += 1
+            if isResumed {
+                // What isn't told is as it was.
+                state.keys = state.keys.mapValues { Key(connection: state.connection, value: $0.value) }
+                return
+            }
             // What is not told anew can't be compared.
             if !options.initial { state.keys = [:] }
         }
@@ -40,13 +48,18 @@ final class KeyMemory: Sendable {
 
     /// Takes note of an event, and adds to it what only the memory knows. At the end of a
     /// snapshot it returns what goes ahead of the event: a notice for each key, in order, that
-    /// was known before and wasn't told on this connection.
-    func complete(_ event: inout Event) -> [Event] {
+    /// was known before and wasn't told on this connection. Nil where the event is none for this
+    /// observer: a key is gone that came and went while the connection was down.
+    func complete(_ event: inout Event) -> [Event]? {
         state.withLock { state in
             switch event.kind {
             case .update: note(&event, &state)
-            case .delete, .leave: state.keys[event.key] = nil
-            case .synced: return missing(at: event.revision, &state)
+            case .delete, .leave:
+                let wasKnown = state.keys.removeValue(forKey: event.key) != nil
+                return wasKnown || !state.isCatchingUp ? [] : nil
+            case .synced:
+                state.isCatchingUp = false
+                return missing(at: event.revision, &state)
             case .emit, .lagged: break
             }
             return []

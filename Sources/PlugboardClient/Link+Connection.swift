@@ -134,16 +134,17 @@ extension Link {
     /// Hands a reply or an error to whoever asked. A subscription goes live here, ahead
     /// of its first event.
     func answer(_ id: Int, _ result: Result<Reply, any Error>) {
-        let (request, isTooLate): (LinkState.Pending?, Bool) = state.withLock { state in
-            guard let request = state.take(id) else { return (nil, false) }
+        let (request, isTooLate, epoch): (LinkState.Pending?, Bool, String) = state.withLock { state in
+            let epoch = state.greeting?.epoch ?? ""
+            guard let request = state.take(id) else { return (nil, false, epoch) }
             guard case .success = result, let registration = request.registration else {
-                return (request, false)
+                return (request, false, epoch)
             }
             if !state.isStopped { state.registrations[registration.sub] = registration }
-            return (request, state.isStopped)
+            return (request, state.isStopped, epoch)
         }
         guard let request else { return }
-        if case .success = result { request.registration?.begin() }
+        if case .success(let reply) = result { request.registration?.begin(reply, epoch: epoch) }
         request.complete(result)
         if isTooLate, let registration = request.registration {
             sendUnsubscribe(registration.sub)

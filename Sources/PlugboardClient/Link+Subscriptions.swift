@@ -38,11 +38,13 @@ extension Link {
 
     /// Appends the request of a registration that is live already. A refusal ends it.
     func resubscribe(_ registration: Registration, _ state: inout LinkState, isSetup: Bool) {
-        appendInternal(registration.body, "subscribe", &state) { [weak self] result in
+        let epoch = state.greeting?.epoch ?? ""
+        let body = registration.body(for: state.greeting)
+        appendInternal(body, "subscribe", &state) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .success:
-                registration.begin()
+            case .success(let reply):
+                registration.begin(reply, epoch: epoch)
                 if isSetup { setupStep() }
             case .failure(let error as BusError) where error.code != nil:
                 let removed = self.state.withLock { $0.registrations.removeValue(forKey: registration.sub) }

@@ -9,13 +9,15 @@ final class Registration: Sendable {
     let options: SubscribeOptions
     /// Whether an event is dealt with when its callback has returned.
     let acknowledgesCallbacks: Bool
-    private let onBegin: @Sendable () -> Void
+    private let resumePoint = ResumePoint()
+    private let onBegin: @Sendable (_ isResumed: Bool) -> Void
     private let onEvent: @Sendable (Event) -> Void
     private let onEnd: @Sendable (BusError?) -> Void
 
     /// - Parameters:
     ///   - acknowledgesCallbacks: whether `onEvent` is all there is to do about an event.
-    ///   - onBegin: called when the broker agreed, for each connection anew.
+    ///   - onBegin: called when the broker agreed, for each connection anew, with whether it goes
+    ///     on where the last one broke.
     ///   - onEvent: called on the bus's thread, in order.
     ///   - onEnd: called once when no event comes any more; nil where it was asked for.
     init(
@@ -23,7 +25,7 @@ final class Registration: Sendable {
         patterns: [String],
         options: SubscribeOptions,
         acknowledgesCallbacks: Bool = false,
-        onBegin: @escaping @Sendable () -> Void = {},
+        onBegin: @escaping @Sendable (_ isResumed: Bool) -> Void = { _ in },
         onEvent: @escaping @Sendable (Event) -> Void,
         onEnd: @escaping @Sendable (BusError?) -> Void
     ) {
@@ -36,10 +38,34 @@ final class Registration: Sendable {
         self.onEnd = onEnd
     }
 
-    func begin() { onBegin() }
-    func receive(_ event: Event) { onEvent(event) }
+    /// The broker of this epoch agreed.
+    func begin(_ reply: Reply, epoch: String) {
+        resumePoint.begin(
+            epoch: epoch,
+            revision: reply.revision,
+            isResumed: reply.isResumed,
+            hasSnapshot: options.initial
+        )
+        onBegin(reply.isResumed)
+    }
+
+    func receive(_ event: Event) {
+        if resumePoint.isNews(event) { onEvent(event) }
+    }
+
     func end(_ error: BusError?) { onEnd(error) }
 
     /// The request that sets it up.
     var body: RequestBody { .subscribe(patterns, sub: sub, options) }
+
+    /// The same for a later connection: where the broker can go on, it is told from where.
+    func body(for greeting: Greeting?) -> RequestBody {
+        var body = body
+        guard let greeting, greeting.features.contains("since"), let place = resumePoint.place else {
+            return body
+        }
+        body.add(",\"since\":", integer: place.revision)
+        body.add(",\"epoch\":", text: place.epoch)
+        return body
+    }
 }

@@ -9,8 +9,9 @@ extension RemoteObservable {
     func begin() {
         if let fault = Self.fault(of: key) { return ended(fault) }
         let registration = Registration(sub: sub, patterns: [key], options: SubscribeOptions()) {
-            [weak self] in
-            self?.state.withLock { $0.isInSnapshot = false }
+            [weak self] isResumed in
+            // Where it goes on, a key that isn't told is as it was.
+            self?.state.withLock { $0.isInSnapshot = isResumed }
         } onEvent: { [weak self] event in
             guard let self else { return }
             event.causing(now: { self.receive(event) })

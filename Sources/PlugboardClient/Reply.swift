@@ -22,6 +22,9 @@ struct Reply: Sendable {
     /// All of it, for what has many fields and is read seldom.
     var json: JSON { JSON(trusted: bytes) }
 
+    /// Whether a subscription goes on where it was.
+    var isResumed: Bool { bytes.withUnsafeBytes { $0.flag(line.resumed) } }
+
     /// How many events wait for a subscription.
     var owed: Int { bytes.withUnsafeBytes { $0.integer(line.owed) } ?? 0 }
 

@@ -48,8 +48,8 @@ public struct SubscribeOptions: Sendable, Equatable {
     public var acknowledges: Bool
     /// Whether keys are remembered, so that those deleted while the connection was down
     /// are told as `delete` with `isInitial` once it is back (with `where` as `leave`, since
-    /// they may only match no more). Costs some hundred bytes for each key; without `initial`
-    /// nothing is told of what happened meanwhile.
+    /// they may only match no more). Costs some hundred bytes for each key. Without it, and without
+    /// `initial`, what happened meanwhile is told as far as the broker still knows it.
     public var noticesDeletes: Bool
     /// Bytes of events that may wait for a `for await` loop; then the loop throws.
     public var unreadBytesMax: Int

@@ -14,8 +14,9 @@
 ///     }
 /// }
 /// ```
-/// It goes on across reconnections: then the current values come once more, marked
-/// `isInitial`, and end with another `synced`. It ends when the bus closes or `cancel()`
+/// It goes on across reconnections, those to a new broker on the same journal included: then
+/// what was missed comes, the newest of each key, and ends with another `synced`. Where that
+/// isn't known any more, the current values come once more, marked `isInitial`. It ends when the bus closes or `cancel()`
 /// is called, after what waits has been read; it throws `.unreadFull` where it was read
 /// too slowly, and `.refused` where a broker that came back doesn't grant it any more.
 /// For one loop: a second one at the same time would share the events with the first.

@@ -37,9 +37,13 @@ final class FakeBroker: Sendable {
         try await Bus.connect(name: name, path: path, options: options)
     }
 
-    static func greeting(epoch: String = "e1", revision: Int = 0) -> String {
+    static func greeting(
+        epoch: String = "e1",
+        revision: Int = 0,
+        features: String = #""batch","new""#
+    ) -> String {
         #"{"event":"hello","broker":"plugboard","version":"9","protocol":1,"epoch":"\#(epoch)","#
-            + #""revision":\#(revision),"client":7,"limits":{"line":1048576},"features":["batch","new"]}"#
+            + #""revision":\#(revision),"client":7,"limits":{"line":1048576},"features":[\#(features)]}"#
     }
 }
 

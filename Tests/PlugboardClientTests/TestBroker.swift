@@ -10,6 +10,8 @@ import Synchronization
 final class TestBroker: Sendable {
     let folder: TemporaryFolder
     var path: String { folder.path + "/bus.sock" }
+    /// The folder of its journal, where it keeps one.
+    private let state: PlugboardPosix.TemporaryFolder?
     private let running = Mutex<Running?>(nil)
 
     private struct Running {
@@ -17,8 +19,9 @@ final class TestBroker: Sendable {
         let hasEnded: Flag
     }
 
-    init() async throws {
+    init(isKept: Bool = false) async throws {
         folder = try TemporaryFolder()
+        state = isKept ? try PlugboardPosix.TemporaryFolder(named: "pbs") : nil
         try await start()
     }
 
@@ -27,7 +30,7 @@ final class TestBroker: Sendable {
     }
 
     func start() async throws {
-        let broker = try Broker(configuration: Configuration(socketPath: path))
+        let broker = try Broker(configuration: Configuration(socketPath: path, stateFolder: state?.path))
         let hasEnded = Flag()
         try Background.start {
             do { try broker.run() } catch { StandardStream.complain("test broker: \(error)") }

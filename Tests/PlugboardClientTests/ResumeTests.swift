@@ -1,0 +1,158 @@
+// Subscriptions that go on where the connection broke.
+
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("resuming")
+struct ResumeTests {
+    private static let greeting = FakeBroker.greeting(features: #""since""#)
+
+    private static func update(_ key: String, _ revision: Int) -> String {
+        #"{"event":"update","sub":1,"key":"\#(key)","revision":\#(revision),"value":\#(revision)}"#
+    }
+
+    private static func synced(_ revision: Int) -> String {
+        #"{"event":"synced","sub":1,"revision":\#(revision)}"#
+    }
+
+    @Test("after a restart on the same journal nothing is told twice and nothing is missed")
+    func restart() async throws {
+        let broker = try await TestBroker(isKept: true)
+        let bus = try await broker.connect()
+        let heard = Log<Event>()
+        for key in ["k.a", "k.b", "k.c"] { try await bus.publish(key, 1) }
+        let observation = try await bus.subscribe("k.*") { heard.add($0) }
+        let observable = bus.observable("k.a", default: 0)
+        try await observable.ready()
+        let changes = Log<Int>()
+        let watching = observable.observe { changes.add($0.new) }
+        // What was bound to the connection goes with the broker, and is told by the next one.
+        try await bus.publish("k.here", 1, while: .connected)
+        try await broker.stop()
+        try await eventually("it notices") { !bus.state.isConnected }
+        try await broker.start()
+        try await eventually("it is back") { bus.state.isConnected }
+        #expect(observable.value == 1)
+        try await bus.publish("k.b", 2)
+        #expect(
+            heard.all.map { "\($0.kind) \($0.key) \($0.isInitial)" } == [
+                "update k.a true", "update k.b true", "update k.c true", "synced  false",
+                "update k.here false", "delete k.here false", "synced  false", "update k.b false",
+            ]
+        )
+        #expect(changes.count == 0)
+        watching.dispose()
+        observation.dispose()
+    }
+
+    @Test("it names what it knows, and of a batch that was cut it is told the rest")
+    func cutBatch() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(Self.greeting)
+            try peer.answerSubscribe(snapshot: ["a", "b", "c"])
+            try peer.send(Self.synced(2))
+            try peer.send(Self.update("a", 3))
+        } _: { peer in
+            try peer.send(Self.greeting)
+            try peer.answerResuming(since: 2, epoch: "e1")
+            try peer.send(Self.update("a", 3))
+            try peer.send(Self.update("b", 3))
+            try peer.send(#"{"event":"delete","sub":1,"key":"unheard.of","revision":4}"#)
+            try peer.send(#"{"event":"delete","sub":1,"key":"c","revision":5}"#)
+            try peer.send(Self.synced(5))
+            try peer.send(Self.update("a", 6))
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<String>()
+        let observation = try await bus.subscribe("*") { heard.add("\($0.kind) \($0.key) \($0.revision)") }
+        try await eventually("the last is told") { heard.all.last == "update a 6" }
+        #expect(
+            heard.all == [
+                "update a 1", "update b 1", "update c 1", "synced  2", "update a 3",
+                "update b 3", "delete c 5", "synced  5", "update a 6",
+            ]
+        )
+        observation.dispose()
+    }
+
+    @Test("a snapshot that was cut short takes nothing from what was known before")
+    func cutSnapshot() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(Self.greeting)
+            try peer.answerSubscribe(snapshot: ["a", "b"])
+            try peer.send(Self.synced(2))
+        } _: { peer in
+            try peer.send(FakeBroker.greeting(epoch: "e2", features: #""since""#))
+            try peer.answerSubscribe(snapshot: ["a"])
+        } _: { peer in
+            try peer.send(Self.greeting)
+            try peer.answerResuming(since: 2, epoch: "e1")
+            try peer.send(Self.synced(2))
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<String>()
+        let observation = try await bus.subscribe("*") { heard.add("\($0.kind) \($0.key)") }
+        try await eventually("it went on") { heard.all.filter { $0 == "synced " }.count == 2 }
+        #expect(heard.all == ["update a", "update b", "synced ", "update a", "synced "])
+        observation.dispose()
+    }
+
+    @Test("without the current values it goes on from the broker's answer")
+    func withoutInitial() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(Self.greeting)
+            try peer.answerSubscribe(snapshot: [])
+        } _: { peer in
+            try peer.send(Self.greeting)
+            try peer.answerResuming(since: 2, epoch: "e1")
+            try peer.send(Self.update("a", 3))
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<String>()
+        let options = SubscribeOptions(initial: false)
+        let observation = try await bus.subscribe("*", options: options) {
+            heard.add("\($0.key) \($0.revision)")
+        }
+        try await eventually("it is told what it missed") { heard.all == ["a 3"] }
+        observation.dispose()
+    }
+
+    @Test("emits move on what is known, and are never taken for repeats")
+    func emits() {
+        let point = ResumePoint()
+        point.begin(epoch: "e", revision: 5, isResumed: false, hasSnapshot: true)
+        #expect(point.place == nil)
+        #expect(point.isNews(Self.event(.update, "a", 4)))
+        #expect(point.place == nil)
+        #expect(point.isNews(Self.event(.synced, "", 4)))
+        // More of revision 4 may be on its way.
+        #expect(point.place == ResumePoint.Place(revision: 3, epoch: "e"))
+        #expect(point.isNews(Self.event(.emit, "a", 6)))
+        #expect(point.place?.revision == 5)
+        point.begin(epoch: "e", revision: 7, isResumed: true, hasSnapshot: true)
+        #expect(point.isNews(Self.event(.update, "a", 6)))
+        #expect(!point.isNews(Self.event(.update, "a", 6)))
+        #expect(point.isNews(Self.event(.emit, "a", 6)))
+        #expect(point.isNews(Self.event(.synced, "", 7)))
+        #expect(point.place?.revision == 7)
+    }
+
+    private static func event(_ kind: Event.Kind, _ key: String, _ revision: Int) -> Event {
+        .noticed(kind, of: key, revision: revision)
+    }
+}
+
+extension Peer {
+    /// Lets a subscription go on, which must be number 1 and ask for just that.
+    func answerResuming(since revision: Int, epoch: String) throws {
+        guard let line = try line(), line.contains(#","since":\#(revision),"epoch":"\#(epoch)","id":"#) else {
+            throw NeverHappened(description: "it doesn't ask to go on at \(revision)")
+        }
+        let id = line.split(separator: #""id":"#).last.flatMap { Int($0.dropLast()) } ?? -1
+        try send(#"{"ok":"subscribe","id":\#(id),"sub":1,"revision":\#(revision),"resumed":true}"#)
+    }
+}
