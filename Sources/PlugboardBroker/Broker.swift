@@ -23,6 +23,8 @@ public final class Broker: Sendable {
     private let lock: SocketLock
     private let listener: Descriptor
     private let wakeup: Wakeup
+    /// Only where a policy is followed.
+    private let policyInbox: Mailbox<Policy>?
 
     /// Takes the path and listens. Throws `BrokerError.alreadyRunning`, `SocketPathError`
     /// or `SystemError`; a broker that runs already notices nothing.
@@ -36,7 +38,11 @@ public final class Broker: Sendable {
         self.configuration = configuration
         self.lock = lock
         wakeup = try Wakeup()
+        policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
         listener = try UnixSocket.listen(path: path)
+        if let policy = configuration.policy {
+            try UnixSocket.setOpen(path: path, policy.admitsOthers)
+        }
     }
 
     /// Serves until `stop` is called, on the calling thread alone. Throws `SystemError`
@@ -53,6 +59,9 @@ public final class Broker: Sendable {
             report: configuration.report
         )
         if let folder { try loop.open(folder, configuration.journal) }
+        if let policy = configuration.policy, let policyInbox {
+            try loop.follow(policy, inbox: policyInbox)
+        }
         try loop.run()
         _ = consume folder
     }
@@ -65,6 +74,16 @@ public final class Broker: Sendable {
     /// the socket is removed. From any thread; more than once does no harm.
     public func stop() {
         wakeup.signal()
+    }
+
+    /// Follows another policy from the next turn on, in place of the one that it was made with;
+    /// without such a one it does nothing. Whoever may see less from then on is told nothing of
+    /// that any more when the broker reports it. From any thread. Throws `SystemError` where
+    /// the socket can't be opened to others, or closed; nothing has changed then.
+    public func follow(_ policy: Policy) throws {
+        guard let policyInbox else { return }
+        try UnixSocket.setOpen(path: configuration.socketPath, policy.admitsOthers)
+        policyInbox.put(policy)
     }
 
     /// The lock is still held here, so the file at the path is this broker's own.

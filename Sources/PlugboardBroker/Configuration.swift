@@ -12,7 +12,9 @@ public struct Configuration: Sendable {
     /// The folder of the journal; nil: what is written lasts as long as the broker.
     public var stateFolder: String?
     public var journal = JournalOptions()
-    /// Called, on the broker's thread, with what a person should know of the journal.
+    /// Who may do what; nil: the broker's own user and root may do everything, others can't connect.
+    public var policy: Policy?
+    /// Called, on the broker's thread, with what a person should know of journal and policy.
     public var report: @Sendable (String) -> Void = { _ in }
 
     /// A broker at `socketPath`.

@@ -16,11 +16,10 @@ struct ConnectionTable: ~Copyable {
     }
 
     /// Makes the connection of a new client.
-    mutating func insert(_ descriptor: consuming Descriptor) -> ConnectionReference {
+    mutating func insert(_ descriptor: consuming Descriptor, _ peer: PeerIdentity) -> ConnectionReference {
         lastClient += 1
         let slot = free.popLast() ?? appendSlot()
         let session = SessionReference.allocate(capacity: 1)
-        let peer = PeerIdentity(of: descriptor.raw) ?? .unknown
         session.initialize(to: Session(client: lastClient, slot: slot, peer: peer))
         let connection = ConnectionReference.allocate(capacity: 1)
         // The low half finds the slot, the high half tells a late event for whoever had it before.

@@ -11,6 +11,7 @@ struct EventLoop: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let wakeupToken = UInt64.max - 1
     private static let journalToken = UInt64.max - 2
+    private static let policyToken = UInt64.max - 3
     private static let acceptsPerTurn = 64
     private static let restNanoseconds: UInt64 = 100_000_000
     static let readBytes = 65_536
@@ -39,7 +40,9 @@ struct EventLoop: ~Copyable {
     /// Where the journal's work beside the loop reports, and when it is looked after next.
     private var journalWakeup: Wakeup?
     var nextJournalTick: UInt64 = 0
-    /// Says what happens to the journal.
+    /// Where policies come from, if one is followed.
+    private var policyInbox: Mailbox<Policy>?
+    /// Says what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
     /// No descriptor was free: when the listener, which rests, is tried again.
     private var listenerRestsUntil: UInt64?
@@ -85,6 +88,13 @@ struct EventLoop: ~Copyable {
         try poller.add(wakeup.raw, token: Self.journalToken, interest: .read)
     }
 
+    /// Follows a policy, and those that are left in its place later.
+    mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
+        hub.follow(policy)
+        policyInbox = inbox
+        try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
+    }
+
     private mutating func turn(milliseconds: Int32) throws {
         var failure: (any Error)?
         let poller = poller
@@ -117,6 +127,8 @@ struct EventLoop: ~Copyable {
         case Self.journalToken:
             journalWakeup?.drain()
             try takeJournalNews()
+        case Self.policyToken:
+            if let policyInbox { try takePolicy(from: policyInbox) }
         default:
             guard let connection = connections.find(token: ready.token) else { return }
             hub.touch(connection.pointee.session)
@@ -139,16 +151,20 @@ struct EventLoop: ~Copyable {
     }
 
     private mutating func welcome(_ descriptor: consuming Descriptor) throws {
-        guard connections.count < Limits.clientsMax else { return Self.turnAway(descriptor) }
-        let connection = connections.insert(descriptor)
+        guard connections.count < Limits.clientsMax else { return Self.turnAway(descriptor, .clients) }
+        let peer = PeerIdentity(of: descriptor.raw) ?? .unknown
+        let groups = groups(of: descriptor)
+        guard hub.admits(peer, groups) else { return Self.turnAway(descriptor, .forbidden) }
+        let connection = connections.insert(descriptor, peer)
         try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
+        hub.place(connection.pointee.session, groups)
         hub.greet(connection.pointee.session)
     }
 
-    /// A connection too many is told so and closed.
-    private static func turnAway(_ descriptor: consuming Descriptor) {
+    /// A connection too many, or of nobody who may connect, is told so and closed.
+    private static func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
         var line = ByteBuffer()
-        EventEncoder.appendBye(reason: Farewell.clients.reason, message: Farewell.clients.message, to: &line)
+        EventEncoder.appendBye(reason: farewell.reason, message: farewell.message, to: &line)
         _ = descriptor.write(line.bytes)
     }
 

@@ -13,7 +13,7 @@ extension Hub {
         batch.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
-        try planAll(line)
+        try planAll(line, session)
         let bytes = line.count + mergedBytes.count
         if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
         if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
@@ -23,12 +23,15 @@ extension Hub {
         replyWritten(request, line, session)
     }
 
-    private mutating func planAll(_ line: UnsafeRawBufferPointer) throws(Refusal) {
+    private mutating func planAll(
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
         var written: Set<BatchKey> = []
         for index in decoder.writes.indices {
             let write = decoder.writes[index]
             do throws(Refusal) {
-                let planned = try plan(write, line)
+                let planned = try plan(write, line, session)
                 if write.operation != .emit {
                     let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line))
                     guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }

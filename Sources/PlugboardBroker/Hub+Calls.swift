@@ -11,6 +11,7 @@ extension Hub {
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
+        try check(.call, request, line, session)
         guard let server = services.server(of: key)?.pointee.session, server.pointee.isOpen else {
             throw Self.noProvider(request, line)
         }
@@ -107,7 +108,7 @@ extension Hub {
     }
 
     /// Tells the caller that there is no answer.
-    private mutating func fail(_ call: CallReference, _ refusal: Refusal) {
+    mutating func fail(_ call: CallReference, _ refusal: Refusal) {
         scratch.removeAll()
         ReplyEncoder.appendRefusal(refusal, id: call.pointee.id, line: call.pointee.line, to: &scratch)
         appendScratch(to: call.pointee.caller)

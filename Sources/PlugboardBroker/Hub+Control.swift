@@ -1,5 +1,6 @@
 // A debugger for notifications: a subscription is paused, stepped and resumed, one's
-// own or that of another client of the same user. A paused one is owed, like a slow one.
+// own or that of another client: of the same user, or as the policy says. A paused one is
+// owed, like a slow one.
 
 import PlugboardWire
 
@@ -50,8 +51,13 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) -> SubscriptionReference {
-        let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
         let sub = Self.subText(request, line)
+        if session.pointee.isGuarded, request.has(.client) {
+            let owner = sessions.find(client: decoder.options.client)
+            let found = texts.find(sub.bytes).flatMap { owner?.pointee.subscriptions.find($0) }
+            return try checkControl(of: found, request, session)
+        }
+        let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
         guard let text = texts.find(sub.bytes), let found = owner.pointee.subscriptions.find(text) else {
             throw Self.unknown(sub, request)
         }

@@ -13,11 +13,13 @@ extension Hub {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
         let key = write.key.bytes(of: line)
-        let refusal = refusal(of: write, line)
+        let isSeen = session.pointee.authorize(.subscribe, key)
+        let refusal = refusal(of: write, line, session)
         if refusal == nil {
             let observable = observables.find(key, hash: observables.hash(key))
             if let observable { refreshObservers(of: observable) }
             findObservers(of: key, observable)
+            if !isSeen { matches.removeAll() }
         }
         openReply(to: session)
         ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
@@ -32,15 +34,19 @@ extension Hub {
             ReplyEncoder.appendDetails(of: refusal, to: &session.pointee.outbox.own)
             session.pointee.outbox.own.append("}")
         } else {
-            appendEffect(of: write, line, to: &session.pointee.outbox.own)
+            appendEffect(of: write, line, isSeen: isSeen, to: &session.pointee.outbox.own)
         }
         session.pointee.outbox.own.append("}\n")
     }
 
     /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.
-    private mutating func refusal(of write: Request, _ line: UnsafeRawBufferPointer) -> Refusal? {
+    private mutating func refusal(
+        of write: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) -> Refusal? {
         do throws(Refusal) {
-            let planned = try plan(write, line)
+            let planned = try plan(write, line, session)
             if write.operation == .patch { try mergePatch(planned, write, line) }
             return nil
         } catch {
@@ -52,6 +58,7 @@ extension Hub {
     private mutating func appendEffect(
         of write: Request,
         _ line: UnsafeRawBufferPointer,
+        isSeen: Bool,
         to buffer: inout ByteBuffer
     ) {
         let event = Event(write.operation)
@@ -77,7 +84,8 @@ extension Hub {
             buffer.append("\"}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
-        if matches.isEmpty { buffer.append(event.nobodysNote) }
+        // Of a key that the client may not see it isn't told whether somebody observes it.
+        if isSeen, matches.isEmpty { buffer.append(event.nobodysNote) }
     }
 
     /// What would become of an event on its way to an observer now.

@@ -73,6 +73,7 @@ extension Hub {
     ) throws(Refusal) {
         if let write = decoder.writes.first {
             try Self.checkWritable(write, line)
+            if session.pointee.isGuarded { try checkRights(write, line, session) }
             session.pointee.makeLegacy().pointee.will = Will(write, in: line)
         } else {
             session.pointee.legacy?.pointee.will = nil
@@ -111,7 +112,7 @@ extension Hub {
     /// Makes the write of a will. If it can't be made, nobody is left to be told.
     private mutating func write(_ will: borrowing Will, _ session: SessionReference) {
         do throws(Refusal) {
-            let planned = try plan(will.write, will.bytes)
+            let planned = try plan(will.write, will.bytes, session)
             try make(planned, will.write, will.bytes, session, reason: .will)
         } catch {}
     }

@@ -9,11 +9,12 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
+        try checkSeen(request, line, session)
         if key.first == UInt8(ascii: "$") { refreshOwnState(matching: key) }
         guard let observable = observables.find(key, hash: observables.hash(key)), observable.pointee.hasValue
         else {
             try Self.checkKey(request.key, line)
-            throw notFound(request, line)
+            throw notFound(request, line, session)
         }
         openReply(to: session)
         ReplyEncoder.appendStart(.get, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
@@ -48,7 +49,7 @@ extension Hub {
         let limit = decoder.options.limit
         let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
         let after = request.has(.after) ? decoder.options.after.bytes(of: line) : nil
-        return forEachMatch(of: pattern, after: after) { observable in
+        return forEachMatch(of: pattern, after: after, for: session) { observable in
             if count == limit { return false }
             session.pointee.outbox.own.append(count == 0 ? #"{"key":""# : #",{"key":""#)
             session.pointee.outbox.own.append(observable.pointee.key)
@@ -61,11 +62,12 @@ extension Hub {
         }
     }
 
-    /// Visits the keys with a value that match, in order, while `body` returns true.
-    /// Returns whether it was stopped.
+    /// Visits the keys with a value that match and that a client may see, in order, while `body`
+    /// returns true. Returns whether it was stopped.
     func forEachMatch(
         of pattern: UnsafeRawBufferPointer,
         after: UnsafeRawBufferPointer? = nil,
+        for session: SessionReference,
         _ body: (ObservableReference) -> Bool
     ) -> Bool {
         let prefix = Pattern.literalPrefix(pattern)
@@ -77,6 +79,7 @@ extension Hub {
             next = KeyOrder.next(after: observable)
             guard observable.pointee.hasValue, Pattern.matches(pattern, key) else { continue }
             if let after, !KeyOrder.precedes(after, key) { continue }
+            guard session.pointee.authorize(.subscribe, key) else { continue }
             if !body(observable) { return true }
         }
         return false

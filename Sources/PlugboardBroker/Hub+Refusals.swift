@@ -37,12 +37,31 @@ extension Hub {
         return Refusal(.forbidden, message, at: request.key.start)
     }
 
-    mutating func notFound(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+    /// Throws, as if there were nothing, where a client may not see the key of a request.
+    func checkSeen(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard session.pointee.isGuarded else { return }
+        try Self.checkKey(request.key, line)
+        guard session.pointee.authorize(.subscribe, request.key.bytes(of: line)) else {
+            let message = "\"\(Self.excerpt(request.key, line))\" has no value"
+            let hint = "none that the broker's --policy lets this client see"
+            throw Refusal(.notFound, message, hint: hint, at: request.key.start)
+        }
+    }
+
+    mutating func notFound(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) -> Refusal {
         let message = "\"\(Self.excerpt(request.key, line))\" has no value"
         var hint: String?
         if searches < NearestKeys.searchesPerTurn {
             searches += 1
-            hint = NearestKeys.hint(for: request.key.bytes(of: line), in: observables)
+            hint = NearestKeys.hint(for: request.key.bytes(of: line), in: observables, to: session)
         }
         return Refusal(.notFound, message, hint: hint ?? "keys lists what there is", at: request.key.start)
     }

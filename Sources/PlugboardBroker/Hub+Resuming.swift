@@ -11,6 +11,8 @@ extension Hub {
         guard isOfThisLife(request, line), decoder.options.since >= history.completeSince else {
             return false
         }
+        // What a client may see may have grown with the policy: then it missed more than is new.
+        guard policy == nil || decoder.options.since >= policyRevision else { return false }
         return !wanted.contains { Key.isReserved($0.bytes(of: line)) }
     }
 
@@ -23,7 +25,9 @@ extension Hub {
         beginOwing(to: subscription)
         for number in history.first(after: decoder.options.since)..<history.count {
             let entry = history[number]
-            guard entry.operation != .emit, Self.isWanted(entry.observable, wanted, line) else { continue }
+            guard entry.operation != .emit,
+                Self.isWanted(entry.observable, wanted, line, subscription.pointee.session)
+            else { continue }
             owe(missed: entry, to: subscription)
         }
         subscription.pointee.backlog?.pointee.owesSynced = decoder.options.initial
@@ -32,16 +36,19 @@ extension Hub {
     }
 
     /// The deletes of keys that an observer may still know, and that are known here to be gone.
-    func goneKeys(of wanted: [ByteRange], _ request: Request, _ line: UnsafeRawBufferPointer)
-        -> [History.Entry]
-    {
+    func goneKeys(
+        of wanted: [ByteRange],
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        for session: SessionReference
+    ) -> [History.Entry] {
         let first =
             isOfThisLife(request, line) ? history.first(after: decoder.options.since) : history.oldest
         var deletes: [ObservableReference: UInt64] = [:]
         for number in first..<history.count {
             let entry = history[number]
             guard entry.operation == .delete, !entry.observable.pointee.hasValue,
-                Self.isWanted(entry.observable, wanted, line)
+                Self.isWanted(entry.observable, wanted, line, session)
             else { continue }
             deletes[entry.observable] = number
         }
@@ -72,9 +79,11 @@ extension Hub {
     private static func isWanted(
         _ observable: ObservableReference,
         _ wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
     ) -> Bool {
         let key = observable.pointee.key
+        guard session.pointee.authorize(.subscribe, key) else { return false }
         return wanted.contains { Pattern.matches($0.bytes(of: line), key) }
     }
 }

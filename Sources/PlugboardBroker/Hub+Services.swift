@@ -11,6 +11,9 @@ extension Hub {
         try Self.checkPattern(request.key, line)
         let pattern = request.key.bytes(of: line)
         if Key.isReserved(pattern) { throw Self.reserved(request, line) }
+        guard session.pointee.authorizeAll(.serve, pattern) else {
+            throw Self.forbidden(.serve, request.key, line)
+        }
         if let other = services.find(pattern: pattern) { throw Self.served(other, request, line, session) }
         let duties = session.pointee.makeDuties()
         guard duties.pointee.services.count < Limits.servicesMax else {

@@ -18,7 +18,7 @@ extension Hub {
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
-        for observable in currentValues(of: wanted, line) {
+        for observable in currentValues(of: wanted, line, for: subscription.pointee.session) {
             while let entry = gone.first, entry.revision < observable.pointee.revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
@@ -51,18 +51,20 @@ extension Hub {
         if isFirst { settle(subscription.pointee.session) }
     }
 
-    private func currentValues(of wanted: [ByteRange], _ line: UnsafeRawBufferPointer)
-        -> [ObservableReference]
-    {
+    private func currentValues(
+        of wanted: [ByteRange],
+        _ line: UnsafeRawBufferPointer,
+        for session: SessionReference
+    ) -> [ObservableReference] {
         var found: [ObservableReference] = []
         for range in wanted {
             let pattern = range.bytes(of: line)
             if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern) {
+                _ = forEachMatch(of: pattern, for: session) {
                     found.append($0); return true
                 }
             } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observable.pointee.hasValue
+                observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
             {
                 found.append(observable)
             }

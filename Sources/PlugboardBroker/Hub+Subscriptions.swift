@@ -10,6 +10,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
+        try checkPatterns(wanted, line, session)
         let sub = try chooseSub(request, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
@@ -19,7 +20,7 @@ extension Hub {
         if isResumed == true {
             oweMissed(of: wanted, line, subscription)
         } else if decoder.options.initial {
-            let gone = isResumed == nil ? [] : goneKeys(of: wanted, request, line)
+            let gone = isResumed == nil ? [] : goneKeys(of: wanted, request, line, for: session)
             oweSnapshot(of: wanted, gone: gone, line, subscription)
         }
     }

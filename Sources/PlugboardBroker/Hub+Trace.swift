@@ -11,6 +11,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
+        try checkPatterns(wanted, line, session)
         let sub = try chooseSub(request, line, session)
         let subscription = register(sub, [], nil, line, session)
         subscription.pointee.isTracer = true

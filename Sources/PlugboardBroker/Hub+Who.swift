@@ -13,7 +13,9 @@ extension Hub {
         let key = request.key.bytes(of: line)
         let observable = observables.find(key, hash: observables.hash(key))
         let queued = session.pointee.outbox.count
+        let isSeen = session.pointee.authorize(.subscribe, key)
         findObservers(of: key, observable)
+        if !isSeen { matches.removeAll() }
         openReply(to: session)
         ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","key":""#)
@@ -29,8 +31,10 @@ extension Hub {
         }
         let hasMore = matches.count > Limits.listedObserversMax
         session.pointee.outbox.own.append(hasMore ? #"],"more":true"# : "]")
-        if let observable { appendWriter(of: observable, &session.pointee.outbox.own) }
-        appendServer(of: key, &session.pointee.outbox.own)
+        if isSeen, let observable { appendWriter(of: observable, &session.pointee.outbox.own) }
+        if isSeen || session.pointee.authorize(.call, key) {
+            appendServer(of: key, &session.pointee.outbox.own)
+        }
         session.pointee.outbox.own.append("}\n")
     }
 
@@ -41,6 +45,7 @@ extension Hub {
             for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
         }
         patterns.match(key, into: &matches)
+        if policy != nil { dropForbidden(key) }
         Self.arrange(&matches)
     }
 

@@ -10,11 +10,12 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
+        try checkSeen(request, line, session)
         guard let observable = observables.find(key, hash: observables.hash(key)),
             observable.pointee.hasValue || history.lastEntry(of: observable) != nil
         else {
             try Self.checkKey(request.key, line)
-            throw notFound(request, line)
+            throw notFound(request, line, session)
         }
         let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault
         openReply(to: session)
@@ -22,16 +23,17 @@ extension Hub {
         session.pointee.outbox.own.append(#","key":""#)
         session.pointee.outbox.own.append(key)
         session.pointee.outbox.own.append(#"","chain":["#)
-        let end = appendChain(of: observable, limit: limit, to: &session.pointee.outbox.own)
+        let end = appendChain(of: observable, limit: limit, for: session, to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append("]")
         session.pointee.outbox.own.append(end.member)
         session.pointee.outbox.own.append("}\n")
     }
 
-    /// Adds the steps, newest first.
+    /// Adds the steps, newest first. A step that the client may not see is as good as forgotten.
     private mutating func appendChain(
         of observable: ObservableReference,
         limit: Int,
+        for session: SessionReference,
         to buffer: inout ByteBuffer
     ) -> ChainEnd {
         guard let newest = newestEntry(of: observable) else {
@@ -44,11 +46,17 @@ extension Hub {
         appendStep(current, to: &buffer)
         for _ in 1..<max(1, limit) {
             guard let cause = cause(of: current, &checks) else { return end(at: current) }
+            guard isSeen(cause, by: session) else { return .truncated }
             buffer.append(",")
             appendStep(cause, to: &buffer)
             current = cause
         }
-        return cause(of: current, &checks) == nil ? end(at: current) : .more
+        guard let cause = cause(of: current, &checks) else { return end(at: current) }
+        return isSeen(cause, by: session) ? .more : .truncated
+    }
+
+    private func isSeen(_ number: UInt64, by session: SessionReference) -> Bool {
+        session.pointee.authorize(.subscribe, history[number].observable.pointee.key)
     }
 
     /// The entry of the write that a key's value is from, or of its last delete or emit.

@@ -23,7 +23,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         if request.isDurable { try checkDurable(session) }
-        let planned = try plan(request, line, hash: hash)
+        let planned = try plan(request, line, hash: hash, session)
         try make(planned, request, line, session, reason: nil)
         replyWritten(request, line, session)
     }
@@ -48,8 +48,12 @@ extension Hub {
     }
 
     /// Checks a write against the state, changing nothing.
-    mutating func plan(_ request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> PlannedWrite {
-        try plan(request, line, hash: observables.hash(request.key.bytes(of: line)))
+    mutating func plan(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) -> PlannedWrite {
+        try plan(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
     }
 
     /// The same, with the key's hash at hand.
@@ -57,7 +61,8 @@ extension Hub {
     private mutating func plan(
         _ request: Request,
         _ line: UnsafeRawBufferPointer,
-        hash: UInt64
+        hash: UInt64,
+        _ session: SessionReference
     ) throws(Refusal) -> PlannedWrite {
         let key = request.key.bytes(of: line)
         let observable = observables.find(key, hash: hash)
@@ -66,9 +71,10 @@ extension Hub {
         } else {
             try Self.checkWritable(request, line)
         }
+        if session.pointee.isGuarded { try checkRights(request, line, session) }
         let current = observable?.pointee.revision ?? 0
         if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
-        if request.operation == .delete, current == 0 { throw notFound(request, line) }
+        if request.operation == .delete, current == 0 { throw notFound(request, line, session) }
         return PlannedWrite(hash: hash, observable: observable)
     }
 
@@ -210,6 +216,7 @@ extension Hub {
     ) -> ObservableReference? {
         matches.removeAll()
         patterns.match(key, into: &matches)
+        if policy != nil { dropForbidden(key) }
         return matches.isEmpty ? nil : observables.insert(key, hash: hash)
     }
 

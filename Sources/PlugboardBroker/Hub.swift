@@ -3,6 +3,7 @@
 // input or output and knows no descriptor. Used by the loop's thread alone.
 
 import PlugboardJournal
+import PlugboardPosix
 import PlugboardWire
 
 /// The state of a bus.
@@ -55,6 +56,12 @@ struct Hub: ~Copyable {
     var lastMoment: UInt64 = 0
     /// Keys that are deleted by themselves.
     var lifetimes = Lifetimes()
+    /// Who may do what; nil: whoever may connect may do everything.
+    var policy: PolicyInForce?
+    /// The revision at which it came into force.
+    var policyRevision: UInt64 = 0
+    /// The broker's own user.
+    var owner = Accounts.ownUser
     /// The broker ends: nothing is written any more.
     var isStopping = false
     /// The value before the event under way, where somebody is owed it; which event that was.
@@ -262,6 +269,7 @@ struct Hub: ~Copyable {
     ) {
         let name = decoder.options.name.bytes(of: line)
         session.pointee.rename(name)
+        noteName(name, of: session)
         openReply(to: session)
         ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
         session.pointee.outbox.own.append(#","client":"#)

@@ -20,14 +20,20 @@ struct NearestKeys: ~Copyable {
     private static let differenceMax = 3
 
     private let key: UnsafeRawBufferPointer
+    /// Who is told: only of what it may see.
+    private let session: SessionReference
     private var found: [(key: String, difference: Int)] = []
     /// A key to look for, put together.
     private var probe = ByteBuffer()
 
     /// A hint that names existing keys like `key`; nil where there are none.
-    static func hint(for key: UnsafeRawBufferPointer, in table: borrowing ObservableTable) -> String? {
+    static func hint(
+        for key: UnsafeRawBufferPointer,
+        in table: borrowing ObservableTable,
+        to session: SessionReference
+    ) -> String? {
         guard key.count <= keyBytesMax else { return nil }
-        var search = NearestKeys(key)
+        var search = NearestKeys(key, session)
         search.lookForSlips(table)
         let meant = search.names
         if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
@@ -36,8 +42,9 @@ struct NearestKeys: ~Copyable {
         return below.isEmpty ? nil : "below it there is \(listed(below, "and"))"
     }
 
-    private init(_ key: UnsafeRawBufferPointer) {
+    private init(_ key: UnsafeRawBufferPointer, _ session: SessionReference) {
         self.key = key
+        self.session = session
     }
 
     private var names: [String] {
@@ -112,6 +119,7 @@ struct NearestKeys: ~Copyable {
     }
 
     private mutating func note(_ observable: ObservableReference, _ difference: Int) {
+        guard session.pointee.authorize(.subscribe, observable.pointee.key) else { return }
         let name = String(decoding: observable.pointee.key, as: UTF8.self)
         if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
     }

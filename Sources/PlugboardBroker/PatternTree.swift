@@ -68,6 +68,11 @@ final class PatternTree {
         return isMoved ? last : nil
     }
 
+    /// What was found before is out of date, though no pattern came or went.
+    func outdate() {
+        generation += 1
+    }
+
     /// Whether a pattern begins with this token.
     func hasBranch(_ token: String) -> Bool {
         root.children[Array(token.utf8)] != nil

@@ -15,6 +15,8 @@ struct Session: ~Copyable {
     /// The process and the user at the other end.
     let peer: PeerIdentity
     private var named: AuthorReference?
+    /// What a policy lets it do; nil without a policy: then it may do everything.
+    var clearance: Clearance?
     var outbox = Outbox()
     /// The line being handled, from 1.
     var line: UInt64 = 0
@@ -161,6 +163,10 @@ struct Session: ~Copyable {
 /// Why the broker ends a connection, as its last line says. One byte in each session.
 enum Farewell: UInt8 {
     case slow, overlong, clients, stopping, goodbye
+    /// Its user may not be here, or not any more.
+    case forbidden
+    /// It lost the right to see something, and had not read what it was sent before.
+    case revoked
     /// The peer left; there is nobody to be told.
     case gone
 
@@ -172,6 +178,8 @@ enum Farewell: UInt8 {
         case .clients: "clients"
         case .stopping: "stopping"
         case .goodbye: "goodbye"
+        case .forbidden: "forbidden"
+        case .revoked: "revoked"
         case .gone: "gone"
         }
     }
@@ -185,6 +193,10 @@ enum Farewell: UInt8 {
         case .clients: "all \(Limits.clientsMax) connections are taken"
         case .stopping: "the broker is stopping"
         case .goodbye: "as the client wished"
+        case .forbidden:
+            "this user is not admitted: the broker serves its own user, root and whom its policy names"
+        case .revoked:
+            "rights were taken from this client while it had lines to read: connect again"
         case .gone: "the client has left"
         }
     }

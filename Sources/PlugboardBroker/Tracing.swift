@@ -25,6 +25,7 @@ struct Tracing: ~Copyable {
 
         func isConcerned(_ key: UnsafeRawBufferPointer) -> Bool {
             patterns.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+                && subscription.pointee.session.pointee.authorize(.subscribe, key)
         }
     }
 
@@ -70,6 +71,11 @@ struct Tracing: ~Copyable {
         tracers.removeAll { $0.subscription == subscription }
         isOn = !tracers.isEmpty
         if !isOn { removeAll() }
+    }
+
+    /// What a tracer asked for.
+    func patterns(of subscription: SubscriptionReference) -> [[UInt8]] {
+        tracers.first { $0.subscription == subscription }?.patterns ?? []
     }
 
     /// Whether somebody is to be told of a write to this key, and there is room to note it.

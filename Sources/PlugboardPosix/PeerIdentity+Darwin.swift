@@ -13,5 +13,16 @@
             getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &process, &length)
             self.init(process: process, user: user)
         }
+
+        /// The groups of the process at the other end, as they were when it connected.
+        public static func groups(of fd: Int32) -> [UInt32] {
+            var credentials = xucred()
+            var length = socklen_t(MemoryLayout<xucred>.size)
+            guard getsockopt(fd, SOL_LOCAL, LOCAL_PEERCRED, &credentials, &length) == 0 else { return [] }
+            let count = max(0, Int(credentials.cr_ngroups))
+            return withUnsafeBytes(of: credentials.cr_groups) {
+                Array($0.bindMemory(to: UInt32.self).prefix(count))
+            }
+        }
     }
 #endif

@@ -34,6 +34,12 @@ public enum UnixSocket {
         return descriptor
     }
 
+    /// Lets other users connect to a socket at `path`, as far as its folder does, or keeps them
+    /// from it. Who they are must be asked when they do.
+    public static func setOpen(path: String, _ isOpen: Bool) throws {
+        guard chmod(path, isOpen ? 0o666 : 0o600) == 0 else { throw SystemError.last("chmod", path) }
+    }
+
     /// Connects to the broker at `path`. The connection is non-blocking; connecting
     /// itself waits while the listener's queue is full.
     public static func connect(path: String) throws -> Descriptor {

@@ -1,8 +1,9 @@
 // What a client may call itself.
 
 /// The rule for the names that clients give themselves.
-enum ClientName {
-    static func refusal(_ name: UnsafeRawBufferPointer, at offset: Int) -> Refusal? {
+public enum ClientName {
+    /// Why a client may not have this name; nil where it may. `offset` is the name's place.
+    public static func refusal(_ name: UnsafeRawBufferPointer, at offset: Int) -> Refusal? {
         guard name.count <= Limits.nameBytesMax else {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
         }

@@ -4,8 +4,8 @@
 
 /// The outline of one value. Its nodes are numbered from 0, the value itself; a member of an
 /// object is two nodes, its name and its value.
-struct JSONOutline: ~Copyable {
-    enum Kind {
+public struct JSONOutline: ~Copyable {
+    public enum Kind {
         case object, array, string, number, literal
     }
 
@@ -26,7 +26,7 @@ struct JSONOutline: ~Copyable {
     init() {}
 
     /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
-    init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+    public init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
             _ = try fill(text, .max)
         } catch {
@@ -62,7 +62,7 @@ struct JSONOutline: ~Copyable {
 
     var count: Int { nodes.count }
 
-    func kind(_ node: Int) -> Kind {
+    public func kind(_ node: Int) -> Kind {
         Self.kind(of: bytes(node))
     }
 
@@ -77,24 +77,24 @@ struct JSONOutline: ~Copyable {
         }
     }
 
-    func bytes(_ node: Int) -> UnsafeRawBufferPointer {
+    public func bytes(_ node: Int) -> UnsafeRawBufferPointer {
         let node = nodes.elements[node]
         return UnsafeRawBufferPointer(rebasing: text[Int(node.start)..<Int(node.end)])
     }
 
     /// A string's spelling without its quotes.
-    func characters(_ node: Int) -> UnsafeRawBufferPointer {
+    public func characters(_ node: Int) -> UnsafeRawBufferPointer {
         bytes(node).characters
     }
 
     /// The offset in the value.
-    func start(_ node: Int) -> Int { Int(nodes.elements[node].start) }
+    public func start(_ node: Int) -> Int { Int(nodes.elements[node].start) }
 
     /// Behind a node and all that is in it. Behind a name stands its value.
-    func next(_ node: Int) -> Int { Int(nodes.elements[node].next) }
+    public func next(_ node: Int) -> Int { Int(nodes.elements[node].next) }
 
     /// How many members or elements there are. The first stands at the next number.
-    func childCount(_ node: Int) -> Int { Int(nodes.elements[node].count) }
+    public func childCount(_ node: Int) -> Int { Int(nodes.elements[node].count) }
 
     /// What was noted of a name.
     func partner(_ name: Int) -> Int { Int(nodes.elements[name].count) }

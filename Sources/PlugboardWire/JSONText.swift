@@ -24,7 +24,7 @@ public enum JSONText {
     }
 
     /// The characters of a string that the scanner accepted (without its quotes), as UTF-8.
-    static func characters(_ spelling: UnsafeRawBufferPointer) -> [UInt8] {
+    public static func characters(_ spelling: UnsafeRawBufferPointer) -> [UInt8] {
         var characters = Array(spelling)
         let count = characters.withUnsafeMutableBytes { decodeInPlace($0) }
         characters.removeSubrange(count...)

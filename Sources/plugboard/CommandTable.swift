@@ -6,7 +6,7 @@ enum CommandTable {
         .up, .plugins, .plugin, .broker, .install,
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
         .get, .keys, .subscribe, .record, .top,
-        .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .bench, .limits, .help,
+        .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,
         .play, .launch, .benchLimit, .benchTraced,
     ]
 

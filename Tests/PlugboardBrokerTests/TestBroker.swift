@@ -18,12 +18,16 @@ final class TestBroker: Sendable {
         poller: PollerKind = .standard,
         isStarted: Bool = true,
         state: String? = nil,
-        _ options: JournalOptions = JournalOptions()
+        _ options: JournalOptions = JournalOptions(),
+        policy: Policy? = nil,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         folder = try Self.makeFolder()
         path = folder + "/bus.sock"
         var configuration = Configuration(socketPath: path, poller: poller, stateFolder: state)
         configuration.journal = options
+        configuration.policy = policy
+        configuration.report = report
         let broker = try Broker(configuration: configuration)
         self.broker = broker
         if isStarted { start() }
@@ -49,6 +53,11 @@ final class TestBroker: Sendable {
         broker.stop()
         _ = finished.wait(timeout: .now() + 5)
         finished.signal()
+    }
+
+    /// Follows another policy; what comes of it is reported.
+    func follow(_ policy: Policy) throws {
+        try broker.follow(policy)
     }
 
     func client(isGreeted: Bool = true) throws -> TestClient {

@@ -17,7 +17,11 @@ final class TestHub {
     /// Later than any real clock, so that time passes only where the test lets it.
     private static let start: UInt64 = .max / 2
 
+    /// The user that the hub takes for its own; so are clients that are not told otherwise.
+    static let owner: UInt32 = 1_000
+
     init() {
+        box.hub.owner = Self.owner
         box.hub.expire(now: Self.start)
     }
 
@@ -30,11 +34,12 @@ final class TestHub {
     }
 
     /// A new client; its greeting is dropped.
-    func client(user: UInt32 = 1_000) -> Int {
+    func client(user: UInt32 = TestHub.owner, groups: [UInt32] = []) -> Int {
         let session = SessionReference.allocate(capacity: 1)
         let peer = PeerIdentity(process: 1, user: user)
         session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count, peer: peer))
         sessions.append(session)
+        box.hub.place(session, groups)
         box.hub.greet(session)
         _ = read(sessions.count - 1)
         return sessions.count - 1
@@ -42,6 +47,19 @@ final class TestHub {
 
     /// Names the life of the revisions.
     var epoch: String { box.hub.epoch }
+
+    /// Follows a policy from here on. Returns the clients that are to be sent away, and why.
+    @discardableResult
+    func follow(_ policy: String) throws -> [String] {
+        let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
+        let dismissed = box.hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
+        return dismissed.map { "\($0.0.pointee.client - 1) \($0.1.reason)" }
+    }
+
+    /// Whether somebody may connect.
+    func admits(user: UInt32, groups: [UInt32] = []) -> Bool {
+        box.hub.admits(PeerIdentity(process: 1, user: user), groups)
+    }
 
     func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
 
@@ -122,6 +140,23 @@ final class TestHub {
             next = KeyOrder.next(after: observable)
         }
         return count
+    }
+
+    /// All keys that the hub remembers, needed or not.
+    var observableCount: Int {
+        var count = 0
+        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        while let observable = next {
+            count += 1
+            next = KeyOrder.next(after: observable)
+        }
+        return count
+    }
+
+    /// Reads what a client is told at the end of the turn of what was traced.
+    func readTraces(_ client: Int) -> [String] {
+        box.hub.tellTraces()
+        return read(client)
     }
 
     /// Lets time pass: whatever falls due within so many milliseconds of the test's start.

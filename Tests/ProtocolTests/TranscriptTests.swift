@@ -37,7 +37,7 @@ struct TranscriptTests {
         let fences = page.split(separator: "\n").filter { $0.hasPrefix("```") }.map {
             String($0.dropFirst(3))
         }
-        #expect(Set(fences).isSubset(of: ["", "plugboard", "abnf", "sh"]))
+        #expect(Set(fences).isSubset(of: ["", "plugboard", "abnf", "sh", "json"]))
         for block in Transcript.blocks("", of: page, name: "protocol/SPEC.md") {
             let lines = block.text.split(separator: "\n").filter { $0.hasPrefix("{") }
             #expect(lines.isEmpty, "\(block.name):\(block.firstLine) holds JSON that nobody replays")

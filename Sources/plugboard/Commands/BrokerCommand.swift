@@ -52,7 +52,7 @@ extension Command {
         name: "broker",
         group: .run,
         summary: "start the broker alone",
-        options: [.socket, .poller, .ready] + Option.keeping,
+        options: [.socket, .poller, .ready, .policy] + Option.keeping,
         details: """
             Runs until Ctrl-C or SIGTERM: then every client is told, what is on its way is delivered for \
             at most a second, and the socket is removed. A second broker on the same path is refused with \
@@ -61,6 +61,9 @@ extension Command {
             What is published is kept in a journal and is there again after a restart, also when the \
             broker was killed. If the journal can't be kept any more, it ends with status 74; a journal \
             that is damaged is left as it is, with status 1: see plugboard journal.
+
+            With --policy, SIGHUP makes it read that file again: whole, and then all at once. A file that \
+            is wrong changes nothing, and says where it is wrong. See plugboard policy.
             """,
         examples: ["broker --socket /tmp/bus.sock", "broker --memory"],
         run: run
@@ -74,6 +77,8 @@ extension Command {
         configuration.stateFolder = try stateFolder(invocation, socket: path)
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
+        let policy = invocation.text(.policy)
+        configuration.policy = try policy.map(PolicyFile.read)
         let broker = try Broker(configuration: configuration)
         if invocation.has(.ready) {
             try console.output.line(BrokerReady.line)
@@ -82,7 +87,7 @@ extension Command {
             console.say("try: \(HelpText.handLine(path: path))   and type: help")
         }
         try Background.start {
-            _ = signals.wait()
+            while signals.wait() == SIGHUP, let policy { reload(policy, broker, console) }
             broker.stop()
         }
         do {
@@ -90,6 +95,15 @@ extension Command {
         } catch let error as JournalError {
             if case .failed = error { throw CommandError(.inputOutput, "\(error)") }
             throw error
+        }
+    }
+
+    /// Reads the policy again. What is wrong with it, or with the socket, leaves all as it was.
+    private static func reload(_ path: String, _ broker: Broker, _ console: Console) {
+        do {
+            try broker.follow(try Policy(path: path))
+        } catch {
+            console.say("the policy stays as it was: \(error)")
         }
     }
 

@@ -17,7 +17,7 @@ extension Command {
         group: .run,
         summary: "start the broker and the plugins, and show what they print",
         parameters: [Parameter("PLUGIN", "only these plugins; all where none is named", .any)],
-        options: [.socket, .plugins, .demo] + Option.keeping,
+        options: [.socket, .plugins, .demo, .policy] + Option.keeping,
         details: """
             Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
             seconds at first and 30 at most; one that would be started a sixth time within 10 seconds is \
@@ -109,7 +109,7 @@ private struct UpSession {
     /// The broker gets what concerns it; a demo begins with an empty shop.
     private func brokerArguments() -> [String] {
         var arguments = ["broker", "--ready", "--socket", socket]
-        for option in [Option.state, .sync, .history] {
+        for option in [Option.policy, .state, .sync, .history] {
             if let text = invocation.text(option) { arguments += ["--\(option.name)", text] }
         }
         let isFresh = invocation.has(.demo) && invocation.text(.state) == nil

@@ -1,0 +1,26 @@
+// The loop's side of the policy: who connects is asked of the kernel, and a policy that was
+// loaded anew is followed between two turns, so that no event is told half by one and half
+// by the other.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension EventLoop {
+    /// The groups of who connects, where a policy may ask for them.
+    func groups(of descriptor: borrowing Descriptor) -> [UInt32] {
+        hub.policy == nil ? [] : PeerIdentity.groups(of: descriptor.raw)
+    }
+
+    /// Follows the policy that was left for it. When that is reported, nobody is told any more
+    /// what the new policy doesn't let it see.
+    mutating func takePolicy(from inbox: Mailbox<Policy>) throws {
+        guard let policy = inbox.take() else { return }
+        // What this turn has told is sent now, so that what is left has not been read.
+        try finishTurn()
+        for (session, farewell) in hub.replacePolicy(policy) {
+            guard let connection = connections.find(slot: session.pointee.slot) else { continue }
+            dismiss(connection, farewell, keepingUnread: false)
+        }
+        report("the policy was loaded anew: \(policy.summary)")
+    }
+}

@@ -1,0 +1,48 @@
+// What is wrong with a policy file, with its place as editors count, and the file's way
+// from the disk to a policy. Whoever reads one does so beside the loop: names of users may
+// have to be asked for.
+
+import PlugboardPosix
+
+/// Why a policy was not taken.
+public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The file, or `file:line:column`.
+    public let place: String
+    public let message: String
+
+    public var description: String { "\(place): \(message)" }
+
+    init(place: String, message: String) {
+        self.place = place
+        self.message = message
+    }
+
+    init(_ fault: PolicyFault, in text: [UInt8], of path: String) {
+        let before = text.prefix(fault.offset)
+        let line = before.count(where: { $0 == 0x0A }) + 1
+        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let column = String(decoding: before[start...], as: UTF8.self).count + 1
+        self.init(place: "\(path):\(line):\(column)", message: fault.message)
+    }
+}
+
+extension Policy {
+    /// Reads a file whole. Throws a `PolicyProblem` for the first thing that is wrong with it.
+    public init(path: String) throws(PolicyProblem) {
+        try self.init(path: path, .system)
+    }
+
+    init(path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
+        let text: [UInt8]
+        do {
+            text = try InputFile.contents(path: path, limit: PolicyLimits.bytesMax)
+        } catch {
+            throw PolicyProblem(place: path, message: "\(error)")
+        }
+        do throws(PolicyFault) {
+            self = try PolicyReader.policy(in: text, accounts)
+        } catch {
+            throw PolicyProblem(error, in: text, of: path)
+        }
+    }
+}

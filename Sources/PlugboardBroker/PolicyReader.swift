@@ -1,0 +1,248 @@
+// From a text to a policy. Read strictly, as requests are: a member that nobody knows is a
+// slip of the finger, and here it would be one that lets somebody in.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// What is wrong, and at which byte.
+struct PolicyFault: Error, Equatable {
+    let message: String
+    let offset: Int
+}
+
+/// How names of users and groups become numbers.
+struct AccountNumbers: Sendable {
+    var user: @Sendable (String) -> UInt32?
+    var group: @Sendable (String) -> UInt32?
+
+    static let system = AccountNumbers(
+        user: { Accounts.user(named: $0) },
+        group: { Accounts.group(named: $0) }
+    )
+}
+
+/// Reads one policy.
+struct PolicyReader: ~Copyable {
+    private static let ruleMembers = ["user", "group", "plugin", "allow", "deny"]
+    /// Stands for every action.
+    private static let everything = "everything"
+
+    private let json: JSONOutline
+    private let accounts: AccountNumbers
+
+    /// The policy that a text says. Throws the first fault.
+    static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(PolicyFault) -> Policy {
+        // The bytes must not move while the outline points to them.
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: text)
+        let bytes = UnsafeRawBufferPointer(copy)
+        let reader = PolicyReader(json: try outline(of: bytes), accounts: accounts)
+        return try reader.policy()
+    }
+
+    private init(json: consuming JSONOutline, accounts: AccountNumbers) {
+        self.json = json
+        self.accounts = accounts
+    }
+
+    private static func outline(of text: UnsafeRawBufferPointer) throws(PolicyFault) -> JSONOutline {
+        let json: JSONOutline
+        do throws(Refusal) {
+            json = try JSONOutline(text, at: 0)
+        } catch {
+            throw PolicyFault(message: error.message, offset: error.offset ?? 0)
+        }
+        let end = json.start(0) + json.bytes(0).count
+        if let rest = text[end...].firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+            throw PolicyFault(message: "something stands behind the policy", offset: rest)
+        }
+        return json
+    }
+
+    private func policy() throws(PolicyFault) -> Policy {
+        var rules: [PolicyRule]?
+        for member in try members(of: 0, "the policy", known: ["rules"]) {
+            guard json.kind(member.value) == .array else {
+                throw fault("\"rules\" is an array of rules", member.value)
+            }
+            guard json.childCount(member.value) <= PolicyLimits.rulesMax else {
+                throw fault("there are at most \(PolicyLimits.rulesMax) rules", member.value)
+            }
+            var read: [PolicyRule] = []
+            for element in elements(of: member.value) { read.append(try rule(element)) }
+            rules = read
+        }
+        guard let rules else { throw fault("\"rules\" is missing", 0) }
+        return Policy(rules: rules)
+    }
+
+    private func rule(_ node: Int) throws(PolicyFault) -> PolicyRule {
+        var rule = PolicyRule()
+        var decides = false
+        for member in try members(of: node, "a rule", known: Self.ruleMembers) {
+            switch member.name {
+            case "user": rule.users = try users(member.value)
+            case "group": rule.groups = try numbers(member.value, "group", accounts.group)
+            case "plugin": rule.plugins = try plugins(member.value)
+            case "allow": rule.allow = try actions(member.value, "allow")
+            default: rule.deny = try actions(member.value, "deny")
+            }
+            decides = decides || member.name == "allow" || member.name == "deny"
+        }
+        guard decides else { throw fault("the rule neither allows nor denies anything", node) }
+        return rule
+    }
+
+    // MARK: Whom a rule is about
+
+    private func users(_ node: Int) throws(PolicyFault) -> PolicyMembers {
+        if json.kind(node) == .string, text(node) == "*" { return .everybody }
+        return .numbers(try numbers(node, "user", accounts.user))
+    }
+
+    /// A name, a number, or an array of such.
+    private func numbers(
+        _ node: Int,
+        _ what: String,
+        _ number: (String) -> UInt32?
+    ) throws(PolicyFault) -> Set<UInt32> {
+        var found: Set<UInt32> = []
+        for element in try oneOrMore(node, what) {
+            switch json.kind(element) {
+            case .number:
+                let digits = String(decoding: json.bytes(element), as: UTF8.self)
+                guard let own = UInt32(digits), own < .max else {
+                    throw fault("\(digits) is no number of a \(what)", element)
+                }
+                found.insert(own)
+            case .string:
+                let name = text(element)
+                if name == "*" {
+                    throw fault("\"*\" stands alone, and only for users: \"user\": \"*\"", element)
+                }
+                guard !name.isEmpty, !name.utf8.contains(0), let own = number(name) else {
+                    throw fault("there is no \(what) \"\(name)\" on this system", element)
+                }
+                found.insert(own)
+            default: throw fault("a \(what) is a name or a number", element)
+            }
+        }
+        return found
+    }
+
+    private func plugins(_ node: Int) throws(PolicyFault) -> Set<String> {
+        var names: Set<String> = []
+        for element in try oneOrMore(node, "plugin") {
+            guard json.kind(element) == .string else {
+                throw fault("a plugin is the name that it gives itself", element)
+            }
+            let name = text(element)
+            let bytes = Array(name.utf8)
+            if let refusal = bytes.withUnsafeBytes({ ClientName.refusal($0, at: 0) }) {
+                throw fault("no client is called \"\(name)\": \(refusal.message)", element)
+            }
+            names.insert(name)
+        }
+        return names
+    }
+
+    private func oneOrMore(_ node: Int, _ what: String) throws(PolicyFault) -> [Int] {
+        guard json.kind(node) == .array else { return [node] }
+        // A rule about nobody could be taken for one about everybody.
+        guard json.childCount(node) > 0 else { throw fault("no \(what) is named", node) }
+        guard json.childCount(node) <= PolicyLimits.namesMax else {
+            throw fault("a rule names at most \(PolicyLimits.namesMax) of a kind", node)
+        }
+        return elements(of: node)
+    }
+
+    // MARK: What it says
+
+    private func actions(_ node: Int, _ what: String) throws(PolicyFault) -> ActionPatterns {
+        var lists = ActionPatterns()
+        let known = PolicyAction.allCases.map(\.rawValue) + [Self.everything]
+        for member in try members(of: node, "\"\(what)\"", known: known) {
+            let read = try patterns(member.value, member.name)
+            var added = ActionPatterns()
+            for action in PolicyAction.allCases
+            where member.name == Self.everything || member.name == action.rawValue {
+                added[action] = read
+            }
+            lists.add(added)
+        }
+        return lists
+    }
+
+    /// A pattern, or an array of them.
+    private func patterns(_ node: Int, _ what: String) throws(PolicyFault) -> [[UInt8]] {
+        let isList = json.kind(node) == .array
+        guard !isList || json.childCount(node) <= PolicyLimits.patternsMax else {
+            throw fault("a list has at most \(PolicyLimits.patternsMax) patterns", node)
+        }
+        var read: [[UInt8]] = []
+        for element in isList ? elements(of: node) : [node] {
+            guard json.kind(element) == .string else {
+                throw fault("\"\(what)\" is a pattern, or an array of them", element)
+            }
+            let pattern = JSONText.characters(json.characters(element))
+            if let problem = pattern.withUnsafeBytes({ Pattern.fault($0) }) {
+                throw fault("\"\(text(element))\" is no pattern: \(problem.rawValue)", element)
+            }
+            read.append(pattern)
+        }
+        return read
+    }
+
+    // MARK: JSON
+
+    private struct Member {
+        let name: String
+        let value: Int
+    }
+
+    /// The members of an object but those whose names begin with `x-`: they may say anything.
+    private func members(
+        of node: Int,
+        _ what: String,
+        known: [String]
+    ) throws(PolicyFault) -> [Member] {
+        guard json.kind(node) == .object else { throw fault("\(what) is an object", node) }
+        var members: [Member] = []
+        var seen: Set<String> = []
+        var name = node + 1
+        for _ in 0..<json.childCount(node) {
+            let member = Member(name: text(name), value: name + 1)
+            guard seen.insert(member.name).inserted else {
+                throw fault("\"\(member.name)\" stands twice", name)
+            }
+            if known.contains(member.name) {
+                members.append(member)
+            } else if !member.name.hasPrefix("x-") {
+                let hint = Suggestion.hint(for: member.name, among: known)
+                let all = "it may have \(known.joined(separator: ", "))"
+                throw fault("\(what) has no member \"\(member.name)\"; \(hint ?? all)", name)
+            }
+            name = json.next(member.value)
+        }
+        return members
+    }
+
+    private func elements(of array: Int) -> [Int] {
+        var found: [Int] = []
+        var element = array + 1
+        for _ in 0..<json.childCount(array) {
+            found.append(element)
+            element = json.next(element)
+        }
+        return found
+    }
+
+    private func text(_ node: Int) -> String {
+        String(decoding: JSONText.characters(json.characters(node)), as: UTF8.self)
+    }
+
+    private func fault(_ message: String, _ node: Int) -> PolicyFault {
+        PolicyFault(message: message, offset: json.start(node))
+    }
+}

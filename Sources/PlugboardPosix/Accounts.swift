@@ -1,0 +1,49 @@
+// Users and groups by their names, as the system's accounts have them. May read files and
+// ask the network, so not for the broker's loop.
+
+/// The system's accounts.
+public enum Accounts {
+    private static let bufferBytesMax = 1 << 20
+
+    /// The user that this process acts as.
+    public static var ownUser: UInt32 { geteuid() }
+
+    /// The number of a user; nil where there is none of that name.
+    public static func user(named name: String) -> UInt32? {
+        withBuffer { buffer, count, isTooSmall in
+            var entry = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            isTooSmall = getpwnam_r(name, &entry, buffer, count, &found) == ERANGE
+            return found == nil ? nil : entry.pw_uid
+        }
+    }
+
+    /// The number of a group; nil where there is none of that name.
+    public static func group(named name: String) -> UInt32? {
+        withBuffer { buffer, count, isTooSmall in
+            var entry = GroupEntry()
+            var found: UnsafeMutablePointer<GroupEntry>?
+            isTooSmall = getgrnam_r(name, &entry, buffer, count, &found) == ERANGE
+            return found == nil ? nil : entry.gr_gid
+        }
+    }
+
+    /// Tries with more and more memory: an entry may have very many members.
+    private static func withBuffer(
+        _ body: (UnsafeMutablePointer<CChar>, Int, inout Bool) -> UInt32?
+    ) -> UInt32? {
+        var count = 16_384
+        while count <= bufferBytesMax {
+            var isTooSmall = false
+            let number = withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
+                buffer.baseAddress.flatMap { body($0, count, &isTooSmall) }
+            }
+            guard isTooSmall else { return number }
+            count *= 4
+        }
+        return nil
+    }
+}
+
+/// The C structure, whose name a function here has as well.
+private typealias GroupEntry = group

@@ -1,0 +1,55 @@
+// How two patterns stand to each other, judged by their tokens alone: what one lets
+// through and the other doesn't. Rights are decided with it, so it errs on no side.
+
+extension Pattern {
+    /// Whether every key that `narrow` matches is matched by `wide`, both well-formed.
+    public static func covers(_ wide: UnsafeRawBufferPointer, _ narrow: UnsafeRawBufferPointer) -> Bool {
+        var (wideTokens, narrowTokens) = (Tokens(wide), Tokens(narrow))
+        while let wanted = wideTokens.next() {
+            if isTail(wanted) { return spellsNoneReserved(narrowTokens) }
+            guard let token = narrowTokens.next() else { return false }
+            if isTail(token) {
+                // No key is empty, so `**` alone is the same as `*.**`.
+                return isTail(narrow) && isAny(wanted) && wideTokens.next().map(isTail) ?? false
+            }
+            if isAny(wanted) ? isReserved(token) : !token.elementsEqual(wanted) { return false }
+        }
+        return narrowTokens.next() == nil
+    }
+
+    /// Whether some key is matched by both, which are well-formed.
+    public static func overlaps(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        var (leftTokens, rightTokens) = (Tokens(left), Tokens(right))
+        while true {
+            let (leftRest, rightRest) = (leftTokens, rightTokens)
+            let (one, other) = (leftTokens.next(), rightTokens.next())
+            if let one, isTail(one) { return spellsNoneReserved(rightRest) }
+            if let other, isTail(other) { return spellsNoneReserved(leftRest) }
+            guard let one, let other else { return one == nil && other == nil }
+            switch (isAny(one), isAny(other)) {
+            case (true, true): continue
+            case (true, false): if isReserved(other) { return false }
+            case (false, true): if isReserved(one) { return false }
+            case (false, false): if !one.elementsEqual(other) { return false }
+            }
+        }
+    }
+
+    private static func spellsNoneReserved(_ tokens: Tokens) -> Bool {
+        var rest = tokens
+        while let token = rest.next() {
+            if isReserved(token) { return false }
+        }
+        return true
+    }
+
+    private static func isReserved(_ token: UnsafeRawBufferPointer) -> Bool { token[0] == UInt8(ascii: "$") }
+
+    private static func isAny(_ token: UnsafeRawBufferPointer) -> Bool {
+        token.count == 1 && token[0] == UInt8(ascii: "*")
+    }
+
+    private static func isTail(_ token: UnsafeRawBufferPointer) -> Bool {
+        token.count == 2 && token[0] == UInt8(ascii: "*")
+    }
+}

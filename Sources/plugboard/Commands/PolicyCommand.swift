@@ -1,0 +1,66 @@
+// `policy`: looks at a policy file as a broker would, without one.
+
+import PlugboardBroker
+
+extension Option {
+    static let policy = Option(
+        "policy",
+        "FILE",
+        "who may do what; without one, this user and root may do everything, others can't connect"
+    )
+}
+
+extension Command {
+    static let policy = Command(
+        name: "policy",
+        group: .about,
+        summary: "check a file that says who may do what",
+        parameters: [
+            Parameter("check", "what to do"),
+            Parameter("FILE", "the file for plugboard broker --policy"),
+        ],
+        details: """
+            Says what the file comes to, or what is wrong with it and where, with status 1.
+
+            A policy is JSON: rules, each for a user, a group or a plugin, or all of these at once. A rule \
+            without user and group is about the broker's own user and root. All rules that are about a \
+            client count; what none of them allows is forbidden, and what one denies is forbidden whatever \
+            others allow:
+
+              {"rules": [
+                {"allow": {"everything": ["**", "$broker.**"]}},
+                {"user": "alice", "allow": {"subscribe": ["cart.**"]},
+                 "deny": {"subscribe": ["cart.secret"]}},
+                {"plugin": "cart", "deny": {"publish": ["catalog.**"]}}
+              ]}
+
+            What can be allowed and denied is subscribe (being told of keys, in whatever way), publish \
+            (with patch and delete), emit, call, serve, control (holding others' subscriptions), and \
+            everything. A plugin's name is what it calls itself: that keeps it from mistakes, and nobody \
+            from harm. SIGHUP makes a broker read its file again.
+            """,
+        examples: ["policy check /etc/plugboard/policy.json"],
+        run: run
+    )
+
+    private static func run(_ invocation: Invocation, _ console: Console) throws {
+        let task = invocation.arguments[0]
+        guard task == "check" else {
+            let message = "a policy is checked: there is no \"\(task)\""
+            throw CommandError.usage(message, hint: "policy check FILE")
+        }
+        let policy = try PolicyFile.read(invocation.arguments[1])
+        try console.output.line("fine: \(policy.summary)")
+    }
+}
+
+/// Policies from files, with their problems as a command tells them.
+enum PolicyFile {
+    static func read(_ path: String) throws -> Policy {
+        do throws(PolicyProblem) {
+            return try Policy(path: path)
+        } catch {
+            throw CommandError(.refused, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("policy", .oneAtATime)
+struct PolicyTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test("check says what a file comes to, or where it is wrong, with status 1")
+    func check() throws {
+        try folder.write("good.json", #"{"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{}}]}"#)
+        try folder.write("bad.json", "{\"rules\":[\n  {\"alow\":{}}]}")
+        let good = try plugboard("policy", "check", "good.json", in: folder)
+        #expect(good.end == .exited(0) && good.output == "fine: 2 rules, for other users as well\n")
+        let bad = try plugboard("policy", "check", "bad.json", in: folder)
+        #expect(bad.end == .exited(1) && bad.output.isEmpty)
+        #expect(bad.messages.contains(#"bad.json:2:4: a rule has no member "alow"; did you mean "allow"?"#))
+        #expect(try plugboard("policy", "check", "none.json", in: folder).end == .exited(1))
+        #expect(try plugboard("policy", "chekc", "good.json", in: folder).end == .exited(64))
+        try folder.write("long.json", #"{"rules":[]}"# + String(repeating: " ", count: 1_048_576))
+        #expect(try plugboard("policy", "check", "long.json", in: folder).end == .exited(1))
+    }
+
+    @Test("the policy in the help is one that is taken")
+    func help() throws {
+        let lines = HelpText.text(for: .policy).split(separator: "\n")
+        let start = try #require(lines.firstIndex { $0.contains(#"{"rules": ["#) })
+        let end = try #require(lines.firstIndex { $0.contains("]}") && !$0.contains(":") })
+        let text = lines[start...end].joined(separator: "\n").replacing(#""alice""#, with: "0")
+        try folder.write("p.json", text)
+        #expect(try plugboard("policy", "check", "p.json", in: folder).output.hasPrefix("fine: 3 rules"))
+    }
+
+    @Test("SIGHUP loads the file anew; one that is wrong changes nothing, and says so")
+    func reload() throws {
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["a"]}}]}"#)
+        let broker = try startBroker(in: folder, "--policy", "p.json")
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        let refused = try plugboard("publish", "b", "1", in: folder)
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains(#"the policy does not let this client publish "b""#))
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["b"]}}"#)
+        broker.signal(SIGHUP)
+        try eventually("it says what is wrong") {
+            broker.messages.contains("the policy stays as it was: p.json:1:41: not JSON")
+        }
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["b"]}}]}"#)
+        broker.signal(SIGHUP)
+        try eventually("it says that it was loaded") {
+            broker.messages.contains("the policy was loaded anew: 1 rule, for this user and root")
+        }
+        #expect(try plugboard("get", "a", in: folder).end == .exited(1))
+        #expect(try plugboard("publish", "b", "1", in: folder).end == .exited(0))
+        broker.signal(SIGTERM)
+        #expect(try broker.finished().end == .exited(0))
+    }
+
+    @Test("a broker does not start with a policy that is wrong")
+    func wrongAtStart() throws {
+        try folder.write("p.json", "{}")
+        let run = try plugboard("broker", "--policy", "p.json", in: folder)
+        #expect(run.end == .exited(1) && run.messages.contains(#"p.json:1:1: "rules" is missing"#))
+    }
+
+    @Test(
+        "another user is turned away without a rule, and gets what its rule gives",
+        .enabled(if: canBeNobody)
+    )
+    func otherUser() throws {
+        chmod(folder.path, 0o755)
+        let broker = try startBroker(in: folder)
+        chmod(folder.socket, 0o666)
+        // One that writes would find the connection closed, and not read why.
+        let turned = try nobody("", "-d")
+        #expect(turned.hasPrefix(#"{"event":"bye","reason":"forbidden""#))
+        broker.signal(SIGTERM)
+        _ = try broker.finished()
+        try folder.write(
+            "p.json",
+            #"{"rules":[{"allow":{"everything":["**"]}},{"user":65534,"allow":{"subscribe":["a"]}}]}"#
+        )
+        let second = try startBroker(in: folder, "--policy", "p.json", "--memory")
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        let lines = try nobody("get a\npublish a 2\nkeys").split(separator: "\n")
+        try #require(lines.count == 4)
+        #expect(lines[1].hasPrefix(#"{"ok":"get","key":"a","#))
+        #expect(lines[2].hasPrefix(#"{"error":"forbidden""#))
+        #expect(lines[3].contains(#""keys":[{"key":"a","#))
+        second.signal(SIGTERM)
+        #expect(try second.finished().end == .exited(0))
+    }
+
+    /// What `nc` of the user 65534 is sent.
+    private func nobody(_ lines: String, _ option: String = "-N") throws -> String {
+        try Run(
+            program: "/usr/bin/setpriv",
+            ["--reuid=65534", "--regid=65534", "--clear-groups", "nc", option, "-U", folder.socket],
+            in: folder,
+            input: lines + "\n"
+        ).finished().output
+    }
+
+    private static let canBeNobody =
+        Accounts.ownUser == 0 && FileStatus.isRunnable(path: "/usr/bin/setpriv")
+        && FileStatus.isRunnable(path: "/usr/bin/nc")
+}
