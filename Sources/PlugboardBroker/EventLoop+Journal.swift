@@ -76,6 +76,7 @@ extension EventLoop {
         guard now >= nextJournalTick else { return }
         nextJournalTick = now + Self.tickNanoseconds
         try journal.tick(&hub.records)
+        if journal.hasNews { try takeJournalNews() }
     }
 
     /// Acts upon what was done beside the loop.

@@ -44,6 +44,8 @@ public final class JournalWriter {
     private var loose: (bytes: Int, segments: Int)
     private var snapshotBytes: Int
     private var isCompacting = false
+    /// The most that there was no room for, until there is.
+    private var refused = 0
     fileprivate var isFull = false
     fileprivate var written: JournalMark = 0
     fileprivate var asked: JournalMark = 0
@@ -100,7 +102,10 @@ public final class JournalWriter {
     public func makeRoom(_ records: inout RecordBuffer, needed: Int) throws -> Bool {
         try write(&records)
         try keepRoom(&records, atLeast: needed)
-        return records.count + needed <= records.room
+        if records.count + needed <= records.room { return true }
+        refused = max(refused, needed)
+        note(full: true)
+        return false
     }
 
     private func write(_ records: inout RecordBuffer) throws {
@@ -130,10 +135,12 @@ public final class JournalWriter {
         if let end = roomEnd {
             let wanted = min(JournalLimits.reservedBytesMax, max(JournalLimits.reservedBytesMin, bytes))
             let least = needed + JournalLimits.roomBytesMin
-            if end - bytes < max(wanted / 2, least) { try reserve(max(wanted, least), atLeast: least) }
+            if end - bytes < max(wanted / 2, least) {
+                try reserve(max(wanted, least), atLeast: least)
+            }
         }
         records.room = roomEnd.map { max(0, $0 - bytes - JournalLimits.roomBytesMin) } ?? .max
-        note(full: records.room == 0 || !records.isEmpty)
+        note(full: records.room == 0 || !records.isEmpty || refused > 0)
     }
 
     /// As much as there is, down to the least that is of use. What was reserved before stays.
@@ -201,7 +208,11 @@ public final class JournalWriter {
     public func tick(_ records: inout RecordBuffer) throws {
         if isFull {
             try write(&records)
-            try keepRoom(&records)
+            try keepRoom(&records, atLeast: refused)
+            if records.room >= refused {
+                refused = 0
+                try keepRoom(&records)
+            }
         }
         if options.sync == .interval, !isSyncing, written > asked { beginSync() }
         if !isCompacting, segment > 1 { compactIfWorthwhile() }

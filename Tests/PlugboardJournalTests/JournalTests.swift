@@ -117,6 +117,24 @@ import Testing
         #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
     }
 
+    @Test func `a write that finds no room is told once, and again when there is room`() throws {
+        disk.capacity = 1_500_000
+        let journal = try TestJournal(disk, options: .plain)
+        for _ in 0..<3 { #expect(try !journal.hasRoom(for: 1_000_000)) }
+        #expect(try journal.hasRoom(for: 10_000))
+        journal.publish("small", "1")
+        try journal.endTurn()
+        try journal.tick()
+        #expect(journal.news.count == 1)
+        disk.capacity = 10_000_000
+        try journal.tick()
+        #expect(journal.news.count == 2)
+        #expect(try journal.hasRoom(for: 1_000_000))
+        guard case .full(true) = journal.news[0], case .full(false) = journal.news[1] else {
+            return #expect(Bool(false), "\(journal.news)")
+        }
+    }
+
     @Test func `where room can't be reserved, what didn't fit waits and is written later`() throws {
         disk.capacity = 3_000
         disk.canReserve = false

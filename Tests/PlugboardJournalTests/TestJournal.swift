@@ -112,6 +112,12 @@ final class TestJournal {
         }
     }
 
+    /// Asks for room, as a broker does before a write.
+    func hasRoom(for bytes: Int) throws -> Bool {
+        if records.hasRoom(for: bytes) { return true }
+        return try writer.makeRoom(&records, needed: RecordBuffer.needed(for: bytes))
+    }
+
     /// Ends a turn: from here on it can have been told.
     func endTurn() throws {
         try writer.flush(&records, revision: revision)
