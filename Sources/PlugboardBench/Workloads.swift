@@ -84,6 +84,8 @@ public enum Workloads {
             $0.observers = 1
             $0.interest = .patterns(1000, matching: 1000)
             $0.batch = 1
+            // Each message is a thousand lines for one observer, which must not fall behind.
+            $0.window = 2
         },
         Workload("100000-subscriptions").with {
             $0.observers = 1
