@@ -134,6 +134,10 @@ public enum Workloads {
                 reads: false
             )
         },
+        Workload("1→10-traced").with {
+            $0.observers = 10
+            $0.bystander = Workload.Bystander(request: #"{"op":"trace","key":"bench.*"}"#, reads: true)
+        },
         Workload("round-trip-10-phase-ack").with {
             $0.measure = .roundTrip
             $0.observers = 10

@@ -45,6 +45,23 @@ struct GateTable: ~Copyable {
 
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
 
+    /// What a subscription was told of a key last and has not acknowledged.
+    func awaits(_ observable: ObservableReference, from subscription: SubscriptionReference) -> Acknowledger?
+    {
+        guard let last = awaited[subscription]?.last(where: { $0.observable == observable }) else {
+            return nil
+        }
+        return Acknowledger(subscription: subscription, revision: last.revision)
+    }
+
+    /// Waits no longer for what a subscription was told of a key.
+    mutating func giveUp(_ observable: ObservableReference, from late: Acknowledger) {
+        guard let all = awaited[late.subscription] else { return }
+        let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
+        awaited[late.subscription] = rest.isEmpty ? nil : rest
+        for _ in rest.count..<all.count { observable.pointee.owedBy -= 1 }
+    }
+
     /// Whether a key has yet to be let through to a phase.
     func holds(_ observable: ObservableReference, from phase: UInt8) -> Bool {
         guard let gate = gates[observable] else { return false }

@@ -65,7 +65,11 @@ extension Hub {
         isGated: Bool = false
     ) {
         let session = subscription.pointee.session
-        guard session.pointee.isOpen, isOwed(event, tail, observable, subscription) else { return }
+        guard session.pointee.isOpen else { return }
+        if subscription.pointee.delivery == .all, event != .emit, let observable {
+            writeAwaited(observable, tail.revision, of: subscription)
+        }
+        guard isOwed(event, tail, observable, subscription) else { return }
         subscription.pointee.makeBacklog()
         session.pointee.makeCatchup()
         if let observable, event != .emit, subscription.pointee.delivery == .latest {
@@ -116,8 +120,34 @@ extension Hub {
     func forgetOwed(_ owed: UnsafeMutablePointer<OwedKey>, of subscription: SubscriptionReference) {
         guard let backlog = subscription.pointee.backlog else { return }
         if owed.pointee.isAwaited { backlog.pointee.awaitedCount -= 1 }
+        let written = owed.pointee.writtenCost
         backlog.pointee.keys.remove(owed)
         subscription.pointee.session.pointee.catchup?.pointee.owedCount -= 1
+        subscription.pointee.session.pointee.catchup?.pointee.queuedBytes -= written
+    }
+
+    /// Who is told all is still owed the value from before this event, as that is about to change:
+    /// its line is made now. Where there is no room for that, the newest value will do, told in
+    /// the newest one's place.
+    private mutating func writeAwaited(
+        _ observable: ObservableReference,
+        _ revision: UInt64,
+        of subscription: SubscriptionReference
+    ) {
+        guard let backlog = subscription.pointee.backlog,
+            let catchup = subscription.pointee.session.pointee.catchup,
+            let owed = backlog.pointee.keys.find(observable), !owed.pointee.isWritten
+        else { return }
+        var line = ByteBuffer()
+        appendLine(of: owed, subscription, to: &line)
+        let cost = LineQueue.cost(of: line.bytes)
+        guard catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax else {
+            return backlog.pointee.keys.renew(owed, revision: revision)
+        }
+        if let held = owed.pointee.held { HeldBytes.release(held) }
+        owed.pointee.held = HeldBytes.make(line.bytes)
+        owed.pointee.isWritten = true
+        catchup.pointee.queuedBytes += cost
     }
 
     /// The value before this event, kept once for all who are to be told of it later.

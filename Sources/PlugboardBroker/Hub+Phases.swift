@@ -126,6 +126,8 @@ extension Hub {
     /// Time is up for the observers of a phase.
     mutating func expireGate(_ serial: UInt64) {
         guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
+        // Who let one write pass by doesn't hold up those that it isn't told of.
+        for late in gate.waiting { gates.giveUp(observable, from: late) }
         let text = Self.names(of: gate.waiting.map(\.subscription))
         let names = HeldBytes.make(text.bytes)
         advance(observable, gate, unacknowledged: names)
@@ -153,10 +155,11 @@ extension Hub {
         unacknowledged: HeldBytesReference?
     ) {
         refreshObservers(of: observable)
-        let acknowledging = acknowledgers(of: observable).filter {
-            $0.pointee.phase > gate.phase && isToBeTold(of: observable, $0)
-        }
-        let next = acknowledging.first?.pointee.phase
+        let later = acknowledgers(of: observable).filter { $0.pointee.phase > gate.phase }
+        let told = later.filter { isToBeTold(of: observable, $0) }
+        // Who isn't told of this write may still have to acknowledge one before it.
+        let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
+        let next = (told + earlier.map(\.subscription)).map { $0.pointee.phase }.min()
         // Kept by one more, so that letting go of the gate doesn't end it.
         observable.pointee.owedBy += 1
         open(observable, gate)
@@ -169,7 +172,10 @@ extension Hub {
                 pass(observable, to: subscription, unacknowledged)
             }
         }
-        if let next, isHeld { close(observable, revision: gate.revision, phase: next, acknowledging) }
+        if let next, isHeld {
+            let waiting = earlier.filter { $0.subscription.pointee.phase == next }
+            close(observable, revision: gate.revision, phase: next, told, waiting)
+        }
         observable.pointee.owedBy -= 1
         removeIfUnneeded(observable)
     }
@@ -181,8 +187,9 @@ extension Hub {
     ) -> Bool {
         if subscription.pointee.filter == nil { return true }
         guard let backlog = subscription.pointee.backlog else { return false }
-        if subscription.pointee.delivery == .all { return !backlog.pointee.lines.isEmpty }
         return backlog.pointee.keys.find(observable) != nil
+            || subscription.pointee.delivery == .all
+                && backlog.pointee.lines.contains(keyHash: observable.pointee.hash)
     }
 
     private mutating func pass(

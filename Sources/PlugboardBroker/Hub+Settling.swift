@@ -92,32 +92,38 @@ extension Hub {
             forgetOwed(owed, of: subscription)
             removeIfUnneeded(observable)
         }
+        let session = subscription.pointee.session
+        let before = session.pointee.outbox.own.count
+        if owed.pointee.isWritten {
+            if let line = owed.pointee.held { session.pointee.outbox.own.append(line.pointee.bytes) }
+        } else {
+            appendLine(of: owed, subscription, to: &session.pointee.outbox.own)
+        }
+        guard session.pointee.outbox.own.count > before else { return false }
+        backlog.pointee.lastRevision = owed.pointee.revision
+        noteWindow(of: subscription, observable.pointee.hash)
+        return true
+    }
+
+    /// The line of an owed key as it is now; none where the observer has nothing to be told of it.
+    mutating func appendLine(
+        of owed: UnsafeMutablePointer<OwedKey>,
+        _ subscription: SubscriptionReference,
+        to buffer: inout ByteBuffer
+    ) {
+        let observable = owed.pointee.observable
         var tail = Self.tail(of: observable, isInitial: owed.pointee.isInitial)
         tail.old = owed.pointee.held?.pointee.bytes
         tail.skipped = owed.pointee.skipped
         tail.revision = owed.pointee.revision
         tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
         let event: Event = observable.pointee.hasValue ? .update : .delete
-        guard appendLine(event, tail, of: owed, to: subscription) else { return false }
-        backlog.pointee.lastRevision = owed.pointee.revision
-        noteWindow(of: subscription, observable.pointee.hash)
-        return true
-    }
-
-    private mutating func appendLine(
-        _ event: Event,
-        _ tail: EventTail,
-        of owed: UnsafeMutablePointer<OwedKey>,
-        to subscription: SubscriptionReference
-    ) -> Bool {
-        let session = subscription.pointee.session
         let telling =
             owed.pointee.isMissed
             ? tellingMissed(event, tail, subscription)
             : self.telling(event, tail, wasSent: owed.pointee.wasSent, subscription)
-        if case .nothing = telling { return false }
-        TurnLog.append(event, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
-        return true
+        if case .nothing = telling { return }
+        TurnLog.append(event, tail, telling, change.bytes, for: subscription, to: &buffer)
     }
 
     private mutating func appendQueuedLine(

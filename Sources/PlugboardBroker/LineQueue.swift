@@ -83,6 +83,17 @@ struct LineQueue: ~Copyable {
     /// The observable whose gate the next line waits for.
     var frontObservable: ObservableReference? { bytes.isEmpty ? nil : header.observable }
 
+    /// Whether a line about a key is among them. Takes time with their number.
+    func contains(keyHash: UInt64) -> Bool {
+        var place = 0
+        while place < bytes.count {
+            let header = bytes.bytes.loadUnaligned(fromByteOffset: place, as: Header.self)
+            if header.keyHash == keyHash { return true }
+            place += MemoryLayout<Header>.size + header.count
+        }
+        return false
+    }
+
     /// The next line; nil where only the gap is left.
     var front: UnsafeRawBufferPointer? {
         if bytes.isEmpty { return nil }

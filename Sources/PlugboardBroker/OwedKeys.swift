@@ -9,7 +9,8 @@ struct OwedKey: BitwiseCopyable {
     let observable: ObservableReference
     /// The newest revision, a delete's too.
     var revision: UInt64
-    /// The value that the observer saw last, where its lines need it.
+    /// The value that the observer saw last, where its lines need it; or the whole line, where
+    /// that `isWritten`.
     var held: HeldBytesReference?
     /// Who had not acknowledged when time was up: the encoded names.
     var unacknowledged: HeldBytesReference?
@@ -23,11 +24,19 @@ struct OwedKey: BitwiseCopyable {
     var isGated = false
     /// The observer was sent what is held.
     var wasSent = false
+    /// Its line was made before the value changed; empty where the observer is told nothing.
+    var isWritten = false
     /// The observer knows the key, and nothing is noted of acknowledgements.
     @inline(__always) var isPlain: Bool { !isInitial && !isGated && unacknowledged == nil }
 
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
+
+    /// What a line that was made takes of the room for lines.
+    var writtenCost: Int {
+        guard isWritten, let held else { return 0 }
+        return LineQueue.cost(of: held.pointee.bytes)
+    }
 
     /// `synced` follows when it was told.
     var isAwaited: Bool { isInitial || isMissed }

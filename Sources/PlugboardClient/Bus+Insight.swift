@@ -1,5 +1,7 @@
-// Questions about the bus itself: who observes, what caused a value, what a write would do.
+// Questions about the bus itself: who observes, what caused a value, what a write would do,
+// what became of each write.
 
+import Observables
 import PlugboardWire
 
 extension Bus {
@@ -44,6 +46,33 @@ extension Bus {
         var body = RequestBody("explain")
         body.add(",\"write\":", body: RequestBody(write))
         return Explanation(try await link.request(body, "explain", timeout: timeout).json)
+    }
+
+    /// Tells what becomes of each write to a key that matches one of the patterns, from now on,
+    /// until the handle is disposed of or released. It goes on across reconnections; what was
+    /// written meanwhile isn't told.
+    ///
+    /// ```swift
+    /// let tracing = try await bus.trace("cart.**") { trace in
+    ///     print(trace.key, trace.by, trace.observers.filter { $0.outcome != .sent }.map(\.name))
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - onEnd: called once if it ends by itself: nil when the bus closes, an error when a broker
+    ///     that came back refuses it.
+    ///   - handler: called on the bus's thread, one write at a time. It must not wait.
+    /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
+    public func trace(
+        _ patterns: String...,
+        timeout: Duration? = nil,
+        onEnd: @escaping @Sendable (BusError?) -> Void = { _ in },
+        _ handler: @escaping @Sendable (Trace) -> Void
+    ) async throws -> Disposable {
+        let sub = link.state.withLock { $0.takeSub() }
+        let registration = Registration(tracing: patterns, sub: sub, TraceLines(handler), onEnd: onEnd)
+        try await link.subscribe(registration, timeout: timeout)
+        // The handle keeps the bus alive for as long as it traces.
+        return Disposable { self.link.unsubscribe(sub) }
     }
 }
 

@@ -54,7 +54,9 @@ final class LineReader {
 
     private func event(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
         if let sub = bytes.integer(line.sub) {
-            guard let registration = link.registration(sub), let event = Event(line, bytes) else { return }
+            guard let registration = link.registration(sub) else { return }
+            if let trace = registration.trace { return trace.take(line, bytes) }
+            guard let event = Event(line, bytes) else { return }
             registration.receive(event)
             if registration.acknowledgesCallbacks, event.needsAcknowledgement {
                 handled[sub] = event.revision

@@ -6,7 +6,12 @@ extension Link {
     func subscribe(_ registration: Registration, timeout: Duration?) async throws {
         let isStopped = state.withLock { $0.isStopped }
         guard !isStopped else { throw BusError.closed }
-        _ = try await request(registration.body, "subscribe", timeout: timeout, registration: registration)
+        _ = try await request(
+            registration.body,
+            registration.operation,
+            timeout: timeout,
+            registration: registration
+        )
     }
 
     /// Makes a subscription live that is wanted whenever there is a broker, now or later.
@@ -40,7 +45,7 @@ extension Link {
     func resubscribe(_ registration: Registration, _ state: inout LinkState, isSetup: Bool) {
         let epoch = state.greeting?.epoch ?? ""
         let body = registration.body(for: state.greeting)
-        appendInternal(body, "subscribe", &state) { [weak self] result in
+        appendInternal(body, registration.operation, &state) { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(let reply):

@@ -1,5 +1,5 @@
 // One live subscription as the connection knows it: what is asked of the broker, now
-// and after each reconnection, and who is told.
+// and after each reconnection, and who is told. A trace is one too.
 
 /// A subscription that the broker confirmed, or that is wanted whenever there is a broker.
 final class Registration: Sendable {
@@ -9,6 +9,8 @@ final class Registration: Sendable {
     let options: SubscribeOptions
     /// Whether an event is dealt with when its callback has returned.
     let acknowledgesCallbacks: Bool
+    /// Who takes its lines, where it is a trace.
+    let trace: TraceLines?
     private let resumePoint = ResumePoint()
     private let onBegin: @Sendable (_ isResumed: Bool) -> Void
     private let onEvent: @Sendable (Event) -> Void
@@ -33,10 +35,31 @@ final class Registration: Sendable {
         self.patterns = patterns
         self.options = options
         self.acknowledgesCallbacks = acknowledgesCallbacks
+        trace = nil
         self.onBegin = onBegin
         self.onEvent = onEvent
         self.onEnd = onEnd
     }
+
+    /// A trace, which tells of writes rather than values.
+    init(
+        tracing patterns: [String],
+        sub: Int,
+        _ trace: TraceLines,
+        onEnd: @escaping @Sendable (BusError?) -> Void
+    ) {
+        self.sub = sub
+        self.patterns = patterns
+        self.trace = trace
+        self.onEnd = onEnd
+        options = SubscribeOptions(initial: false)
+        acknowledgesCallbacks = false
+        onBegin = { _ in }
+        onEvent = { _ in }
+    }
+
+    /// The name of its request.
+    var operation: StaticString { trace == nil ? "subscribe" : "trace" }
 
     /// The broker of this epoch agreed.
     func begin(_ reply: Reply, epoch: String) {
@@ -56,12 +79,15 @@ final class Registration: Sendable {
     func end(_ error: BusError?) { onEnd(error) }
 
     /// The request that sets it up.
-    var body: RequestBody { .subscribe(patterns, sub: sub, options) }
+    var body: RequestBody {
+        trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
+    }
 
     /// The same for a later connection: where the broker can go on, it is told from where.
     func body(for greeting: Greeting?) -> RequestBody {
         var body = body
-        guard let greeting, greeting.features.contains("since"), let place = resumePoint.place else {
+        guard trace == nil, let greeting, greeting.features.contains("since"), let place = resumePoint.place
+        else {
             return body
         }
         body.add(",\"since\":", integer: place.revision)

@@ -84,6 +84,13 @@ public struct SubscribeOptions: Sendable, Equatable {
 }
 
 extension RequestBody {
+    static func trace(_ patterns: [String], sub: Int) -> RequestBody {
+        var body = RequestBody("trace")
+        body.add(",\"keys\":", json: .array(patterns.map { .string($0) }))
+        body.add(",\"sub\":", integer: sub)
+        return body
+    }
+
     static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> RequestBody {
         var body = RequestBody("subscribe")
         body.add(",\"keys\":", json: .array(patterns.map { .string($0) }))

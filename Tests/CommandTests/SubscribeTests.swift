@@ -181,6 +181,9 @@ struct SubscribeTests {
         let watcher = try watch("**")
         let lines = (1...20_000).map { "{\"key\":\"k.\($0 % 100)\",\"value\":\($0)}\n" }.joined()
         _ = try Run(["publish", "--from", "-"], in: folder, input: lines).finished()
+        try eventually("all of it is on its way") {
+            try run("who", "k.1", "--json").output.contains(#""state":"live","queued":0,"#)
+        }
         broker.signal(SIGTERM)
         let finished = try watcher.finished()
         let folded = try finished.lines.map { line in

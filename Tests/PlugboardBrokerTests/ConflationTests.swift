@@ -73,6 +73,47 @@ struct ConflationTests {
         #expect(hub.keyCount <= keys)
     }
 
+    @Test("who is told all is told the values that there were at the start, then each that came after")
+    func snapshotOfAll() {
+        hub.send("publish a 1\npublish b 1\npublish c 1", from: writer)
+        hub.stopReading(observer)
+        hub.send(#"{"op":"subscribe","key":"**","delivery":"all"}"#, from: observer)
+        hub.send("publish a 2\npatch b {}\npublish a 3\ndelete c", from: writer)
+        let lines = hub.read(observer).filter { !$0.hasPrefix(#"{"ok""#) }
+        #expect(
+            lines == [
+                Self.update("a", 1, ##""value":1,"by":"#2","initial":true,"live":true}"##),
+                Self.update("b", 2, ##""value":1,"by":"#2","initial":true,"live":true}"##),
+                Self.update("c", 3, ##""value":1,"by":"#2","initial":true,"live":true}"##),
+                #"{"event":"synced","sub":1,"revision":3}"#,
+                Self.update("a", 4, ##""value":2,"by":"#2"}"##),
+                Self.update("b", 5, ##""value":{},"by":"#2"}"##),
+                Self.update("a", 6, ##""value":3,"by":"#2"}"##),
+                ##"{"event":"delete","sub":1,"key":"c","revision":7,"by":"#2"}"##,
+            ]
+        )
+        #expect(!hub.hasCatchup(observer))
+    }
+
+    @Test("where there is no room for those at the start, the newest is told, and the gap")
+    func snapshotOfAllWithoutRoom() {
+        let value = "\"" + String(repeating: "v", count: 500_000) + "\""
+        for key in 1...12 { hub.send("publish k\(key) \(value)", from: writer) }
+        hub.stopReading(observer)
+        hub.send(#"{"op":"subscribe","key":"**","delivery":"all"}"#, from: observer)
+        for key in 1...12 { hub.send("publish k\(key) \(key)", from: writer) }
+        let lines = hub.read(observer)
+        #expect(hub.waitingBytes(observer) == 0)
+        #expect(!hub.hasCatchup(observer))
+        for key in 1...12 {
+            let ofKey = lines.filter { $0.contains(#""key":"k\#(key)""#) }
+            let isTold = ofKey.last?.contains(#""revision":\#(12 + key),"value":\#(key),"#) == true
+            #expect(isTold || lines.contains { $0.contains(#""event":"lagged""#) })
+            let old = ofKey.filter { $0.contains(#""value":"v"#) }
+            #expect(old == ofKey.filter { $0.contains(#""revision":\#(key),"#) })
+        }
+    }
+
     @Test("emits are kept in their place, up to the bound; what is dropped is told in its place")
     func emits() {
         subscribe()

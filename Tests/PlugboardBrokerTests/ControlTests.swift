@@ -268,6 +268,55 @@ struct PhaseTests {
         #expect(hub.deadlineCount == 0)
     }
 
+    @Test("nothing passes an observer that has yet to acknowledge what it was told before")
+    func unacknowledgedBefore() {
+        let price = observer("price", #","phase":1,"ack":true,"fields":["/price"]"#)
+        let stock = observer("stock", #","phase":3,"ack":true,"fields":["/stock"]"#)
+        let logger = observer("logger", #","phase":9,"delivery":"all""#)
+        let writer = hub.client()
+        hub.send(#"publish a {"price":1,"stock":1}"#, from: writer)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(stock).count == 1)
+        hub.send(#"publish a {"price":2,"stock":1}"#, from: writer)
+        hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: price)
+        #expect(hub.read(stock).isEmpty)
+        #expect(hub.read(logger).isEmpty)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: stock)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [1, 2])
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("who let its time pass holds up no write that it isn't told of")
+    func lateBefore() {
+        let price = observer("price", #","phase":1,"ack":true,"fields":["/price"]"#)
+        let stock = observer("stock", #","phase":3,"ack":true,"fields":["/stock"]"#)
+        let logger = observer("logger", #","phase":9"#)
+        let writer = hub.client()
+        hub.send(#"publish a {"price":1,"stock":1}"#, from: writer)
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(stock).count == 1)
+        hub.expireAll(after: 1_001)
+        #expect(hub.read(logger).count == 1)
+        hub.send(#"publish a {"price":2,"stock":1}"#, from: writer)
+        hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: price)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [2])
+        #expect(hub.deadlineCount == 0)
+    }
+
+    @Test("who waits for lines of other keys is not waited for")
+    func otherKeysQueued() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let few = observer("few", #","phase":3,"ack":true,"delivery":"all","where":{"/p":{"<":5}}"#)
+        let logger = observer("logger", #","phase":9"#)
+        hub.send(#"publish a {"p":9}"# + "\n" + #"publish b {"p":1}"#, from: hub.client())
+        hub.send(#"{"op":"ack","sub":1,"revision":1}"#, from: price)
+        #expect(hub.read(few).isEmpty)
+        #expect(hub.read(logger).map { number("revision", in: $0) } == [1])
+        hub.send(#"{"op":"ack","sub":1,"revision":2}"#, from: price)
+        #expect(hub.read(few).count == 1)
+        #expect(hub.read(logger).isEmpty)
+    }
+
     @Test("who does not acknowledge can't; without acknowledgers phases only order")
     func plain() {
         let late = observer("late", #","phase":9"#)

@@ -119,6 +119,13 @@ enum Examples {
         return behind
     }
 
+    static func trace(_ bus: Bus) async throws -> Disposable {
+        let tracing = try await bus.trace("cart.**") { trace in
+            print(trace.key, trace.by, trace.observers.filter { $0.outcome != .sent }.map(\.name))
+        }
+        return tracing
+    }
+
     static func call(_ bus: Bus) async throws -> Int {
         let items: Int = try await bus.call("cart.add", ["sku": "B07"], timeout: .seconds(2))
         return items

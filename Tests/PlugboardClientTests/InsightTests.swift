@@ -1,11 +1,13 @@
-// Questions about the bus: who observes, what caused a value, what a write would do.
+// Questions about the bus: who observes, what caused a value, what a write would do, what
+// became of it.
 
 import Observables
+import Synchronization
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("who, why and explain")
+@Suite("who, why, explain and trace")
 struct InsightTests {
     @Test("who names the observers of a key with how they are doing, its writer and its server")
     func who() async throws {
@@ -92,5 +94,35 @@ struct InsightTests {
         #expect(try await bus.entry("seat.12")?.revision == revision)
         cheap.cancel()
         every.cancel()
+    }
+
+    @Test("trace tells what became of each write, for whom, until it is disposed of")
+    func trace() async throws {
+        let broker = try await TestBroker()
+        let (till, observer) = (try await broker.connect("till"), try await broker.connect("watcher"))
+        let told = Mutex<[Trace]>([])
+        let tracing = try await till.trace("cart.*", "bell") { trace in told.withLock { $0.append(trace) } }
+        let subscription = try await observer.subscribe("cart.**")
+        let first = try await till.publish("cart.total", 42, cause: 7)
+        try await till.publish("other", 1)
+        try await subscription.pause()
+        try await till.publish("cart.total", 43)
+        try await till.emit("bell", true)
+        try await eventually("three writes are traced") { told.withLock { $0.count } == 3 }
+        let traces = told.withLock { $0 }
+        #expect(traces.map(\.key) == ["cart.total", "cart.total", "bell"])
+        #expect(traces.map(\.operation) == ["publish", "publish", "emit"])
+        #expect((traces[0].revision, traces[0].by, traces[0].cause) == (first, "till", 7))
+        let sent = try #require(traces[0].observers.first)
+        #expect((sent.client, sent.name, sent.outcome) == (2, "watcher", .sent))
+        #expect(sent.sub == .integer(subscription.sub) && sent.microseconds != nil)
+        #expect(traces[1].observers.map(\.outcome) == [.paused])
+        #expect(traces[2].observers.isEmpty && !traces[2].hasMore && traces[2].dropped == 0)
+        let error = await #expect(throws: BusError.self) { try await till.trace("a.**.b") { _ in } }
+        #expect(error?.code == .badPattern)
+        tracing.dispose()
+        try await till.publish("cart.total", 44)
+        try await till.sync()
+        #expect(told.withLock { $0.count } == 3)
     }
 }

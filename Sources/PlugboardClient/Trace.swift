@@ -1,0 +1,82 @@
+// What a trace tells: one write, and what became of it for each of its observers.
+
+import PlugboardWire
+
+/// A write to a key that is traced.
+public struct Trace: Sendable, Equatable {
+    /// A subscription that was to be told of it.
+    public struct Observer: Sendable, Equatable {
+        /// The client's number and its name.
+        public let client: Int
+        public let name: String
+        /// The subscription, a text or a number.
+        public let sub: JSON
+        /// Nil for a word that this library doesn't know.
+        public let outcome: Explanation.Observer.Outcome?
+        /// The time from the write until it was handed to the observer's socket; nil where it
+        /// was not sent at once.
+        public let microseconds: Int?
+    }
+
+    public let key: String
+    public let revision: Int
+    /// `publish`, `patch`, `delete` or `emit`.
+    public let operation: String
+    /// Who wrote it: a client's name, or `#` and its number.
+    public let by: String
+    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    public let reason: Event.Reason?
+    /// The revision that it named as its cause.
+    public let cause: Int?
+    /// In the order in which they are told; at most 1,000.
+    public let observers: [Observer]
+    /// Whether there are observers beyond those.
+    public let hasMore: Bool
+    /// How many writes just before this one aren't told, since what came before was read too
+    /// slowly.
+    public internal(set) var dropped = 0
+
+    init(_ json: JSON) {
+        key = json.text("key")
+        revision = json.number("revision")
+        operation = json.text("op")
+        by = json.text("by")
+        reason = json["reason"]?.string.map { Event.Reason(rawValue: $0) }
+        cause = json["cause"]?.integer
+        observers = json.list("observers").map { Observer($0) }
+        hasMore = json.flag("more")
+    }
+}
+
+extension Trace.Observer {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        sub = json["sub"] ?? .null
+        outcome = Explanation.Observer.Outcome(rawValue: json.text("outcome"))
+        microseconds = json["microseconds"]?.integer
+    }
+}
+
+/// From a trace's lines to what its owner is told. Confined to the bus's thread.
+final class TraceLines: @unchecked Sendable {
+    private let handler: @Sendable (Trace) -> Void
+    /// Writes that a gap left out, to be told with the next one.
+    private var dropped = 0
+
+    init(_ handler: @escaping @Sendable (Trace) -> Void) {
+        self.handler = handler
+    }
+
+    /// Takes an event of the trace's subscription.
+    func take(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+        if line.head.bytes(of: bytes).spells("lagged") {
+            dropped += bytes.integer(line.dropped) ?? 0
+        } else if line.head.bytes(of: bytes).spells("trace") {
+            var trace = Trace(JSON(copying: bytes))
+            trace.dropped = dropped
+            dropped = 0
+            handler(trace)
+        }
+    }
+}
