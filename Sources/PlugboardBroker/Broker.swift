@@ -59,6 +59,7 @@ public final class Broker: Sendable {
             report: configuration.report
         )
         if let folder { try loop.open(folder, configuration.journal) }
+        if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
         if let policy = configuration.policy, let policyInbox {
             try loop.follow(policy, inbox: policyInbox)
         }

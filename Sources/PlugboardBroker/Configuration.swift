@@ -14,6 +14,8 @@ public struct Configuration: Sendable {
     public var journal = JournalOptions()
     /// Who may do what; nil: the broker's own user and root may do everything, others can't connect.
     public var policy: Policy?
+    /// The process that says, at `$broker.plugins.…`, what its plugins are and may do; nil: none.
+    public var supervisor: Int32?
     /// Called, on the broker's thread, with what a person should know of journal and policy.
     public var report: @Sendable (String) -> Void = { _ in }
 

@@ -60,7 +60,7 @@ extension Hub {
         matches.removeAll()
         for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
         patterns.match(observable.pointee.key, into: &matches)
-        if policy != nil { dropForbidden(observable.pointee.key) }
+        if isSelective { dropForbidden(observable.pointee.key) }
         Self.arrange(&matches)
         observable.pointee.observers.removeAll()
         for subscription in matches.elements { observable.pointee.observers.append(subscription) }

@@ -14,6 +14,7 @@ extension Hub {
         _ request: Request,
         _ reason: EventReason?
     ) {
+        if observable.pointee.isReserved { return records.append(passedRevision: revision) }
         var commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -32,6 +33,7 @@ extension Hub {
         _ cause: UInt64,
         _ reason: EventReason?
     ) {
+        if observable.pointee.isReserved { return records.append(passedRevision: revision) }
         let commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -51,9 +53,10 @@ extension Hub {
     }
 
     /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing
-    /// has changed.
+    /// has changed. The broker's own keys are not kept.
     @inline(never)
-    mutating func makeRoom(for bytes: Int) throws(Refusal) {
+    mutating func makeRoom(for bytes: Int, _ key: UnsafeRawBufferPointer? = nil) throws(Refusal) {
+        if let key, Key.isReserved(key) { return }
         if let journal, (try? journal.makeRoom(&records, needed: RecordBuffer.needed(for: bytes))) ?? false {
             return
         }

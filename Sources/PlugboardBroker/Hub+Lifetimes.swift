@@ -54,6 +54,7 @@ extension Hub {
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? session.pointee.makeLegacy() : nil
         let bond = lifetimes.bind(observable, to: legacy)
+        if observable.pointee.isReserved { takeReport(observable) }
         guard request.has(.timeToLive) else { return }
         let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
         let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observable.pointee.revision))

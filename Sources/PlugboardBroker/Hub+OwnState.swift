@@ -130,7 +130,7 @@ extension Hub {
         }
         matches.removeAll()
         patterns.match(own.key.bytes, into: &matches)
-        if policy != nil { dropForbidden(own.key.bytes) }
+        if isSelective { dropForbidden(own.key.bytes) }
         return !matches.isEmpty
     }
 

@@ -15,6 +15,17 @@ extension Hub {
         if Key.isReserved(request.key.bytes(of: line)) { throw reserved(request, line) }
     }
 
+    /// The same, where the supervisor may also write what is its own.
+    @inline(never)
+    func checkNew(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        try Self.checkKey(request.key, line)
+        if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
+    }
+
     static func checkKey(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
         guard let fault = Key.fault(range.bytes(of: line)) else { return }
         let message = "\"\(excerpt(range, line))\" is no key: \(fault.rawValue)"
@@ -47,7 +58,8 @@ extension Hub {
         try Self.checkKey(request.key, line)
         guard session.pointee.authorize(.subscribe, request.key.bytes(of: line)) else {
             let message = "\"\(Self.excerpt(request.key, line))\" has no value"
-            let hint = "none that the broker's --policy lets this client see"
+            let who = session.pointee.clearance?.objection(.subscribe, request.key.bytes(of: line)).who
+            let hint = "none that \(who ?? "the policy") lets this client see"
             throw Refusal(.notFound, message, hint: hint, at: request.key.start)
         }
     }

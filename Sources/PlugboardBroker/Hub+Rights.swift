@@ -7,7 +7,7 @@ import PlugboardPosix
 import PlugboardWire
 
 extension Session {
-    /// A policy says what this client may do.
+    /// A policy or a plugin's declaration says what this client may do.
     @inline(__always) var isGuarded: Bool { clearance != nil }
 
     /// Whether this client may do something with a key.
@@ -18,17 +18,17 @@ extension Session {
 
     /// Whether it may do so with every key that a pattern matches.
     func authorizeAll(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
-        clearance?.rights.permitAll(action, pattern) ?? true
+        clearance?.permitAll(action, pattern) ?? true
     }
 
     /// Whether it may do so with any key that a pattern matches.
     func authorizeSome(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
-        clearance?.rights.permitSome(action, pattern) ?? true
+        clearance?.permitSome(action, pattern) ?? true
     }
 
     @inline(never)
     private func isPermitted(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
-        clearance?.rights.permit(action, key) ?? true
+        clearance?.permit(action, key) ?? true
     }
 
     /// Something was queued for it that it has not been sent.
@@ -53,8 +53,10 @@ extension Hub {
 
     /// Gives a client that has just connected its rights.
     mutating func place(_ session: SessionReference, _ groups: [UInt32]) {
-        guard let rights = policy?.rights(of: session.pointee.peer.user, groups, name: nil) else { return }
-        session.pointee.clearance = Clearance(groups: groups, rights: rights)
+        if let rights = policy?.rights(of: session.pointee.peer.user, groups, name: nil) {
+            session.pointee.clearance = Clearance(groups: groups, rights: rights)
+        }
+        placeSupervised(session, groups)
     }
 
     /// A client has given itself a name, and rules may be about that. What it is owed by then it
@@ -90,8 +92,8 @@ extension Hub {
 
     /// Works out anew what a client may do, and ends what it may not do any more. Returns
     /// whether it might see less than before.
-    private mutating func renewRights(of session: SessionReference) -> Bool {
-        guard let clearance = session.pointee.clearance,
+    mutating func renewRights(of session: SessionReference) -> Bool {
+        guard let clearance = session.pointee.clearance, !clearance.isSupervisor,
             let rights = policy?.rights(
                 of: session.pointee.peer.user,
                 clearance.groups,
@@ -103,11 +105,11 @@ extension Hub {
         clearance.rights = rights
         patterns.outdate()
         endForbiddenDuties(of: session)
-        return before.mayShowMore(than: rights)
+        return before?.mayShowMore(than: rights) ?? true
     }
 
     /// Ends services and calls that are not permitted any more.
-    private mutating func endForbiddenDuties(of session: SessionReference) {
+    mutating func endForbiddenDuties(of session: SessionReference) {
         guard let duties = session.pointee.duties else { return }
         let services = Array(duties.pointee.services.elements)
         let made = duties.pointee.made.elements.map { $0.pointee.number }
@@ -156,7 +158,7 @@ extension Hub {
         let isBlind = request.operation == .publish || request.operation == .emit
         guard !isBlind || request.has(.ifRevision) else { return }
         guard session.pointee.authorize(.subscribe, key) else {
-            var refusal = Self.forbidden(.subscribe, request.key, line)
+            var refusal = Self.forbidden(.subscribe, request.key, line, session)
             refusal.hint = "patch, delete and \"if\" depend on what is there: they need that right as well"
             throw refusal
         }
@@ -171,7 +173,7 @@ extension Hub {
     ) throws(Refusal) {
         guard session.pointee.isGuarded else { return }
         guard session.pointee.authorize(action, request.key.bytes(of: line)) else {
-            throw Self.forbidden(action, request.key, line)
+            throw Self.forbidden(action, request.key, line, session)
         }
     }
 
@@ -183,18 +185,21 @@ extension Hub {
     ) throws(Refusal) {
         guard session.pointee.isGuarded else { return }
         for range in wanted where !session.pointee.authorizeSome(.subscribe, range.bytes(of: line)) {
-            throw Self.forbidden(.subscribe, range, line)
+            throw Self.forbidden(.subscribe, range, line, session)
         }
     }
 
     static func forbidden(
         _ action: PolicyAction,
         _ range: ByteRange,
-        _ line: UnsafeRawBufferPointer
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
     ) -> Refusal {
         let word = action == .subscribe ? "see" : action.rawValue
-        let message = "the policy does not let this client \(word) \"\(excerpt(range, line))\""
-        return Refusal(.forbidden, message, hint: "the broker's --policy says who may what", at: range.start)
+        let objection =
+            session.pointee.clearance?.objection(action, range.bytes(of: line)) ?? Clearance.policyObjection
+        let message = "\(objection.who) does not let this client \(word) \"\(excerpt(range, line))\""
+        return Refusal(.forbidden, message, hint: objection.hint, at: range.start)
     }
 
     /// Throws unless a client may hold another's subscription. Where it may not, it is told

@@ -12,7 +12,7 @@ extension Hub {
         let pattern = request.key.bytes(of: line)
         if Key.isReserved(pattern) { throw Self.reserved(request, line) }
         guard session.pointee.authorizeAll(.serve, pattern) else {
-            throw Self.forbidden(.serve, request.key, line)
+            throw Self.forbidden(.serve, request.key, line, session)
         }
         if let other = services.find(pattern: pattern) { throw Self.served(other, request, line, session) }
         let duties = session.pointee.makeDuties()

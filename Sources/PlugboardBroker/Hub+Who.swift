@@ -45,7 +45,7 @@ extension Hub {
             for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
         }
         patterns.match(key, into: &matches)
-        if policy != nil { dropForbidden(key) }
+        if isSelective { dropForbidden(key) }
         Self.arrange(&matches)
     }
 

@@ -40,7 +40,7 @@ extension Hub {
         if request.operation == .patch { try mergePatch(planned, request, line) }
         let bytes = request.operation == .patch ? scratch.count : request.value.count
         if request.operation != .emit {
-            if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
+            if !records.hasRoom(for: bytes) { try makeRoom(for: bytes, request.key.bytes(of: line)) }
             revision += 1
         }
         let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
@@ -67,9 +67,9 @@ extension Hub {
         let key = request.key.bytes(of: line)
         let observable = observables.find(key, hash: hash)
         if let observable {
-            if observable.pointee.isReserved { throw Self.reserved(request, line) }
+            if observable.pointee.isReserved { try checkOwn(request, line, session) }
         } else {
-            try Self.checkWritable(request, line)
+            try checkNew(request, line, session)
         }
         if session.pointee.isGuarded { try checkRights(request, line, session) }
         let current = observable?.pointee.revision ?? 0
@@ -142,7 +142,7 @@ extension Hub {
             )
         }
         tell(.update, tail(), to: observable)
-        if !observable.pointee.hasValue { keyCount += 1 }
+        if !observable.pointee.hasValue, !observable.pointee.isReserved { keyCount += 1 }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
@@ -169,7 +169,7 @@ extension Hub {
             reason: reason
         )
         tell(.delete, tail, to: observable)
-        keyCount -= 1
+        if !observable.pointee.isReserved { keyCount -= 1 }
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
         observable.pointee.marks.reason = reason
@@ -216,7 +216,7 @@ extension Hub {
     ) -> ObservableReference? {
         matches.removeAll()
         patterns.match(key, into: &matches)
-        if policy != nil { dropForbidden(key) }
+        if isSelective { dropForbidden(key) }
         return matches.isEmpty ? nil : observables.insert(key, hash: hash)
     }
 

@@ -60,6 +60,8 @@ struct Hub: ~Copyable {
     var policy: PolicyInForce?
     /// The revision at which it came into force.
     var policyRevision: UInt64 = 0
+    /// Who looks after plugins, and what they are.
+    var supervision = Supervision()
     /// The broker's own user.
     var owner = Accounts.ownUser
     /// The broker ends: nothing is written any more.
@@ -103,6 +105,7 @@ struct Hub: ~Copyable {
             epoch: epoch,
             revision: revision,
             client: session.pointee.client,
+            name: session.pointee.clearance?.plugin?.name,
             to: &session.pointee.outbox.own
         )
         noteOwn(session)
@@ -227,7 +230,7 @@ struct Hub: ~Copyable {
         case .why: try why(request, line, session)
         case .explain: try explain(request, line, session)
         case .trace: try trace(request, line, session)
-        case .hello: rename(request, line, session)
+        case .hello: try rename(request, line, session)
         case .sync: replyDone(request, line, session)
         case .help: try help(request, line, session)
         case .pause: try pause(request, line, session)
@@ -266,9 +269,11 @@ struct Hub: ~Copyable {
         _ request: Request,
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
-    ) {
+    ) throws(Refusal) {
         let name = decoder.options.name.bytes(of: line)
+        try checkName(name, at: decoder.options.name.start, session)
         session.pointee.rename(name)
+        noteSupervisor(name, session)
         noteName(name, of: session)
         openReply(to: session)
         ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)

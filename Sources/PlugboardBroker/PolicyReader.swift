@@ -41,6 +41,13 @@ struct PolicyReader: ~Copyable {
         return try reader.policy()
     }
 
+    /// The patterns for each action that an object lists; nil where it is wrong.
+    static func patterns(in text: UnsafeRawBufferPointer) -> ActionPatterns? {
+        guard let json = try? outline(of: text) else { return nil }
+        let reader = PolicyReader(json: json, accounts: .system)
+        return try? reader.actions(0, "may")
+    }
+
     private init(json: consuming JSONOutline, accounts: AccountNumbers) {
         self.json = json
         self.accounts = accounts

@@ -52,16 +52,57 @@ final class Rights {
     }
 }
 
-/// A client's clearance under a policy.
+/// What a client is to the policy and to the supervisor. It may do what both of them allow.
 final class Clearance {
     /// The groups of its process when it connected.
     let groups: [UInt32]
-    /// What it calls itself; nil while it doesn't.
+    /// What it is called; nil while it isn't.
     var name: String?
-    var rights: Rights
+    /// By the policy; nil where none is followed.
+    var rights: Rights?
+    /// The plugin whose client it is.
+    var plugin: SupervisedPlugin?
+    /// It says how plugins are, and no policy is about it.
+    let isSupervisor: Bool
 
-    init(groups: [UInt32], rights: Rights) {
+    init(groups: [UInt32], rights: Rights?, isSupervisor: Bool = false) {
         self.groups = groups
         self.rights = rights
+        self.isSupervisor = isSupervisor
+    }
+
+    func permit(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
+        rights?.permit(action, key) ?? true && plugin?.rights?.permit(action, key) ?? true
+    }
+
+    func permitAll(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+        rights?.permitAll(action, pattern) ?? true && plugin?.rights?.permitAll(action, pattern) ?? true
+    }
+
+    func permitSome(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+        rights?.permitSome(action, pattern) ?? true && plugin?.rights?.permitSome(action, pattern) ?? true
+    }
+
+    /// Who forbids an action on a key, and what would help: words for a refusal.
+    func objection(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> (who: String, hint: String) {
+        guard let own = plugin?.rights, !own.permitSome(action, key) else { return Self.policyObjection }
+        return (
+            "the plugin.json of this plugin", "its \"\(action.listName)\" lists what is allowed"
+        )
+    }
+
+    static let policyObjection = (who: "the policy", hint: "the broker's --policy says who may what")
+}
+
+extension PolicyAction {
+    /// Where a `plugin.json` lists the patterns for it.
+    var listName: String {
+        switch self {
+        case .subscribe: "subscribes"
+        case .publish, .emit: "publishes"
+        case .call: "calls"
+        case .serve: "serves"
+        case .control: "controls"
+        }
     }
 }

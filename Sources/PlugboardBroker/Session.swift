@@ -15,7 +15,7 @@ struct Session: ~Copyable {
     /// The process and the user at the other end.
     let peer: PeerIdentity
     private var named: AuthorReference?
-    /// What a policy lets it do; nil without a policy: then it may do everything.
+    /// What it may do, and whose it is; nil: it is nobody's in particular and may do everything.
     var clearance: Clearance?
     var outbox = Outbox()
     /// The line being handled, from 1.
@@ -140,11 +140,25 @@ struct Session: ~Copyable {
         replaceAuthor { Author.make(name: name, presence: $0) }
     }
 
+    /// Whether that is what it calls itself.
+    func isNamed(_ name: String) -> Bool {
+        guard let named else { return false }
+        var text = ByteBuffer()
+        JSONText.append(name, to: &text)
+        return named.pointee.name.elementsEqual(text.bytes)
+    }
+
+    /// Takes its name away: it is a number again.
+    mutating func loseName() {
+        makeAuthor()
+    }
+
     /// The connection has ended: what it wrote says so from now on.
     mutating func endPresence() {
         named?.pointee.presence.pointee.end()
     }
 
+    @discardableResult
     private mutating func makeAuthor() -> AuthorReference {
         replaceAuthor(Author.makeUnnamed)
     }

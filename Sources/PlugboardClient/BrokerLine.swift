@@ -42,6 +42,8 @@ struct BrokerLine: Sendable {
     var last = ByteRange.none
     var protocolNumber = ByteRange.none
     var client = ByteRange.none
+    /// The text of `name` in a greeting.
+    var name = ByteRange.none
     var limits = ByteRange.none
     var features = ByteRange.none
     var resumed = ByteRange.none
@@ -95,6 +97,7 @@ struct BrokerLine: Sendable {
         if name.spells("hint") { hint = text }
         if name.spells("keys") { keys = value }
         if name.spells("more") { more = value }
+        if name.spells("name") { self.name = text }
     }
 
     private mutating func noteOfFive(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {

@@ -33,6 +33,8 @@ public struct Greeting: Sendable, Equatable {
     public let revision: Int
     /// This connection's number.
     public let client: Int
+    /// The name that this connection has for good, where `plugboard up` started this program.
+    public let name: String?
     /// The broker's limits by name, such as `line`.
     public let limits: [String: Int]
     /// What the broker can do beyond the core.

@@ -28,6 +28,7 @@ extension Greeting {
         epoch = bytes.text(line.epoch) ?? ""
         revision = bytes.integer(line.revision) ?? 0
         client = bytes.integer(line.client) ?? 0
+        name = bytes.text(line.name)
         limits = Self.limits(line, bytes)
         features = bytes.texts(line.features)
     }

@@ -10,7 +10,8 @@ extension Link {
             state.greeting = greeting
             state.phase = .joined
             state.setupLeft = 0
-            if let name {
+            // What a supervisor has named has no other name.
+            if let name, greeting.name == nil {
                 var body = RequestBody("hello")
                 body.add(",\"name\":", text: name)
                 state.setupLeft += 1

@@ -33,7 +33,9 @@ final class LinkThread {
     /// One connection from its beginning to its end. Returns why it ended.
     private func attempt() -> BusError {
         do {
-            let socket = try UnixSocket.connect(path: link.socketPath)
+            let socket =
+                try InheritedConnection.take(path: link.socketPath)
+                ?? UnixSocket.connect(path: link.socketPath)
             let conversation = try Conversation(link, socket)
             let reason = conversation.run()
             failures = conversation.wasSetUp ? 0 : failures + 1

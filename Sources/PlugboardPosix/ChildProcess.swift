@@ -1,6 +1,6 @@
 // Owns one child process and its process group, from the start to the reaping. A
 // child inherits no descriptor but its three standard ones, no ignored signal and
-// no mask; it leads a group of its own, so that a terminal's Ctrl-C reaches the
+// no mask; it leads a group of its own, or a session, so that a terminal's Ctrl-C reaches the
 // parent alone and the parent ends the whole family. Whoever lets go of a child
 // that still runs kills it: there is no orphan and no zombie by neglect.
 
@@ -26,6 +26,8 @@ public struct ChildProcess: ~Copyable {
     public let pid: Int32
     private let handle: ProcessHandle
     private var output: Descriptor?
+    /// Where the byte goes that lets go of it.
+    private var hold: Descriptor?
     private var isReaped = false
 
     /// Starts a child. Throws `SystemError` where the program can't be started.
@@ -33,7 +35,10 @@ public struct ChildProcess: ~Copyable {
         let end = try start.outputEnd()
         defer { if let writer = end.writer { DescriptorCalls.close(writer) } }
         do {
-            pid = try start.spawn(outputWriter: end.writer)
+            let holding = try start.holdingEnd()
+            defer { if let reader = holding.reader { DescriptorCalls.close(reader) } }
+            hold = holding.writer.map { Descriptor(adopting: $0) }
+            pid = try start.spawn(outputWriter: end.writer, inputReader: holding.reader)
         } catch {
             if let reader = end.reader { DescriptorCalls.close(reader) }
             throw error
@@ -54,6 +59,13 @@ public struct ChildProcess: ~Copyable {
         case .some(let descriptor): descriptor.raw
         case .none: nil
         }
+    }
+
+    /// Lets a child go on that was started held; harmless to repeat.
+    public mutating func release() {
+        guard let writer = hold.take()?.release() else { return }
+        DescriptorCalls.writeByte(writer)
+        DescriptorCalls.close(writer)
     }
 
     /// Lets go of what it prints: from now on it has no reader.

@@ -12,6 +12,14 @@ public struct ChildStart: Sendable {
         case outputPiped
     }
 
+    /// What the child is the leader of, so that it and all that it starts can be told from others.
+    public enum Leading: Sendable {
+        /// Of a process group: it ends as a whole.
+        case group
+        /// Of a session as well: nobody outside can join it, and it has no terminal.
+        case session
+    }
+
     /// The path of the program's file.
     public var program: String
     public var arguments: [String]
@@ -20,19 +28,35 @@ public struct ChildStart: Sendable {
     /// The folder it runs in; nil for the parent's.
     public var folder: String?
     public var output: Output
+    public var leading: Leading
+    /// It finds a pipe as its standard input, in which a byte comes with `ChildProcess.release`;
+    /// else nothing is there to be read.
+    public var isHeld: Bool
 
     public init(
         program: String,
         arguments: [String] = [],
         environment: [String] = Environment.all(),
         folder: String? = nil,
-        output: Output = .inherited
+        output: Output = .inherited,
+        leading: Leading = .group,
+        isHeld: Bool = false
     ) {
         self.program = program
         self.arguments = arguments
         self.environment = environment
         self.folder = folder
         self.output = output
+        self.leading = leading
+        self.isHeld = isHeld
+    }
+
+    /// The ends of the pipe that holds it; both nil where there is none.
+    func holdingEnd() throws -> (reader: Int32?, writer: Int32?) {
+        guard isHeld else { return (nil, nil) }
+        let ends = try Pipe.make()
+        UnixSocket.setBlocking(ends.reader, true)
+        return (ends.reader, ends.writer)
     }
 
     /// The ends of the output's pipe; both nil where it is inherited.
@@ -43,14 +67,14 @@ public struct ChildStart: Sendable {
         return (ends.reader, ends.writer)
     }
 
-    /// Starts the program; the caller closes `outputWriter`.
-    func spawn(outputWriter: Int32?) throws -> Int32 {
+    /// Starts the program; the caller closes `outputWriter` and `inputReader`.
+    func spawn(outputWriter: Int32?, inputReader: Int32?) throws -> Int32 {
         var actions = SpawnActions()
         defer { actions.destroy() }
-        try actions.prepare(output: output, writer: outputWriter, folder: folder)
+        try actions.prepare(output: output, writer: outputWriter, reader: inputReader, folder: folder)
         var attributes = SpawnAttributes()
         defer { attributes.destroy() }
-        try attributes.prepare()
+        try attributes.prepare(leading)
         var pid: pid_t = 0
         let code = CStringArray.with([program] + arguments) { argv in
             CStringArray.with(environment) { envp in

@@ -92,6 +92,12 @@ public enum DescriptorCalls {
         return count == 0 ? .wouldBlock : failure()
     }
 
+    /// Writes one byte to a pipe with room.
+    static func writeByte(_ fd: Int32) {
+        var byte: UInt8 = 0x0A
+        _ = retrying { writeNumber(fd, &byte, 1) }
+    }
+
     /// Closes a number taken out of its `Descriptor` by `release()`.
     public static func close(_ fd: Int32) {
         _ = closeNumber(fd)
@@ -115,6 +121,10 @@ private func closeNumber(_ fd: Int32) -> Int32 {
 /// takes in can be seen from outside.
 private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(fd, buffer, count)
+}
+
+private func writeNumber(_ fd: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(fd, bytes, count)
 }
 
 /// `send` that never raises SIGPIPE.

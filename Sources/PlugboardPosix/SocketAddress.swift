@@ -20,6 +20,19 @@ struct SocketAddress {
         }
     }
 
+    /// Whether a descriptor is a socket whose other end listened at `path`.
+    static func isConnected(_ fd: Int32, to path: String) -> Bool {
+        var storage = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(fd, $0, &length) }
+        }
+        guard result == 0 else { return false }
+        return withUnsafeBytes(of: storage.sun_path) { bytes in
+            bytes.prefix { $0 != 0 }.elementsEqual(path.utf8)
+        }
+    }
+
     /// Lends the address in the form that `bind` and `connect` take.
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) { pointer in

@@ -5,9 +5,18 @@
     struct SpawnActions {
         var raw: posix_spawn_file_actions_t?
 
-        mutating func prepare(output: ChildStart.Output, writer: Int32?, folder: String?) throws {
+        mutating func prepare(
+            output: ChildStart.Output,
+            writer: Int32?,
+            reader: Int32?,
+            folder: String?
+        ) throws {
             posix_spawn_file_actions_init(&raw)
-            try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            if let reader {
+                try check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
+            } else {
+                try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            }
             try check(posix_spawn_file_actions_adddup2(&raw, writer ?? 1, 1), "output")
             if let writer, case .piped = output {
                 try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
@@ -27,7 +36,7 @@
     struct SpawnAttributes {
         var raw: posix_spawnattr_t?
 
-        mutating func prepare() throws {
+        mutating func prepare(_ leading: ChildStart.Leading) throws {
             posix_spawnattr_init(&raw)
             var signals = sigset_t()
             sigfillset(&signals)
@@ -35,8 +44,9 @@
             sigemptyset(&signals)
             try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
             try check(posix_spawnattr_setpgroup(&raw, 0), "group")
+            let leader = leading == .session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP
             let flags =
-                POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+                leader | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
                 | POSIX_SPAWN_CLOEXEC_DEFAULT
             try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
         }

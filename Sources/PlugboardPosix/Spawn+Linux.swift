@@ -5,9 +5,18 @@
     struct SpawnActions {
         var raw = posix_spawn_file_actions_t()
 
-        mutating func prepare(output: ChildStart.Output, writer: Int32?, folder: String?) throws {
+        mutating func prepare(
+            output: ChildStart.Output,
+            writer: Int32?,
+            reader: Int32?,
+            folder: String?
+        ) throws {
             posix_spawn_file_actions_init(&raw)
-            try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            if let reader {
+                try check(posix_spawn_file_actions_adddup2(&raw, reader, 0), "input")
+            } else {
+                try check(posix_spawn_file_actions_addopen(&raw, 0, "/dev/null", O_RDONLY, 0), "/dev/null")
+            }
             if let writer {
                 try check(posix_spawn_file_actions_adddup2(&raw, writer, 1), "output")
                 if case .piped = output {
@@ -28,8 +37,10 @@
     /// A group of its own, and signals as a fresh program expects them.
     struct SpawnAttributes {
         var raw = posix_spawnattr_t()
+        /// POSIX_SPAWN_SETSID, which glibc and musl have for those who ask for extensions.
+        private static let setsid: Int32 = 0x80
 
-        mutating func prepare() throws {
+        mutating func prepare(_ leading: ChildStart.Leading) throws {
             posix_spawnattr_init(&raw)
             var signals = sigset_t()
             sigfillset(&signals)
@@ -37,7 +48,8 @@
             sigemptyset(&signals)
             try check(posix_spawnattr_setsigmask(&raw, &signals), "signals")
             try check(posix_spawnattr_setpgroup(&raw, 0), "group")
-            let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+            let leader = leading == .session ? Self.setsid : POSIX_SPAWN_SETPGROUP
+            let flags = leader | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
             try check(posix_spawnattr_setflags(&raw, Int16(flags)), "flags")
         }
 

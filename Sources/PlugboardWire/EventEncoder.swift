@@ -147,6 +147,7 @@ public enum EventEncoder {
         epoch: String,
         revision: UInt64,
         client: UInt64,
+        name: String? = nil,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(
@@ -155,7 +156,12 @@ public enum EventEncoder {
         buffer.append(
             string: #","protocol":\#(ProtocolVersion.number),"epoch":"\#(epoch)","revision":\#(revision)"#
         )
-        buffer.append(string: #","client":\#(client),"limits":{"#)
+        buffer.append(string: #","client":\#(client)"#)
+        if let name {
+            buffer.append(#","name":"#)
+            JSONText.append(name, to: &buffer)
+        }
+        buffer.append(string: #","limits":{"#)
         let limits = Limits.announced.map { #""\#($0.name)":\#($0.value)"# }
         buffer.append(string: limits.joined(separator: ","))
         let features = ProtocolVersion.features.map { #""\#($0)""# }

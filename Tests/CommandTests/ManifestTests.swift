@@ -20,7 +20,7 @@ struct ManifestTests {
             """
             {"name": "cart", "run": "cart", "arguments": ["-v"], "demo_arguments": ["--rate", "5"],
              "subscribes": ["catalog.**", "cart.add"], "publishes": ["cart.items"],
-             "description": "keeps the cart", "restart": "always", "x-icon": 7}
+             "calls": ["bank.*"], "serves": ["cart.add"], "description": "keeps the cart", "restart": "always", "x-icon": 7}
             """
         ).get()
         #expect(manifest.name == "cart")
@@ -29,11 +29,17 @@ struct ManifestTests {
         #expect(manifest.demoArguments == ["--rate", "5"])
         #expect(manifest.subscribes == ["catalog.**", "cart.add"])
         #expect(manifest.publishes == ["cart.items"])
+        #expect(manifest.calls == ["bank.*"])
+        #expect(manifest.serves == ["cart.add"])
         #expect(manifest.description == "keeps the cart")
         #expect(manifest.restart == .always)
         let least = try read(#"{"name":"a","run":"b"}"#).get()
         #expect(least.arguments == [])
         #expect(least.restart == .onFailure)
+        #expect(
+            String(decoding: least.permission, as: UTF8.self)
+                == #"{"subscribe":[],"publish":[],"emit":[],"call":[],"serve":[]}"#
+        )
     }
 
     @Test(
@@ -55,6 +61,8 @@ struct ManifestTests {
             (#"{"name":"a","run":"b","restart":true}"#, 22, "\"restart\" is a string, not true or false"),
             (#"{"name":"a","run":"b","subscribes":["a..b"]}"#, 22, "is not a key or a pattern"),
             (#"{"name":"a","run":"b","publishes":["a b"]}"#, 22, "is not a key or a pattern"),
+            (#"{"name":"a","run":"b","serves":["a."]}"#, 22, "is not a key or a pattern"),
+            (#"{"name":"a","run":"b","calls":7}"#, 22, "\"calls\" is an array of strings"),
             (#"{"name":"a" "run":"b"}"#, 12, "not JSON: expected a comma or }"), ("", 0, "not JSON"),
             ("[]", 0, "not JSON: expected an object"), ("null", 0, "an object"),
         ]

@@ -25,7 +25,7 @@ struct PluginCommandTests {
     }
 
     private func state(_ name: String) throws -> String {
-        try plugboard("get", "plugins.\(name)", in: shop.folder).output
+        try plugboard("get", "$broker.plugins.\(name)", in: shop.folder).output
     }
 
     @Test("each plugin is listed with its state, pid, restarts and how it ended")
@@ -161,13 +161,14 @@ struct PluginCommandTests {
 
     @Test("the states leave the bus with up")
     func states() throws {
-        let broker = try startBroker(in: shop.folder, "--memory")
+        let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
         let child = SupervisedProcess(name: "it", start: ChildStart(program: "/no/such", output: .piped))
-        var desk: PluginDesk? = PluginDesk(link: try BusLink(path: shop.folder.socket))
+        let path = shop.folder.socket
+        var desk: PluginDesk? = try PluginDesk { try BusLink(path: path) }
         desk?.tell(child)
         try eventually("it is there") { try state("it").contains(#""state":"ended""#) }
         desk = nil
-        try eventually("it is gone") { try plugboard("get", "plugins.it", in: shop.folder).end == .exited(1) }
+        try eventually("it is gone") { try state("it").isEmpty }
         _ = broker
     }
 

@@ -51,7 +51,7 @@ struct PluginsReadmeTests {
             [ $(wc -l < runs) -eq 5 ] && echo no such file: prices.json
             exit 1
             """
-        try shop.add("cart", script)
+        try shop.add("cart", script, json: #","subscribes":["cart.add"],"publishes":["cart.items"]"#)
         let up = try shop.up()
         try eventually("it is broken") { up.messages.contains("cart   | exited with status 1; broken") }
         let person = try Connection(path: shop.folder.socket)
@@ -74,9 +74,10 @@ struct PluginsReadmeTests {
     @Test("it names every field and every variable")
     func complete() throws {
         let fields = [
-            "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description", "restart",
+            "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
+            "description", "restart",
         ]
-        for word in fields + ["PLUGBOARD_SOCKET", "PLUGBOARD_NAME", "PLUGBOARD_PROGRAM"] {
+        for word in fields + ["PLUGBOARD_SOCKET", "PLUGBOARD_FD", "PLUGBOARD_NAME", "PLUGBOARD_PROGRAM"] {
             #expect(text.contains("`\(word)`"), "\(word)")
         }
         let manifest = try PluginManifest(parsing: Array(try block("json").utf8))

@@ -79,7 +79,8 @@ struct UpLifeTests {
             echo $$ > pids
             sleep 1000 & echo $! >> pids
             while :; do wait; done
-            """#
+            """#,
+            json: #","publishes":["bye"]"#
         )
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")
         let up = try shop.up()

@@ -63,7 +63,7 @@ struct UpStartTests {
             "$PLUGBOARD_PROGRAM" publish "seen.$PLUGBOARD_NAME" '"yes"' || exit 7
             echo "$* in $(pwd)"; echo "$PLUGBOARD_SOCKET"
             """#,
-            json: #","arguments":["-v","two words"]"#
+            json: #","arguments":["-v","two words"],"publishes":["seen.*"]"#
         )
         let up = try shop.up()
         try eventually("it is done") { up.messages.contains("is done") }
@@ -126,7 +126,8 @@ struct UpStartTests {
             """,
             mode: 0o700
         )
-        try shop.folder.write("plugins/snake/plugin.json", #"{"name":"snake","run":"snake.py"}"#)
+        let manifest = #"{"name":"snake","run":"snake.py","publishes":["snake"]}"#
+        try shop.folder.write("plugins/snake/plugin.json", manifest)
         let up = try shop.up()
         try eventually("it published") {
             up.output.contains("snake  | published at ") && up.output.hasSuffix("\n")
@@ -202,7 +203,7 @@ struct UpStartTests {
 
     @Test("at a socket path that is relative to the current folder")
     func relativeSocket() throws {
-        try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#)
+        try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#, json: #","publishes":["a"]"#)
         let up = try shop.up("--socket", "bus")
         try eventually("it published") { up.output.hasPrefix("one    | revision ") }
         #expect(shop.folder.exists("bus"))
@@ -211,7 +212,7 @@ struct UpStartTests {
     @Test("in a folder that is open to others, where a person names a socket there")
     func openFolder() throws {
         chmod(shop.folder.path, 0o755)
-        try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#)
+        try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#, json: #","publishes":["a"]"#)
         let up = try shop.up("--socket", shop.folder.socket)
         try eventually("it published") { up.output.hasPrefix("one    | revision ") }
     }

@@ -34,15 +34,25 @@ final class TestHub {
     }
 
     /// A new client; its greeting is dropped.
-    func client(user: UInt32 = TestHub.owner, groups: [UInt32] = []) -> Int {
+    func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> Int {
         let session = SessionReference.allocate(capacity: 1)
-        let peer = PeerIdentity(process: 1, user: user)
+        let peer = PeerIdentity(process: process, user: user)
         session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count, peer: peer))
         sessions.append(session)
         box.hub.place(session, groups)
         box.hub.greet(session)
-        _ = read(sessions.count - 1)
+        greeting = read(sessions.count - 1).first ?? ""
         return sessions.count - 1
+    }
+
+    /// What the newest client was greeted with.
+    private(set) var greeting = ""
+
+    /// Has a process say how plugins are. A process from a thousand on is in the session that its
+    /// hundreds name: 1234 in that of 1200.
+    func obey(supervisor: Int32) {
+        box.hub.obey(supervisor: supervisor)
+        box.hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
 
     /// Names the life of the revisions.

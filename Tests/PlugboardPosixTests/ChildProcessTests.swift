@@ -126,6 +126,39 @@ struct ChildProcessTests {
         #expect(masks.map { $0 & ~(3 << 31) } == [0, 0])
     }
 
+    @Test("it leads a session where that is asked for, and what it starts is in it")
+    func session() throws {
+        var start = shell("sh -c 'sleep 1000 & echo $!; wait'")
+        start.leading = .session
+        let child = try ChildProcess(starting: start)
+        var bytes: [UInt8] = []
+        try waitUntil {
+            bytes += output(child.outputFD)
+            return bytes.last == 0x0A
+        }
+        let inner = try #require(Int32(String(decoding: bytes.dropLast(), as: UTF8.self)))
+        #expect(ProcessSession.of(child.pid) == child.pid)
+        #expect(ProcessSession.of(inner) == child.pid)
+        #expect(ProcessSession.of(getpid()) != child.pid)
+        #expect(ProcessSession.of(0) == nil)
+    }
+
+    @Test("one that is held finds a byte when it is let go on, or the end when its parent has gone")
+    func held() throws {
+        var start = shell("read -r line && echo go || echo gone")
+        start.isHeld = true
+        var child = try ChildProcess(starting: start)
+        #expect(child.end() == nil)
+        child.release()
+        child.release()
+        var bytes: [UInt8] = []
+        try waitUntil {
+            bytes += output(child.outputFD)
+            return bytes.last == 0x0A
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == "go\n")
+    }
+
     @Test("a program that isn't there is an error that names it")
     func missing() throws {
         #expect(throws: SystemError(code: ENOENT, operation: "start", subject: "/no/such")) {

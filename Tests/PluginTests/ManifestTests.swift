@@ -40,8 +40,17 @@ struct ManifestTests {
         try await demo.play()
         for plugin in ShopPlugin.allCases {
             let tap = try #require(demo.taps[plugin])
-            let subscribed = try tap.subscribed()
-            #expect(subscribed.sorted() == strings(plugin, "subscribes").sorted(), "\(plugin) subscribes")
+            let told = Set(try tap.subscribed() + tap.read())
+            let seen = strings(plugin, "subscribes")
+            let hidden = told.filter { key in !seen.contains { $0 == key || matches($0, key) } }
+            #expect(hidden.isEmpty, "\(plugin) is told what its manifest doesn't list")
+            // What it publishes it may have to delete, though not in the demo.
+            let unneeded = seen.filter { pattern in
+                !strings(plugin, "publishes").contains(pattern)
+                    && !told.contains { $0 == pattern || matches(pattern, $0) }
+            }
+            #expect(unneeded.isEmpty, "\(plugin) lists what it is never told")
+            #expect(try tap.served().sorted() == strings(plugin, "serves").sorted(), "\(plugin) serves")
             let listed = strings(plugin, "publishes")
             let written = Set(try tap.written())
             let unlisted = written.filter { key in !listed.contains { matches($0, key) } }

@@ -15,6 +15,10 @@ extension Option {
         flag: "ready",
         "print \"ready\" to standard output when clients can connect, and nothing else"
     )
+    static let supervised = Option(
+        flag: "supervised",
+        "who starts this broker says at $broker.plugins.* how its plugins are and what they may do"
+    )
 }
 
 /// What a broker keeps, and where.
@@ -52,7 +56,7 @@ extension Command {
         name: "broker",
         group: .run,
         summary: "start the broker alone",
-        options: [.socket, .poller, .ready, .policy] + Option.keeping,
+        options: [.socket, .poller, .ready, .supervised, .policy] + Option.keeping,
         details: """
             Runs until Ctrl-C or SIGTERM: then every client is told, what is on its way is delivered for \
             at most a second, and the socket is removed. A second broker on the same path is refused with \
@@ -77,6 +81,7 @@ extension Command {
         configuration.stateFolder = try stateFolder(invocation, socket: path)
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
+        if invocation.has(.supervised) { configuration.supervisor = getppid() }
         let policy = invocation.text(.policy)
         configuration.policy = try policy.map(PolicyFile.read)
         let broker = try Broker(configuration: configuration)

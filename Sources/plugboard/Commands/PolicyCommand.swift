@@ -36,8 +36,8 @@ extension Command {
 
             What can be allowed and denied is subscribe (being told of keys, in whatever way), publish \
             (with patch and delete), emit, call, serve, control (holding others' subscriptions), and \
-            everything. A plugin's name is what it calls itself: that keeps it from mistakes, and nobody \
-            from harm. SIGHUP makes a broker read its file again.
+            everything. A plugin that plugboard up started is known by name; what others call themselves keeps \
+            them from mistakes, and nobody from harm. SIGHUP makes a broker read its file again.
             """,
         examples: ["policy check /etc/plugboard/policy.json"],
         run: run

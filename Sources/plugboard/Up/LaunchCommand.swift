@@ -1,6 +1,7 @@
 // The step between `up` and each of its children: the child asks the kernel to be
 // told of its parent's death, which posix_spawn can't ask for it, and then becomes
-// the program. So nothing outlives an `up` that is killed outright (on Linux).
+// the program. So nothing outlives an `up` that is killed outright (on Linux). A plugin's
+// waits until the broker knows of it, and leaves it a connection.
 
 import PlugboardPosix
 
@@ -13,11 +14,16 @@ extension Command {
             Parameter("PARENT", "the parent's process number"),
             Parameter("PROGRAM", "the program's path and its arguments, after --", .several),
         ],
+        options: [.socket],
         run: { invocation, _ in
             guard let parent = Int32(invocation.arguments[0]) else {
                 throw CommandError.usage("\(invocation.arguments[0]) is no process number")
             }
             guard ParentWatch.signalSelf(SIGTERM, whenParentDies: parent) else { return }
+            if let socket = invocation.text(.socket) {
+                guard HeldStart.wait() else { return }
+                _ = InheritedConnection.leave(path: socket)
+            }
             let words = Array(invocation.arguments.dropFirst())
             let error = ProgramImage.replace(by: words[0], arguments: Array(words.dropFirst()))
             let hints = error.code == ENOEXEC ? ["a script's first line is #! and its interpreter"] : []
@@ -25,20 +31,25 @@ extension Command {
         }
     )
 
-    /// The start of `program` through this command.
+    /// The start of `program` through this command. With a `socket` it is a plugin's, which leads a
+    /// session, is held, and gets a connection to the broker there.
     static func launching(
         _ program: String,
         _ arguments: [String],
         through plugboard: String,
         environment: [String],
-        folder: String?
+        folder: String?,
+        socket: String? = nil
     ) -> ChildStart {
         ChildStart(
             program: plugboard,
-            arguments: ["launch", "--", "\(getpid())", program] + arguments,
+            arguments: ["launch"] + (socket.map { ["--socket", $0] } ?? [])
+                + ["--", "\(getpid())", program] + arguments,
             environment: environment,
             folder: folder,
-            output: .piped
+            output: .piped,
+            leading: socket == nil ? .group : .session,
+            isHeld: socket != nil
         )
     }
 }

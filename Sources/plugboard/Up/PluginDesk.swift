@@ -1,6 +1,7 @@
-// Where `up` can be asked about its plugins: as a client of its own broker it publishes
-// the state of each, bound to its connection, and serves the calls that act on them. The
-// keys are ordinary ones, since those that begin with `$` are the broker's alone.
+// Where `up` can be asked about its plugins: as a client of its own broker, and the one that
+// may, it publishes the state of each at `$broker.plugins.<name>`, bound to its connection,
+// and serves the calls that act on them. The broker goes by these states: so a plugin is let
+// go on when the broker has answered for it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -21,6 +22,17 @@ struct PluginRequest: Equatable {
     let by: String
 }
 
+/// What came over the bus.
+struct DeskNews {
+    var requests: [PluginRequest] = []
+    /// Process numbers that the broker knows of now.
+    var known: [Int32] = []
+    /// Process numbers that the broker didn't take, and why.
+    var refused: [(pid: Int32, message: String)] = []
+    /// Other refusals, each kind once.
+    var faults: [String] = []
+}
+
 /// The bus as `up` uses it. Letting go of it closes the connection, and the states are gone.
 final class PluginDesk {
     /// Calls that may wait for plugins to have stopped.
@@ -29,35 +41,75 @@ final class PluginDesk {
     static let faultsMax = 16
     static let name = "up"
 
-    private let link: BusLink
+    /// Between two attempts to connect again: at first, and at most.
+    private static let pauseSeconds = (first: 0.05, most: 2.0)
+
+    private var link: BusLink
+    private let connect: () throws -> BusLink
     private var waiting: [(call: String, plugin: String)] = []
     /// By name: what was published last.
     private var published: [String: [UInt8]] = [:]
     private var faults: Set<String> = []
+    /// The pause before the next attempt.
+    private var pauseSeconds = PluginDesk.pauseSeconds.first
+
+    /// Connects, now and whenever that is lost. Throws where it can't at first.
+    init(connect: @escaping () throws -> BusLink) throws {
+        self.connect = connect
+        link = try connect()
+        introduce()
+    }
+
+    /// What to poll; closed with this desk, or when it connects again.
+    var fd: Int32 { link.fd }
+    var interest: Interest { link.interest }
+    /// The broker is out of reach.
+    var isGone: Bool { link.isGone }
+
+    /// How long to wait before `connectAgain`; longer each time, until a line has come.
+    func nextPauseSeconds() -> Double {
+        defer { pauseSeconds = min(pauseSeconds * 2, Self.pauseSeconds.most) }
+        return pauseSeconds
+    }
+
+    /// Connects once more, if somebody is there. Whatever was asked before is forgotten; all that
+    /// was told is to be told anew.
+    func connectAgain() -> Bool {
+        guard let link = try? connect() else { return false }
+        self.link = link
+        waiting = []
+        published = [:]
+        introduce()
+        return true
+    }
 
     /// Says who it is, and what it serves.
-    init(link: BusLink) {
-        self.link = link
+    private func introduce() {
         link.send(RequestLine("hello").adding("name", string: Self.name).line)
         for action in PluginAction.allCases {
             link.send(RequestLine("serve").adding("key", string: PluginKey.call(action)).line)
         }
     }
 
-    /// What to poll; closed with this desk.
-    var fd: Int32 { link.fd }
-    var interest: Interest { link.interest }
-    /// The broker is out of reach.
-    var isGone: Bool { link.isGone }
-
-    /// Moves what waits; the calls that came, and what the broker refused, each kind once.
-    func turn() -> (requests: [PluginRequest], faults: [String]) {
+    /// Moves what waits, and returns what came.
+    func turn() -> DeskNews {
         link.flush()
-        let lines = link.receive()
-        let refused = lines.compactMap(\.refusal?.message).filter {
-            faults.count < Self.faultsMax && faults.insert($0).inserted
+        var news = DeskNews()
+        for line in link.receive() { note(line, &news) }
+        return news
+    }
+
+    private func note(_ line: BrokerLine, _ news: inout DeskNews) {
+        pauseSeconds = Self.pauseSeconds.first
+        let pid = line["id"]?.integer.flatMap { Int32(exactly: $0) }
+        if let message = line.refusal?.message {
+            if let pid { return news.refused.append((pid, message)) }
+            if faults.count < Self.faultsMax, faults.insert(message).inserted { news.faults.append(message) }
+        } else if line.kind == .ok("publish"), let pid {
+            news.known.append(pid)
+        } else if let request = Self.request(line) {
+            news.requests.append(request)
         }
-        return (lines.compactMap(Self.request), refused)
     }
 
     /// Publishes the state of a plugin, and answers those who waited for it.
@@ -67,7 +119,9 @@ final class PluginDesk {
             published[process.name] = report
             let request = RequestLine("publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected")
-            link.send(request.line)
+            // The answer names the process that the broker knows of then.
+            let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
+            link.send(request.adding("id", pid).line)
         }
         if case .stopping = process.state { return }
         for (call, plugin) in waiting where plugin == process.name { answer(call, report) }

@@ -26,10 +26,12 @@ struct PluginManifest: Equatable, Sendable {
     var arguments: [String] = []
     /// What is added to the arguments by `up --demo`.
     var demoArguments: [String] = []
-    /// Patterns; for people, and for tools that draw the flow.
+    /// Keys and patterns that it is told of; what isn't in these lists it may not do.
     var subscribes: [String] = []
     /// Keys and patterns that it publishes or emits.
     var publishes: [String] = []
+    var calls: [String] = []
+    var serves: [String] = []
     var description = ""
     /// Whether it is started again when it ended.
     var restart = RestartRule.onFailure
@@ -69,13 +71,20 @@ struct PluginManifest: Equatable, Sendable {
         }
     }
 
+    /// What it may do on the bus, as a broker takes it.
+    var permission: [UInt8] {
+        JSONObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
+            .adding("emit", strings: publishes).adding("call", strings: calls)
+            .adding("serve", strings: serves).bytes
+    }
+
     private struct FieldFault: Error {
         let message: String
     }
 
     private static let fields = [
-        "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "description",
-        "restart",
+        "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
+        "description", "restart",
     ]
 
     private mutating func take(_ member: JSONObject.Member) throws(FieldFault) {
@@ -86,6 +95,8 @@ struct PluginManifest: Equatable, Sendable {
         case "demo_arguments": demoArguments = try Self.strings(member)
         case "subscribes": subscribes = try Self.patterns(member)
         case "publishes": publishes = try Self.patterns(member)
+        case "calls": calls = try Self.patterns(member)
+        case "serves": serves = try Self.patterns(member)
         case "description": description = try Self.string(member)
         case "restart": restart = try Self.rule(member)
         default:

@@ -1,5 +1,5 @@
-// What `up` tells of a plugin on the bus: the value that it keeps at `plugins.<name>`,
-// and answers calls with.
+// What `up` tells of a plugin on the bus: the value that it keeps at `$broker.plugins.<name>`,
+// by which the broker goes, and answers calls with.
 
 import PlugboardWire
 
@@ -18,6 +18,7 @@ enum PluginReport {
         if process.state == .broken {
             object = object.adding("output", strings: process.log.lines.suffix(outputLinesMax))
         }
+        if let permission = process.permission { object = object.adding("may", json: permission) }
         return object.bytes
     }
 
@@ -54,17 +55,18 @@ enum PluginReport {
 
 /// The keys that `up` uses.
 enum PluginKey {
-    private static let folder = "plugins"
+    private static let callFolder = "plugins"
+    private static let stateFolder = "$broker.plugins"
 
     /// Where the state of a plugin is. A byte that might not stand in one token of a key is
     /// written as `%` and two digits.
     static func state(of name: String) -> String {
-        folder + "." + name.utf8.map(spelled).joined()
+        stateFolder + "." + name.utf8.map(spelled).joined()
     }
 
     /// What is called for an action.
     static func call(_ action: PluginAction) -> String {
-        "\(folder).\(action.rawValue)"
+        "\(callFolder).\(action.rawValue)"
     }
 
     /// The action that a key stands for.

@@ -32,6 +32,8 @@ final class SupervisedProcess {
     }
 
     let name: String
+    /// What it may do on the bus, as JSON; nil: whatever others may.
+    let permission: [UInt8]?
     private(set) var state = State.ended
     /// When the state began: milliseconds since 1970.
     private(set) var sinceMilliseconds: UInt64
@@ -52,6 +54,8 @@ final class SupervisedProcess {
     private var child: ChildProcess?
     private var lines = OutputLines()
     private var starts = 0
+    /// It has a process that waits to be let go on.
+    private(set) var isHeld = false
 
     /// `doneText` is how to tell that it ended with status 0.
     init(
@@ -59,11 +63,13 @@ final class SupervisedProcess {
         start: ChildStart,
         rule: RestartRule = .onFailure,
         doneText: String = "is done",
+        permission: [UInt8]? = nil,
         clock: SupervisorClock = SupervisorClock()
     ) {
         self.name = name
         self.start = start
         self.doneText = doneText
+        self.permission = permission
         self.clock = clock
         policy = RestartPolicy(rule)
         sinceMilliseconds = clock.wallMilliseconds()
@@ -102,12 +108,19 @@ final class SupervisedProcess {
         starts += 1
         do {
             child = try ChildProcess(starting: start)
+            isHeld = start.isHeld
             change(to: .running)
             return nil
         } catch {
             end = nil
             return ended("can't be started: \(error)", succeeded: false)
         }
+    }
+
+    /// Lets a process go on that was started held.
+    func release() {
+        isHeld = false
+        child?.release()
     }
 
     /// Asks it to end within the time, and then perhaps to begin again. One that waits for its

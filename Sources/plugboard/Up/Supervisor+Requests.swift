@@ -6,9 +6,21 @@ extension Supervisor {
     /// Takes the calls that came.
     func serveDesk() throws {
         guard let desk else { return }
-        let (requests, faults) = desk.turn()
-        for fault in faults { view.say("the broker refused what up tells of its plugins: \(fault)") }
-        for request in requests { try serve(request, desk) }
+        let news = desk.turn()
+        for fault in news.faults { view.say("the broker refused what up tells of its plugins: \(fault)") }
+        for pid in news.known { plugin(of: pid)?.release() }
+        for (pid, message) in news.refused { giveUp(pid, message) }
+        for request in news.requests { try serve(request, desk) }
+    }
+
+    private func plugin(of pid: Int32) -> SupervisedProcess? {
+        plugins.first { $0.pid == pid }
+    }
+
+    /// A plugin that the broker doesn't know is not let go on: nothing would bind it.
+    private func giveUp(_ pid: Int32, _ message: String) {
+        guard let plugin = plugin(of: pid), plugin.kill() else { return }
+        view.tell("the broker doesn't take it: \(message)", of: plugin.name)
     }
 
     private func serve(_ request: PluginRequest, _ desk: PluginDesk) throws {

@@ -27,6 +27,8 @@ final class Supervisor {
     private let poller: any Poller
     /// What the desk's connection is polled for; nil when it isn't.
     private var deskInterest: Interest?
+    /// When it is tried to connect again.
+    private var deskDueNanoseconds: UInt64?
     private var watched: Set<UInt64> = []
     private var isReady = false
     /// What the broker said before it listened: why it doesn't, if it never does.
@@ -124,7 +126,7 @@ final class Supervisor {
         try watchDesk()
         var ready: [UInt64] = []
         let moments = ([broker] + plugins).filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
-        let wait = milliseconds(until: (moments + [limit].compactMap { $0 }).min())
+        let wait = milliseconds(until: (moments + [limit, deskDueNanoseconds].compactMap { $0 }).min())
         try poller.wait(milliseconds: wait) { ready.append($0.token) }
         for token in ready where token < Self.deskToken { read(process(token)) }
         if ready.contains(Self.deskToken) { try serveDesk() }
@@ -142,10 +144,7 @@ final class Supervisor {
     /// Has the desk's connection polled for what it waits for now.
     private func watchDesk() throws {
         guard let desk else { return }
-        guard !desk.isGone else {
-            view.say("up has lost its own connection to the broker: it can't be asked any more")
-            return closeDesk()
-        }
+        guard !desk.isGone else { return loseDesk(desk) }
         guard deskInterest != desk.interest else { return }
         if deskInterest == nil {
             try poller.add(desk.fd, token: Self.deskToken, interest: desk.interest)
@@ -155,9 +154,25 @@ final class Supervisor {
         deskInterest = desk.interest
     }
 
+    /// The own connection is lost, though the broker is there: it is made again.
+    private func loseDesk(_ desk: PluginDesk) {
+        if deskInterest != nil { poller.remove(desk.fd) }
+        deskInterest = nil
+        guard deskDueNanoseconds == nil else { return }
+        deskDueNanoseconds = clock.nanoseconds(afterSeconds: desk.nextPauseSeconds())
+    }
+
+    private func connectDeskAgain(_ now: UInt64) {
+        guard let desk, let due = deskDueNanoseconds, due <= now else { return }
+        deskDueNanoseconds = nil
+        guard desk.connectAgain() else { return loseDesk(desk) }
+        for plugin in plugins { desk.tell(plugin) }
+    }
+
     private func closeDesk() {
         if deskInterest != nil, let desk { poller.remove(desk.fd) }
         deskInterest = nil
+        deskDueNanoseconds = nil
         desk = nil
     }
 
@@ -233,6 +248,7 @@ final class Supervisor {
     /// Starts what has waited long enough, and kills what was given enough time to end.
     private func doDue() throws {
         let now = clock.nanoseconds()
+        connectDeskAgain(now)
         for process in [broker] + plugins {
             guard let moment = process.dueNanoseconds, moment <= now else { continue }
             if process.isAlive {

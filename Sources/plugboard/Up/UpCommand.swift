@@ -22,7 +22,7 @@ extension Command {
             Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
             seconds at first and 30 at most; one that would be started a sixth time within 10 seconds is \
             broken, and is left alone until plugboard plugin start. One that ends with status 0 is done. \
-            plugboard plugins shows how each is doing, and so do the keys plugins.* on the bus.
+            plugboard plugins shows how each is doing, and so do the keys $broker.plugins.* on the bus.
 
             Ctrl-C or SIGTERM stops \
             the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
@@ -36,9 +36,11 @@ extension Command {
               {"name": "cart", "run": "cart"}
 
             run is the path of a program in that folder, or the name of one beside plugboard; it may be \
-            in any language. It may also have arguments, demo_arguments (added by --demo), subscribes and \
-            publishes (patterns), restart (always, on-failure or never), and description. A plugin runs in its folder, with PLUGBOARD_SOCKET (where \
-            the bus is), PLUGBOARD_NAME (its name) and PLUGBOARD_PROGRAM (this program, for shell scripts).
+            in any language. What it may do on the bus is what it lists: subscribes, publishes (or emits), calls \
+            and serves, each with patterns. It may also have arguments, demo_arguments (added by --demo), \
+            restart (always, on-failure or never), and description. A plugin runs in its folder, with \
+            PLUGBOARD_SOCKET (where the bus is), PLUGBOARD_FD (a connection to it, open already), PLUGBOARD_NAME \
+            (its name, which nobody else can take) and PLUGBOARD_PROGRAM (this program, for shell scripts).
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
         run: { invocation, console in
@@ -101,14 +103,14 @@ private struct UpSession {
                     "there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins"
                 )
             }
-            return PluginDesk(link: try BusLink(path: socket))
+            return try PluginDesk { try BusLink(path: socket) }
         }
         console.say("stopped")
     }
 
     /// The broker gets what concerns it; a demo begins with an empty shop.
     private func brokerArguments() -> [String] {
-        var arguments = ["broker", "--ready", "--socket", socket]
+        var arguments = ["broker", "--ready", "--supervised", "--socket", socket]
         for option in [Option.policy, .state, .sync, .history] {
             if let text = invocation.text(option) { arguments += ["--\(option.name)", text] }
         }
@@ -129,8 +131,9 @@ private struct UpSession {
         let arguments = plugin.manifest.arguments + more
         return SupervisedProcess(
             name: plugin.name,
-            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder),
-            rule: plugin.manifest.restart
+            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder, bus: socket),
+            rule: plugin.manifest.restart,
+            permission: plugin.manifest.permission
         )
     }
 
@@ -138,7 +141,7 @@ private struct UpSession {
         let name = DemoScript.processName
         return SupervisedProcess(
             name: name,
-            start: start(executable, ["play", script], name: name, folder: nil),
+            start: start(executable, ["play", script], name: name, folder: nil, bus: socket),
             rule: .never,
             doneText: "is over; the bus stays up: \(HelpText.handLine(path: socket))"
         )
@@ -150,8 +153,14 @@ private struct UpSession {
         return FileStatus(path: path).kind == .file ? path : nil
     }
 
-    private func start(_ program: String, _ arguments: [String], name: String, folder: String?) -> ChildStart
-    {
+    /// With a `bus` it is a plugin's, which the broker is to know.
+    private func start(
+        _ program: String,
+        _ arguments: [String],
+        name: String,
+        folder: String?,
+        bus: String? = nil
+    ) -> ChildStart {
         Command.launching(
             program,
             arguments,
@@ -159,7 +168,8 @@ private struct UpSession {
             environment: Environment.all(with: [
                 "PLUGBOARD_SOCKET": socket, "PLUGBOARD_NAME": name, "PLUGBOARD_PROGRAM": executable,
             ]),
-            folder: folder
+            folder: folder,
+            socket: bus
         )
     }
 }

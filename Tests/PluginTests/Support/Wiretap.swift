@@ -38,6 +38,20 @@ final class Wiretap: Sendable {
             .flatMap { $0["keys"]?.elements ?? [] }.compactMap(\.string)
     }
 
+    /// The keys that it asked for, or wrote in a way that depends on what is there.
+    func read() throws -> [String] {
+        try requests().flatMap { $0["writes"]?.elements ?? [$0] }
+            .filter {
+                ["get", "keys", "who", "why", "patch", "delete"].contains($0["op"]?.string) || $0["if"] != nil
+            }
+            .compactMap { $0["key"]?.string }
+    }
+
+    /// The patterns that it serves.
+    func served() throws -> [String] {
+        try requests().filter { $0["op"]?.string == "serve" }.compactMap { $0["key"]?.string }
+    }
+
     /// The keys that it wrote, each as often as it did.
     func written() throws -> [String] {
         try requests().flatMap { $0["writes"]?.elements ?? [$0] }

@@ -1,0 +1,117 @@
+// The supervisor's side of the hub: it alone writes `$broker.plugins.…`, and what it writes
+// there is what the broker goes by. Clients of a plugin's session have its name from their
+// greeting on, can't take another, and may do what its declaration lists and no more.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension Hub {
+    /// Before the broker's first client: who may say how plugins are.
+    mutating func obey(supervisor: Int32) {
+        supervision.supervisor = supervisor
+    }
+
+    /// Whether lists of observers have to leave somebody out.
+    var isSelective: Bool { policy != nil || supervision.isLimiting }
+
+    /// Tells what a client that has just connected is to the supervisor, if anything.
+    mutating func placeSupervised(_ session: SessionReference, _ groups: [UInt32]) {
+        guard supervision.supervisor != nil else { return }
+        let peer = session.pointee.peer
+        if supervision.isSupervisor(peer) {
+            session.pointee.clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+        } else if let plugin = supervision.plugin(of: peer) {
+            bind(session, to: plugin, groups)
+        }
+    }
+
+    /// Makes a client one of a plugin's, for good.
+    private mutating func bind(
+        _ session: SessionReference,
+        to plugin: SupervisedPlugin,
+        _ groups: [UInt32]
+    ) {
+        let clearance = session.pointee.clearance ?? Clearance(groups: groups, rights: nil)
+        session.pointee.clearance = clearance
+        clearance.plugin = plugin
+        clearance.name = plugin.name
+        var name = plugin.name
+        name.withUTF8 { session.pointee.rename(UnsafeRawBufferPointer($0)) }
+        if policy != nil { _ = renewRights(of: session) }
+        endForbiddenDuties(of: session)
+    }
+
+    /// Throws unless a client may call itself so.
+    func checkName(
+        _ name: UnsafeRawBufferPointer,
+        at offset: Int,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard supervision.supervisor != nil else { return }
+        let wanted = String(decoding: name, as: UTF8.self)
+        if let plugin = session.pointee.clearance?.plugin {
+            if plugin.name == wanted { return }
+            let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
+            throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
+        }
+        guard supervision.isTaken(wanted), session.pointee.clearance?.isSupervisor != true else { return }
+        let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
+        throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
+    }
+
+    /// The supervisor has said its name.
+    mutating func noteSupervisor(_ name: UnsafeRawBufferPointer, _ session: SessionReference) {
+        guard session.pointee.clearance?.isSupervisor == true else { return }
+        supervision.supervisorName = String(decoding: name, as: UTF8.self)
+    }
+
+    /// Throws unless a write to one of the broker's own keys is the supervisor's, of a plugin, and
+    /// can be understood.
+    @inline(never)
+    func checkOwn(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard session.pointee.clearance?.isSupervisor == true,
+            request.key.bytes(of: line).starts(with: Self.pluginPrefix)
+        else { throw Self.reserved(request, line) }
+        guard request.operation == .publish, request.has(.whileConnected) else {
+            let message = "how plugins are is published, while the one who knows is connected"
+            throw Refusal(.forbidden, message, hint: "say \"while\":\"connected\"", at: request.key.start)
+        }
+        let report = try PluginReport(request.value.bytes(of: line), at: request.value.start)
+        guard supervision.hasRoom(for: report.name) else {
+            let message = "there are at most \(Supervision.pluginsMax) plugins"
+            throw Refusal(.limit, message, at: request.key.start)
+        }
+    }
+
+    /// Goes by what the supervisor has just published.
+    mutating func takeReport(_ observable: ObservableReference) {
+        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0),
+            let plugin = supervision.take(report)
+        else { return }
+        // Who is a client already may turn out to be the plugin's, or to have taken its name.
+        for slot in 0..<sessions.all.count {
+            guard let session = sessions.all[slot], session.pointee.clearance?.plugin !== plugin else {
+                continue
+            }
+            if session.pointee.clearance?.plugin == nil,
+                supervision.plugin(of: session.pointee.peer) === plugin
+            {
+                bind(session, to: plugin, session.pointee.clearance?.groups ?? [])
+            } else if session.pointee.isNamed(plugin.name) {
+                session.pointee.loseName()
+                session.pointee.clearance?.name = nil
+                if policy != nil { _ = renewRights(of: session) }
+            }
+        }
+        patterns.outdate()
+    }
+
+    private static var pluginPrefix: UnsafeRawBufferPointer {
+        let text: StaticString = "$broker.plugins."
+        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+}

@@ -1,0 +1,110 @@
+// What a broker knows of the plugins that a supervisor, such as `plugboard up`, runs beside
+// it: their names, their processes and what each may do. Owned by the hub. A plugin is known
+// by the session (setsid) that its process leads, which the kernel tells of whoever connects:
+// nobody joins such a session from outside, and what a plugin starts is in it.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A plugin that the supervisor runs.
+final class SupervisedPlugin {
+    let name: String
+    /// The process that leads its session; nil while none does.
+    fileprivate(set) var process: Int32?
+    /// What its declaration allows; nil: that says nothing about it.
+    fileprivate(set) var rights: Rights?
+
+    fileprivate init(name: String) {
+        self.name = name
+    }
+}
+
+/// The supervisor and its plugins.
+struct Supervision {
+    /// Plugins that a broker keeps apart.
+    static let pluginsMax = 1_024
+
+    /// The process that may say how plugins are; nil: nobody may.
+    var supervisor: Int32?
+    /// The session of a process; nil where it is gone.
+    var sessionOf: (Int32) -> Int32? = { ProcessSession.of($0) }
+    /// What the supervisor calls itself.
+    var supervisorName: String?
+    /// Some plugin may not do everything.
+    private(set) var isLimiting = false
+    private var plugins: [String: SupervisedPlugin] = [:]
+
+    /// Whether a peer is the supervisor.
+    func isSupervisor(_ peer: PeerIdentity) -> Bool {
+        supervisor != nil && peer.process == supervisor && peer.process > 0
+    }
+
+    /// The plugin that a peer belongs to.
+    func plugin(of peer: PeerIdentity) -> SupervisedPlugin? {
+        guard supervisor != nil, peer.process > 0, !plugins.isEmpty,
+            let session = sessionOf(peer.process)
+        else { return nil }
+        return plugins.values.first { $0.process == session }
+    }
+
+    /// Whether a name belongs to a plugin, or to the supervisor.
+    func isTaken(_ name: String) -> Bool {
+        plugins[name] != nil || name == supervisorName
+    }
+
+    /// Whether one more plugin of this name has its place.
+    func hasRoom(for name: String) -> Bool {
+        plugins[name] != nil || plugins.count < Self.pluginsMax
+    }
+
+    /// Takes in what the supervisor says. Returns the plugin where that might make clients its own
+    /// that were not.
+    mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
+        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name)
+        let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
+        plugin.rights = report.may.map { Rights([PolicyRule(allow: $0)]) }
+        if plugin.rights != nil { isLimiting = true }
+        guard isNew || report.process != plugin.process else { return nil }
+        plugin.process = report.process
+        return plugin
+    }
+}
+
+/// What the supervisor publishes of a plugin, as far as it concerns the broker.
+struct PluginReport {
+    let name: String
+    let process: Int32?
+    let may: ActionPatterns?
+
+    /// Reads a value. Throws a refusal that says what is wrong with it.
+    init(_ value: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+        let json = try JSONOutline(value, at: offset)
+        func fault(_ message: String) -> Refusal { Refusal(.wrongType, message, at: offset) }
+        guard json.kind(0) == .object else { throw fault("what a plugin is like is told in an object") }
+        var (name, process, may): (String?, Int32?, ActionPatterns?)
+        var member = 1
+        for _ in 0..<json.childCount(0) {
+            let content = json.bytes(member + 1)
+            switch String(decoding: JSONText.characters(json.characters(member)), as: UTF8.self) {
+            case "name" where json.kind(member + 1) == .string:
+                name = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
+            case "pid":
+                guard let number = Int32(String(decoding: content, as: UTF8.self)), number > 0 else {
+                    throw fault("\"pid\" is a process's number")
+                }
+                process = number
+            case "may":
+                guard let patterns = PolicyReader.patterns(in: content) else {
+                    throw fault("\"may\" has patterns for the actions of a policy")
+                }
+                may = patterns
+            default: break
+            }
+            member = json.next(member + 1)
+        }
+        guard let name, Array(name.utf8).withUnsafeBytes({ ClientName.refusal($0, at: 0) }) == nil else {
+            throw fault("\"name\" is the name of a client")
+        }
+        (self.name, self.process, self.may) = (name, process, may)
+    }
+}

@@ -1,0 +1,47 @@
+// The connection to the bus that a plugin finds when it begins: an open descriptor, whose number
+// is in a variable. Made by who starts a program, in that program's own process; taken by the
+// first who asks, since one connection has one owner.
+
+import Synchronization
+
+/// The connection that this process was started with.
+public enum InheritedConnection {
+    /// The variable with the descriptor's number.
+    public static let variable = "PLUGBOARD_FD"
+
+    private static let isTaken = Mutex(false)
+
+    /// The connection to the bus at `path`, for the first who asks; nil where there is none. It
+    /// doesn't wait, and children don't inherit it any more.
+    public static func take(path: String) -> Descriptor? {
+        let isFirst = isTaken.withLock { taken in
+            defer { taken = true }
+            return !taken
+        }
+        guard isFirst, path == SocketPath.standard(), let number = number(SocketPath.variable(variable)),
+            SocketAddress.isConnected(number, to: path)
+        else { return nil }
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        UnixSocket.setBlocking(number, false)
+        return Descriptor(adopting: number)
+    }
+
+    /// Makes one for the program that this process is about to become, and sets the variable. False
+    /// where nobody answers at `path`: then the program has to try by itself.
+    public static func leave(path: String) -> Bool {
+        unsetenv(variable)
+        guard let connection = try? UnixSocket.connect(path: path) else { return false }
+        let number = fcntl(connection.raw, F_DUPFD, firstNumber)
+        guard number >= 0 else { return false }
+        UnixSocket.setBlocking(number, true)
+        setenv(variable, "\(number)", 1)
+        return true
+    }
+
+    private static let firstNumber: Int32 = 3
+
+    private static func number(_ text: String?) -> Int32? {
+        guard let text, let number = Int32(text), number >= firstNumber else { return nil }
+        return number
+    }
+}

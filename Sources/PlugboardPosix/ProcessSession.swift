@@ -1,0 +1,12 @@
+// Sessions of processes (setsid): who starts one leads it, whoever is started within one is in
+// it, and there is no other way in. So the kernel's word tells what belongs together.
+
+/// The session of a process.
+public enum ProcessSession {
+    /// The process that leads the session of `process`; nil where that is gone.
+    public static func of(_ process: Int32) -> Int32? {
+        guard process > 0 else { return nil }
+        let leader = getsid(process)
+        return leader > 0 ? leader : nil
+    }
+}

@@ -1,0 +1,130 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("up gives each plugin its connection", .oneAtATime)
+struct UpPermissionTests {
+    private let shop: Shop
+
+    init() throws {
+        shop = try Shop()
+    }
+
+    @Test("open already, with its name and what plugin.json lists; the rest is forbidden")
+    func inherited() throws {
+        try shop.add(
+            "one",
+            """
+            echo 'publish lamp 1' >&$PLUGBOARD_FD
+            echo 'publish door 1' >&$PLUGBOARD_FD
+            echo 'hello two' >&$PLUGBOARD_FD
+            head -4 <&$PLUGBOARD_FD
+            """,
+            json: #","publishes":["lamp"]"#
+        )
+        let up = try shop.up()
+        try eventually("it is done") { up.messages.contains("is done") }
+        let lines = up.output.split(separator: "\n").map { String($0.dropFirst("one    | ".count)) }
+        try #require(lines.count == 4)
+        #expect(lines[0].hasPrefix(#"{"event":"hello""#) && lines[0].contains(#","name":"one","#))
+        #expect(lines[1].hasPrefix(#"{"ok":"publish""#))
+        #expect(lines[2].hasPrefix(#"{"error":"forbidden""#) && lines[2].contains("plugin.json"))
+        #expect(lines[3].hasPrefix(#"{"error":"forbidden""#))
+        let got = try plugboard("get", "lamp", "--json", in: shop.folder)
+        #expect(got.output.contains(#""by":"one""#))
+    }
+
+    @Test("and what a plugin's own commands say is said under its name and its limits, too")
+    func commands() throws {
+        try shop.add(
+            "one",
+            #"""
+            "$PLUGBOARD_PROGRAM" publish lamp 1 | cat
+            "$PLUGBOARD_PROGRAM" publish door 1
+            (sh -c '"$PLUGBOARD_PROGRAM" publish lamp 2 --name two') && echo no
+            exit 0
+            """#,
+            json: #","publishes":["lamp"]"#
+        )
+        let up = try shop.up()
+        try eventually("it is done") { up.messages.contains("is done") }
+        #expect(up.output.contains("does not let this client publish \"door\""))
+        #expect(up.output.contains("can't call itself \"two\"") && !up.output.contains("| no\n"))
+        #expect(try plugboard("get", "lamp", "--json", in: shop.folder).output.contains(#""by":"one""#))
+    }
+
+    @Test("so that nobody else has its name, while it runs and when it doesn't")
+    func forged() throws {
+        try shop.add("one", "echo $$ > pids; exec sleep 1000")
+        let up = try shop.up()
+        let pid = try shop.pids("one", count: 1)[0]
+        for _ in 0..<2 {
+            let forged = try plugboard("publish", "a", "1", "--name", "one", in: shop.folder)
+            #expect(forged.end == .exited(1))
+            #expect(forged.messages.contains("forbidden: \"one\" is the name of a plugin"))
+            _ = try plugboard("plugin", "stop", "one", in: shop.folder)
+        }
+        try shop.expectGone([pid])
+        #expect(try plugboard("publish", "a", "1", "--name", "up", in: shop.folder).end == .exited(1))
+        #expect(try plugboard("publish", "a", "1", "--name", "ada", in: shop.folder).end == .exited(0))
+        _ = up
+    }
+
+    @Test("which the client library takes: a plugin of the shop has one connection, and it is its own")
+    func library() throws {
+        let tests = SocketPath.folder(of: #filePath)
+        let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
+        let up = try shop.up("--plugins", plugins, "cart")
+        let shop = shop
+        func clients() throws -> [BrokerLine] {
+            let person = try Connection(path: shop.folder.socket)
+            try person.expectGreeting()
+            _ = try person.accepted(RequestLine("subscribe").adding("key", string: "$broker.clients.*"))
+            var found: [BrokerLine] = []
+            while true {
+                let line = try person.nextLine()
+                if line.kind == .event("synced") { return found }
+                if line["value"]?.object?["name"]?.string == "cart" { found.append(line) }
+            }
+        }
+        try eventually("the cart is there") {
+            try plugboard("get", "cart.items", in: shop.folder).output == "[]\n"
+        }
+        let found = try clients()
+        #expect(found.count == 1)
+        let pid = found.first?["value"]?.object?["pid"]?.integer.flatMap { Int32(exactly: $0) }
+        #expect(pid.map { Processes.children(of: up.pid).contains($0) } == true)
+    }
+
+    @Test("and up connects again when its own connection is lost: its plugins are known as before")
+    func reconnects() throws {
+        let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
+        let path = shop.folder.socket
+        let child = SupervisedProcess(
+            name: "it",
+            start: ChildStart(program: "/no/such", output: .piped),
+            permission: Array(#"{"publish":[]}"#.utf8)
+        )
+        let desk = try PluginDesk { try BusLink(path: path) }
+        desk.tell(child)
+        func isKnown() throws -> Bool {
+            _ = desk.turn()
+            return try plugboard("get", "$broker.plugins.it", in: shop.folder).end == .exited(0)
+        }
+        try eventually("it is known") { try isKnown() }
+        broker.signal(SIGTERM)
+        _ = try broker.finished()
+        try eventually("the loss is seen") {
+            _ = desk.turn()
+            return desk.isGone
+        }
+        #expect(!desk.connectAgain())
+        let next = try startBroker(in: shop.folder, "--memory", "--supervised")
+        #expect(desk.connectAgain())
+        desk.tell(child)
+        try eventually("it is known again") { try isKnown() }
+        _ = next
+    }
+}

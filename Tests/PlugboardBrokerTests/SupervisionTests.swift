@@ -1,0 +1,208 @@
+// Plugins of a supervisor: their names are theirs alone, and they may do what is listed.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("plugins of a supervisor", .oneAtATime)
+struct SupervisionTests {
+    private let hub = TestHub()
+    private let up: Int
+    /// Of no plugin.
+    private let other: Int
+
+    init() {
+        hub.obey(supervisor: 7)
+        up = hub.client(process: 7)
+        other = hub.client()
+    }
+
+    private func ask(_ line: String, from client: Int) -> String {
+        hub.send(line, from: client)
+        return hub.read(client).joined(separator: "\n")
+    }
+
+    private func code(_ line: String, from client: Int) -> String {
+        let reply = ask(line, from: client)
+        return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
+    }
+
+    @discardableResult
+    private func tell(_ value: String, of name: String = "cart", from client: Int? = nil) -> String {
+        let line =
+            #"{"op":"publish","id":1,"key":"$broker.plugins.\#(name)","value":\#(value),"#
+            + #""while":"connected"}"#
+        return code(line, from: client ?? up)
+    }
+
+    private static let cart =
+        #"{"name":"cart","state":"running","pid":1200,"may":{"subscribe":["shop.*"],"#
+        + #""publish":["shop.cart","blind"],"call":["ask"],"serve":["shop.**"]}}"#
+
+    @Test("its clients have its name from the greeting on, and whatever it has started does")
+    func names() {
+        tell(Self.cart)
+        for process: Int32 in [1200, 1234] {
+            let client = hub.client(process: process)
+            #expect(hub.greeting.contains(#","name":"cart","limits""#))
+            #expect(code("hello cart", from: client) == "ok")
+            #expect(code("hello till", from: client) == "forbidden")
+            hub.send("publish shop.cart 1", from: client)
+            #expect(ask("get shop.cart", from: client).contains(#""by":"cart""#))
+        }
+        _ = hub.client(process: 1300)
+        #expect(!hub.greeting.contains(#""name":""#))
+    }
+
+    @Test("nobody else takes a plugin's name, or the supervisor's")
+    func taken() {
+        #expect(code("hello up", from: up) == "ok")
+        #expect(code("hello cart", from: other) == "ok")
+        tell(Self.cart)
+        // Who had the name before has lost it.
+        hub.send("publish a 1", from: other)
+        #expect(ask("get a", from: other).contains(##""by":"#2""##))
+        for name in ["cart", "up"] { #expect(code("hello \(name)", from: other) == "forbidden") }
+        #expect(code("hello ada", from: other) == "ok")
+        #expect(code("hello cart", from: hub.client(user: 0)) == "forbidden")
+    }
+
+    @Test("what isn't listed is forbidden, or isn't there")
+    func limits() {
+        tell(Self.cart)
+        hub.send("publish secret 1\npublish shop.price 5", from: other)
+        let cart = hub.client(process: 1200)
+        let cases = [
+            ("publish shop.cart 1", "ok"), ("publish shop.price 1", "forbidden"),
+            ("emit shop.cart 1", "forbidden"), ("publish blind 1", "ok"), ("delete blind", "forbidden"),
+            ("get shop.price", "ok"), ("get secret", "not_found"), ("why secret", "not_found"),
+            ("subscribe secret", "forbidden"), ("subscribe shop.*", "ok"), ("call ask", "no_provider"),
+            ("call secret", "forbidden"), ("serve shop.x.*", "ok"), ("serve **", "forbidden"),
+            ("subscribe $broker.stats", "forbidden"), ("publish $broker.plugins.cart 1", "forbidden"),
+        ]
+        for (line, expected) in cases { #expect(code(line, from: cart) == expected, "\(line)") }
+        #expect(ask("keys **", from: cart).contains("shop.price"))
+        #expect(!ask("keys **", from: cart).contains("secret"))
+        let refusal = ask("publish shop.price 1", from: cart)
+        #expect(refusal.contains("the plugin.json of this plugin does not let this client publish"))
+        #expect(refusal.contains(#"its \"publishes\" lists what is allowed"#))
+        #expect(code("pause 1", from: cart) == "ok")
+        hub.send(#"{"op":"subscribe","sub":9,"key":"**","initial":false}"#, from: other)
+        #expect(code(#"{"op":"pause","id":1,"client":2,"sub":9}"#, from: cart) == "not_found")
+    }
+
+    @Test("it is told what it may see, and nothing else, live and at first")
+    func told() {
+        tell(Self.cart)
+        let cart = hub.client(process: 1200)
+        hub.send("publish secret 1\npublish shop.a 1", from: other)
+        #expect(hub.read(cart).isEmpty)
+        hub.send("subscribe **", from: cart)
+        #expect(hub.read(cart).filter { $0.contains(#""key""#) }.count == 1)
+        hub.send("publish secret 2\npublish shop.a 2\nemit secret 3", from: other)
+        #expect(hub.read(cart).count == 1)
+    }
+
+    @Test("a policy counts as well: both have to allow it")
+    func policy() throws {
+        try hub.follow(
+            #"{"rules":[{"allow":{"everything":["**"]}},{"plugin":"cart","deny":{"publish":["blind"]}}]}"#
+        )
+        // The supervisor connected before; no policy is about it.
+        let up = hub.client(process: 7)
+        #expect(tell(Self.cart, from: up) == "ok")
+        let cart = hub.client(process: 1200)
+        #expect(code("publish shop.cart 1", from: cart) == "ok")
+        #expect(code("publish blind 1", from: cart) == "forbidden")
+        #expect(code("publish secret 1", from: cart) == "forbidden")
+        #expect(ask("publish blind 1", from: cart).contains("the policy does not let"))
+    }
+
+    @Test("who was a client before it was told of becomes the plugin's, with its name and its limits")
+    func late() {
+        let cart = hub.client(process: 1234)
+        hub.send("hello early\nsubscribe **\nserve secret", from: cart)
+        _ = hub.read(cart)
+        tell(Self.cart)
+        hub.send("publish secret 1", from: other)
+        _ = hub.read(other)
+        #expect(hub.read(cart).isEmpty)
+        #expect(code("call secret", from: other) == "no_provider")
+        #expect(code("publish secret 1", from: cart) == "forbidden")
+        #expect(code("hello early", from: cart) == "forbidden")
+        hub.send("publish shop.cart 1", from: cart)
+        #expect(ask("get shop.cart", from: other).contains(#""by":"cart""#))
+    }
+
+    @Test("without a process the name is still its own; the next process takes it over")
+    func ended() {
+        tell(Self.cart)
+        tell(#"{"name":"cart","state":"waiting"}"#)
+        #expect(code("hello cart", from: other) == "forbidden")
+        _ = hub.client(process: 1200)
+        #expect(!hub.greeting.contains(#""name":""#))
+        tell(Self.cart.replacing("1200", with: "1500"))
+        let next = hub.client(process: 1500)
+        #expect(hub.greeting.contains(#""name":"cart""#))
+        #expect(code("publish secret 1", from: next) == "forbidden")
+    }
+
+    @Test("without \"may\" nothing is limited")
+    func unlimited() {
+        tell(#"{"name":"demo","pid":1200}"#, of: "demo")
+        let demo = hub.client(process: 1200)
+        #expect(hub.greeting.contains(#""name":"demo""#))
+        #expect(code("publish anything 1", from: demo) == "ok")
+    }
+
+    @Test("when the supervisor leaves, names and limits stay, and the keys go")
+    func left() {
+        tell(Self.cart)
+        hub.send("subscribe $broker.plugins.*", from: other)
+        #expect(hub.read(other).contains { $0.contains(#""pid":1200"#) })
+        hub.leave(up)
+        let gone = hub.read(other).filter { $0.contains(#"{"event":"delete""#) }
+        #expect(gone.contains { $0.contains("plugins.cart") })
+        #expect(code("hello cart", from: other) == "forbidden")
+        let cart = hub.client(process: 1200)
+        #expect(code("publish secret 1", from: cart) == "forbidden")
+    }
+
+    @Test("only the supervisor says so, only of plugins, and only what can be understood")
+    func refused() {
+        #expect(tell(Self.cart, from: other) == "forbidden")
+        let cases = [
+            ("7", "wrong_type"), ("{}", "wrong_type"), (#"{"name":"$x"}"#, "wrong_type"),
+            (#"{"name":"a","pid":"x"}"#, "wrong_type"), (#"{"name":"a","pid":0}"#, "wrong_type"),
+            (#"{"name":"a","may":7}"#, "wrong_type"), (#"{"name":"a","may":{"publsh":[]}}"#, "wrong_type"),
+            (#"{"name":"a","may":{"publish":["a..b"]}}"#, "wrong_type"), (#"{"name":"a"}"#, "ok"),
+        ]
+        for (value, expected) in cases { #expect(tell(value) == expected, "\(value)") }
+        #expect(code("publish $broker.plugins.a {}", from: up) == "forbidden")
+        #expect(code("publish $broker.stats 1", from: up) == "forbidden")
+        #expect(code("emit $broker.plugins.a 1", from: up) == "forbidden")
+        #expect(code("publish anything 1", from: up) == "ok")
+    }
+
+    @Test("1,024 plugins have their place, and one more is refused")
+    func many() {
+        for number in 1...Supervision.pluginsMax {
+            #expect(tell(#"{"name":"p\#(number)"}"#, of: "p\(number)") == "ok")
+        }
+        #expect(tell(#"{"name":"more"}"#, of: "more") == "limit")
+        #expect(tell(#"{"name":"p1"}"#, of: "p1") == "ok")
+    }
+
+    @Test("a broker without a supervisor knows of no plugins")
+    func alone() {
+        let hub = TestHub()
+        let client = hub.client(process: 7)
+        let line =
+            #"{"op":"publish","id":1,"key":"$broker.plugins.a","value":{"name":"a"},"#
+            + #""while":"connected"}"#
+        hub.send(line, from: client)
+        #expect(hub.read(client).first?.hasPrefix(#"{"error":"forbidden""#) == true)
+    }
+}
