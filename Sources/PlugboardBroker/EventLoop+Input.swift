@@ -109,9 +109,7 @@ extension EventLoop {
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
     private mutating func keep(_ rest: UnsafeRawBufferPointer, for connection: ConnectionReference) {
         if rest.isEmpty || connection.pointee.isDiscarding { return }
-        if connection.pointee.inbox.allocatedBytes == 0 {
-            hub.bufferMemory.lend(to: &connection.pointee.inbox)
-        }
+        hub.bufferMemory.lend(rest.count, to: &connection.pointee.inbox)
         connection.pointee.inbox.append(rest)
         noteHalfLine(connection)
     }

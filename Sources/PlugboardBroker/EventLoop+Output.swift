@@ -122,9 +122,7 @@ extension EventLoop {
 
     private mutating func keepUnsent(_ session: SessionReference) {
         if session.pointee.outbox.sharedBytes > 0 {
-            let needsMemory = session.pointee.outbox.own.allocatedBytes == 0
-            if needsMemory { hub.bufferMemory.lend(to: &session.pointee.outbox.own) }
-            session.pointee.outbox.takeOver(hub.log)
+            hub.takeOverLog(session)
         }
         if session.pointee.outbox.own.isEmpty {
             hub.bufferMemory.takeBack(from: &session.pointee.outbox.own)
@@ -158,10 +156,7 @@ extension EventLoop {
     private mutating func writeOnce(_ connection: ConnectionReference) -> Transfer {
         let session = connection.pointee.session
         if session.pointee.outbox.runs > Self.gatheredRunsMax {
-            if session.pointee.outbox.own.allocatedBytes == 0 {
-                hub.bufferMemory.lend(to: &session.pointee.outbox.own)
-            }
-            session.pointee.outbox.takeOver(hub.log)
+            hub.takeOverLog(session)
         }
         if session.pointee.outbox.sharedBytes == 0 {
             return connection.pointee.descriptor.write(session.pointee.outbox.own.bytes)
@@ -175,7 +170,7 @@ extension EventLoop {
     }
 
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.
-    private func noteSent(_ count: Int, _ connection: ConnectionReference) {
+    private mutating func noteSent(_ count: Int, _ connection: ConnectionReference) {
         let session = connection.pointee.session
         let ownCount = session.pointee.outbox.own.count
         if count < ownCount {
@@ -190,7 +185,7 @@ extension EventLoop {
         if isAll {
             session.pointee.outbox.dropShared()
         } else {
-            session.pointee.outbox.takeOver(hub.log, skipping: sentShared)
+            hub.takeOverLog(session, skipping: sentShared)
         }
     }
 

@@ -29,11 +29,11 @@ struct EventLoop: ~Copyable {
     /// Where reads go while a connection has no half line of its own.
     let input: UnsafeMutableRawBufferPointer
     /// What one write gathers.
-    var pieces = List<UnsafeRawBufferPointer>()
+    var pieces = List<UnsafeRawBufferPointer>(reserving: 32)
     /// Connections that may go on with lines they hold.
-    var released = List<UInt64>()
+    var released = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
-    var unsettled = List<UInt64>()
+    var unsettled = List<UInt64>(reserving: 64)
     /// The count of events told at which this turn has done enough.
     private(set) var eventsEnd: UInt64 = 0
     private var isStopping = false

@@ -51,7 +51,7 @@ extension Hub {
     /// Gives every session its share of the log, in the middle of an event if need be.
     @inline(never)
     mutating func copyOutLog() {
-        for session in touched.elements { session.pointee.outbox.takeOver(log) }
+        for session in touched.elements { takeOverLog(session) }
         log.removeAll()
         log.beginEvent()
     }

@@ -39,7 +39,7 @@ struct Hub: ~Copyable {
     /// Memory for the outboxes of this turn.
     var bufferMemory = BufferPool()
     /// Sessions that have something to be sent.
-    var touched = List<SessionReference>()
+    var touched = List<SessionReference>(reserving: 64)
     /// Sessions that were found to be too slow: the loop says goodbye.
     var slow = List<SessionReference>()
     var lastSerial: UInt64 = 0
@@ -187,7 +187,13 @@ struct Hub: ~Copyable {
         if session.pointee.outbox.own.allocatedBytes == 0 {
             bufferMemory.lend(to: &session.pointee.outbox.own)
         }
-        if session.pointee.outbox.sharedBytes > 0 { session.pointee.outbox.takeOver(log) }
+        if session.pointee.outbox.sharedBytes > 0 { takeOverLog(session) }
+    }
+
+    /// Makes a session's share of the log its own but for its first bytes.
+    mutating func takeOverLog(_ session: SessionReference, skipping: Int = 0) {
+        bufferMemory.lend(session.pointee.outbox.sharedBytes - skipping, to: &session.pointee.outbox.own)
+        session.pointee.outbox.takeOver(log, skipping: skipping)
     }
 
     /// Takes a reply back out: a client that is behind gets it after what it is owed by now.

@@ -9,6 +9,13 @@ struct List<Element: BitwiseCopyable>: ~Copyable {
 
     init() {}
 
+    /// An empty one with room for some elements from the start.
+    init(reserving count: Int32) {
+        guard count > 0 else { return }
+        base = .allocate(capacity: Int(count))
+        capacity = count
+    }
+
     deinit {
         base?.deallocate()
     }

@@ -66,9 +66,39 @@ public struct ByteBuffer: ~Copyable {
 
     /// Memory without its bytes, on its way between a buffer and a pool.
     public struct Storage: BitwiseCopyable {
-        @usableFromInline let address: UnsafeMutableRawPointer
+        /// Where it begins.
+        public let address: UnsafeMutableRawPointer
         /// Bytes of memory.
         public let capacity: Int
+
+        /// New memory.
+        public init(capacity: Int) {
+            self.init(address: .allocate(byteCount: capacity, alignment: 16), capacity: capacity)
+        }
+
+        fileprivate init(address: UnsafeMutableRawPointer, capacity: Int) {
+            self.address = address
+            self.capacity = capacity
+        }
+    }
+
+    /// Whether so many bytes can be added in the memory that it has.
+    public func hasRoom(for count: Int) -> Bool {
+        capacity - end >= count || start >= self.count && capacity - self.count >= count
+    }
+
+    /// Goes on in other memory, which has room for what is waiting. Returns what it had.
+    public mutating func moveBytes(to other: Storage) -> Storage? {
+        let former = storage.map { Storage(address: $0, capacity: capacity) }
+        let waiting = count
+        if waiting > 0 {
+            UnsafeMutableRawBufferPointer(start: other.address, count: waiting).copyMemory(from: bytes)
+        }
+        storage = other.address
+        capacity = other.capacity
+        start = 0
+        end = waiting
+        return former
     }
 
     /// Takes the memory out of an empty buffer, for the pool to keep.

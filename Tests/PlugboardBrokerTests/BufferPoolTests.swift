@@ -1,0 +1,80 @@
+import PlugboardWire
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("Spare buffer memory")
+struct BufferPoolTests {
+    private static func filled(_ text: StaticString) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.append(text)
+        return buffer
+    }
+
+    @Test("a buffer gets room for what it is to hold, and keeps what it holds")
+    func room() {
+        var pool = BufferPool()
+        var buffer = Self.filled("waiting")
+        buffer.removeFirst(4)
+        pool.lend(1000, to: &buffer)
+        let hasRoom = buffer.hasRoom(for: 1000)
+        #expect(hasRoom)
+        #expect(Array(buffer.bytes) == Array("ing".utf8))
+        // What it had is spare now, and is what a smaller one gets.
+        #expect(pool.bytes == 64)
+        var small = ByteBuffer()
+        pool.lend(40, to: &small)
+        #expect((small.allocatedBytes, pool.bytes) == (64, 0))
+    }
+
+    @Test("memory goes round: what was taken back fits the next one of its size, not a larger one")
+    func roundabout() {
+        var pool = BufferPool()
+        var buffer = ByteBuffer()
+        pool.lend(5000, to: &buffer)
+        let address = UInt(bitPattern: buffer.reserve(5000))
+        pool.takeBack(from: &buffer)
+        #expect((buffer.allocatedBytes, pool.bytes) == (0, 8192))
+        var larger = ByteBuffer()
+        pool.lend(9000, to: &larger)
+        #expect((larger.allocatedBytes, pool.bytes) == (16_384, 8192))
+        var alike = ByteBuffer()
+        pool.lend(8192, to: &alike)
+        let first = UInt(bitPattern: alike.reserve(1))
+        #expect(first == address)
+        pool.takeBack(from: &alike)
+        pool.lend(to: &alike)
+        let second = UInt(bitPattern: alike.reserve(1))
+        #expect(second == address)
+        #expect(pool.bytes == 0)
+    }
+
+    @Test("without spare memory a buffer gets none until it needs some")
+    func none() {
+        var pool = BufferPool()
+        var buffer = ByteBuffer()
+        pool.lend(to: &buffer)
+        #expect(buffer.allocatedBytes == 0)
+        pool.takeBack(from: &buffer)
+        #expect(pool.bytes == 0)
+    }
+
+    @Test("it keeps so many bytes and no more, and no block past its largest")
+    func limits() {
+        var pool = BufferPool()
+        let count = BufferPool.pooledBytesMax / BufferPool.blockBytesMax
+        for number in 0...count {
+            var buffer = ByteBuffer()
+            _ = buffer.reserve(BufferPool.blockBytesMax)
+            pool.takeBack(from: &buffer)
+            #expect(pool.bytes == min(number + 1, count) * BufferPool.blockBytesMax)
+        }
+        var other = BufferPool()
+        var large = ByteBuffer()
+        _ = large.reserve(BufferPool.blockBytesMax + 1)
+        other.takeBack(from: &large)
+        #expect(other.bytes == 0)
+        other.lend(BufferPool.blockBytesMax + 1, to: &large)
+        #expect(large.allocatedBytes == 0)
+    }
+}
