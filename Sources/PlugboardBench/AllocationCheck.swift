@@ -15,7 +15,7 @@ public struct AllocationCheck {
     /// The rows that must be free of them; with no more on its way than what can wait for its
     /// observers in half of that memory.
     public static let standard = Workloads.all
-        .filter { $0.measure == .rate && !exempt.contains($0.name) }
+        .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
         .map { workload in
             var workload = workload
             let batchBytes = workload.batch * workload.valueBytes * 2 * max(1, workload.deliveriesPerMessage)

@@ -70,7 +70,15 @@ public struct Bench {
                 try Resting(programs: programs).idle(workload, connections: connections, $0)
             }
         case .startUp:
-            return try measureResting(workload, supporting) { try Resting(programs: programs).startUp($0) }
+            return try measureResting(workload, supporting) {
+                try Resting(programs: programs).startUp(workload, $0)
+            }
+        case .recovery:
+            var kept: Recovery?
+            return try measureResting(workload, supporting) { dialect in
+                if kept == nil { kept = try Recovery(workload, dialect, programs, signals) }
+                return try kept?.startUp()
+            }
         }
     }
 

@@ -63,7 +63,7 @@ struct Goal: Sendable {
 
 /// All of them.
 enum Goals {
-    static let all: [Goal] = rates + growing + resting
+    static let all: [Goal] = rates + growing + keeping + resting
 
     private static let rates: [Goal] = [
         Goal("publish, no observer: CPU ns per message", most: 120, aim: 90) {
@@ -101,6 +101,29 @@ enum Goals {
         },
         Goal("1,000 patterns, one matches: CPU per message, × one pattern's", most: 1.3, aim: 1.1) {
             $0.ratio(.cpuNanosecondsPerMessage, of: "1000-patterns-1-matches", to: "1-pattern")
+        },
+    ]
+
+    private static let keeping: [Goal] = [
+        Goal("with a journal: messages per second, × without", least: 0.8) {
+            $0.ratio(.messagesPerSecond, "1→10-journal", to: PlugboardDialect.plainName)
+        },
+        Goal("256 durable writers, 16 at once: messages per second, × redis, synced always", least: 2, aim: 4)
+        {
+            $0.ratio(.messagesPerSecond, "durable-256-batches-of-16", to: "redis SET+PUBLISH")
+        },
+        Goal(
+            "256 durable writers, one at a time: messages per second, × redis, synced always",
+            must: .none,
+            aim: .none
+        ) {
+            $0.ratio(.messagesPerSecond, "durable-256", to: "redis SET+PUBLISH")
+        },
+        Goal("1 durable writer: messages per second, × redis, synced always", least: 1) {
+            $0.ratio(.messagesPerSecond, "durable-1", to: "redis SET+PUBLISH")
+        },
+        Goal("1,000,000 kept keys: ms from the start to the first reply", most: 2000, aim: 700) {
+            $0.figure(.startMilliseconds, "recovery-1000000-keys")
         },
     ]
 

@@ -84,7 +84,7 @@ struct Loading {
     }
 
     private func countAllocations(_ entries: inout [Entry], _ row: inout Row) throws {
-        guard options.countsAllocations, row.workload.measure == .rate,
+        guard options.countsAllocations, row.workload.measure == .rate, row.workload.keeping == .nothing,
             let index = entries.firstIndex(where: { $0.session.dialect.name == "plugboard" })
         else { return }
         let workload = row.workload

@@ -11,7 +11,7 @@ struct Resting {
 
     /// Bytes of the server's memory for each connection that observes a key of its own.
     func idle(_ workload: Workload, connections: Int, _ dialect: any Dialect) throws -> [Quantity: Double]? {
-        guard let server = try Server(dialect, programs: programs) else { return nil }
+        guard let server = try Server(dialect, for: workload, programs: programs) else { return nil }
         var links = [try server.connectWhenReady()]
         try dialect.open(links[0], workload: workload, as: .resting)
         try dialect.prepare(links[0], workload: workload)
@@ -26,9 +26,11 @@ struct Resting {
     }
 
     /// Milliseconds from starting the process to its first reply.
-    func startUp(_ dialect: any Dialect) throws -> [Quantity: Double]? {
+    func startUp(_ workload: Workload, _ dialect: any Dialect) throws -> [Quantity: Double]? {
         let start = MonotonicClock.nanoseconds()
-        guard let server = try Server(dialect, programs: programs, directly: true) else { return nil }
+        guard let server = try Server(dialect, for: workload, programs: programs, directly: true) else {
+            return nil
+        }
         try dialect.firstReply(server.connectWhenReady())
         return [.startMilliseconds: Double(MonotonicClock.nanoseconds() - start) / 1e6]
     }

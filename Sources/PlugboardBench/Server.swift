@@ -53,11 +53,17 @@ final class Server {
     private let folder: TemporaryFolder
     private var process: ChildProcess
 
-    /// Starts a server; it may not listen yet. Throws `SystemError`. Nil where the
-    /// dialect's program isn't installed.
-    init?(_ dialect: any Dialect, programs: Programs, directly: Bool = false) throws {
-        folder = try TemporaryFolder(named: "pb")
-        guard let plan = try dialect.plan(folder: folder.path) else { return nil }
+    /// Starts a server for a row, in `folder` or one of its own; it may not listen yet. Throws
+    /// `SystemError`. Nil where the dialect's program isn't installed.
+    init?(
+        _ dialect: any Dialect,
+        for workload: Workload,
+        programs: Programs,
+        folder: TemporaryFolder? = nil,
+        directly: Bool = false
+    ) throws {
+        self.folder = try folder ?? TemporaryFolder(named: "pb", isOnDisk: workload.keeping != .nothing)
+        guard let plan = try dialect.plan(folder: self.folder.path, for: workload) else { return nil }
         for file in plan.files { try OutputFile.write(file.text, to: file.path) }
         var start =
             directly
@@ -103,7 +109,7 @@ final class Server {
     /// Asks it to end and waits for that; what doesn't end is killed.
     private func stop() {
         process.signalGroup(SIGTERM)
-        let deadline = MonotonicClock.nanoseconds() + Self.patienceNanoseconds / 4
+        let deadline = MonotonicClock.nanoseconds() + Self.patienceNanoseconds
         while process.end() == nil, MonotonicClock.nanoseconds() < deadline {
             Pause.sleep(seconds: 0.001)
         }

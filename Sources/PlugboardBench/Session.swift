@@ -21,7 +21,7 @@ final class Session {
 
     /// Sets everything up and warms it. Nil where the system isn't installed.
     init?(_ workload: Workload, _ dialect: any Dialect, programs: Programs, signals: Signals?) throws {
-        guard let server = try Server(dialect, programs: programs) else { return nil }
+        guard let server = try Server(dialect, for: workload, programs: programs) else { return nil }
         let workload = dialect.workload(workload)
         self.dialect = dialect
         self.workload = workload
@@ -146,7 +146,7 @@ final class Session {
         _ server: Server
     ) throws -> Publisher {
         let link = try server.endpoint.connect()
-        try dialect.open(link, workload: workload, as: .publisher)
+        try dialect.open(link, workload: workload, as: .publisher(number))
         return Publisher(
             link: link,
             script: Script(workload, publisher: number, dialect: dialect),

@@ -14,6 +14,8 @@ public struct Workload: Sendable {
         case idle(connections: Int)
         /// The time from starting the process to its first reply.
         case startUp
+        /// The same on what an earlier process of it kept: all keys of the row.
+        case recovery
     }
 
     /// What each observing connection subscribes to.
@@ -29,6 +31,16 @@ public struct Workload: Sendable {
         case publish
         /// A call, which the one observer serves.
         case call
+    }
+
+    /// What is there again after the server has ended.
+    public enum Keeping: Equatable, Sendable {
+        /// Nothing: it is all in memory.
+        case nothing
+        /// What was told; brought to disk once a second.
+        case journal
+        /// What was answered: each write is, when the disk has it.
+        case durable
     }
 
     /// One more connection, which bounds nothing.
@@ -64,6 +76,7 @@ public struct Workload: Sendable {
     public var bystander: Bystander?
     /// Observers are told of every message; where they aren't, answers alone bound what is in flight.
     public var tellsEach = true
+    public var keeping = Keeping.nothing
     /// Every write is answered, rather than one for each batch.
     public var isAcknowledged = false
     /// Messages in each of a publisher's writes to its socket.
@@ -86,8 +99,11 @@ public struct Workload: Sendable {
     /// It uses nothing that only this project's broker has.
     var isPlain: Bool {
         operation == .publish && subscribing.isEmpty && acknowledging == nil && writing.isEmpty
-            && bystander == nil && tellsEach
+            && bystander == nil && tellsEach && (keeping != .journal || measure == .recovery)
     }
+
+    /// Other systems can do the same.
+    var isForPeers: Bool { isPlain && keeping != .journal }
 
     /// The row of the same shape without its options.
     var plain: Workload {
@@ -98,6 +114,7 @@ public struct Workload: Sendable {
             $0.writing = ""
             $0.bystander = nil
             $0.tellsEach = true
+            $0.keeping = .nothing
         }
     }
 

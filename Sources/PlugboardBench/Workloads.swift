@@ -2,7 +2,7 @@
 
 /// All rows.
 public enum Workloads {
-    public static let all: [Workload] = publishing + fanOut + matching + options + latency + resting
+    public static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
 
     /// Nobody observes.
     static let publishing: [Workload] = [
@@ -154,6 +154,30 @@ public enum Workloads {
         },
     ]
 
+    /// What is kept on disk: a journal beside none, and writers that wait for the disk with
+    /// each write, or with some.
+    static let keeping: [Workload] =
+        [
+            Workload("publish-journal").with {
+                $0.keeping = .journal
+                $0.batch = 256
+            },
+            Workload("1→10-journal").with {
+                $0.keeping = .journal
+                $0.observers = 10
+            },
+        ]
+        + [(1, 1), (16, 1), (256, 1), (256, 16)].map { writers, batch in
+            Workload("durable-\(writers)" + (batch > 1 ? "-batches-of-\(batch)" : "")).with {
+                $0.keeping = .durable
+                $0.publishers = writers
+                $0.keys = writers
+                $0.isAcknowledged = true
+                $0.batch = batch
+                $0.window = 1
+            }
+        }
+
     /// One message at a time.
     static let latency: [Workload] = [
         Workload("round-trip-1").with {
@@ -174,5 +198,11 @@ public enum Workloads {
     static let resting: [Workload] = [
         Workload("idle-connection").with { $0.measure = .idle(connections: 10_000) },
         Workload("start").with { $0.measure = .startUp },
+        Workload("recovery-1000000-keys").with {
+            $0.measure = .recovery
+            $0.keeping = .journal
+            $0.keys = 1_000_000
+            $0.batch = 256
+        },
     ]
 }

@@ -1,5 +1,7 @@
 // Replies to durable writes, which wait until the disk has what they promise. Many wait for
-// one sync. Owned by the hub; a client that has left by then gets none.
+// one sync, which is asked for when those are there again whom the last one answered: one that
+// began at once would bring few of them to disk, and let all others wait for the next.
+// Owned by the hub; a client that has left by then gets none.
 
 import PlugboardJournal
 import PlugboardWire
@@ -38,6 +40,11 @@ struct DurableReplies: ~Copyable {
         }
     }
 
+    /// Without another write for so long, nobody is waited for any more.
+    private static let quietNanoseconds: UInt64 = 100_000
+    /// As long as writes come, they are gathered for this long and no longer.
+    private static let gatheringNanosecondsMax: UInt64 = 2_000_000
+
     private var waiting = List<Waiting>()
     private var ids = ByteBuffer()
     /// The first that still waits.
@@ -45,9 +52,30 @@ struct DurableReplies: ~Copyable {
     /// Some came since the last sync was asked for.
     private(set) var wantsSync = false
 
+    /// Those that the last sync answered, and those that waited still.
+    private var expected = 0
+    /// Since when writes are gathered, when the last of them was seen, and how many there were then.
+    private var gathering: (since: UInt64, last: UInt64, count: Int) = (0, 0, 0)
+
     init() {}
 
     var isEmpty: Bool { first == waiting.count }
+    /// How many wait.
+    var count: Int { waiting.count - first }
+
+    /// Whether it is time to ask for a sync: nobody is expected any more.
+    mutating func hasGathered(at now: UInt64) -> Bool {
+        if count >= expected { return true }
+        if gathering.since == 0 { gathering.since = now }
+        if gathering.count != count { (gathering.last, gathering.count) = (now, count) }
+        return now - gathering.last >= Self.quietNanoseconds
+            || now - gathering.since >= Self.gatheringNanosecondsMax
+    }
+
+    /// So many were answered: they may write again.
+    mutating func noteAnswered(_ answered: Int) {
+        expected = answered + count
+    }
 
     mutating func add(_ reply: Waiting, id: UnsafeRawBufferPointer) {
         waiting.append(reply)
@@ -58,6 +86,7 @@ struct DurableReplies: ~Copyable {
     /// A sync is under way for all that wait by now.
     mutating func noteAsked() {
         wantsSync = false
+        gathering = (0, 0, 0)
     }
 
     /// Takes the next one whose promise holds once everything up to `mark` is on disk, and copies

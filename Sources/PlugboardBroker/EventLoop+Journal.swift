@@ -56,11 +56,24 @@ extension EventLoop {
     private mutating func writeRecords() throws {
         guard let journal = hub.journal else { return }
         try journal.flush(&hub.records, revision: hub.revision)
-        if hub.durables.wantsSync {
-            hub.durables.noteAsked()
-            journal.wantSync()
-        }
+        askForSync(journal)
         if journal.hasNews { try takeJournalNews() }
+    }
+
+    /// Asks for what durable writes wait for, once the last of that is done and they have gathered.
+    private mutating func askForSync(_ journal: JournalWriter) {
+        if hub.durables.isEmpty { return hub.durables.noteAsked() }
+        guard hub.durables.wantsSync, !journal.isSyncing,
+            hub.durables.hasGathered(at: MonotonicClock.nanoseconds())
+        else { return }
+        hub.durables.noteAsked()
+        journal.wantSync()
+    }
+
+    /// Durable writes are gathered, which takes less time than a wait can be told.
+    var isGathering: Bool {
+        guard hub.durables.wantsSync, let journal = hub.journal else { return false }
+        return !journal.isSyncing
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.
@@ -71,7 +84,9 @@ extension EventLoop {
 
     /// Once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
-        guard let journal = hub.journal, journal.wantsTick else { return }
+        guard let journal = hub.journal else { return }
+        if hub.durables.wantsSync, hub.records.isEmpty { askForSync(journal) }
+        guard journal.wantsTick else { return }
         let now = MonotonicClock.nanoseconds()
         guard now >= nextJournalTick else { return }
         nextJournalTick = now + Self.tickNanoseconds

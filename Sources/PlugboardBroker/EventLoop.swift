@@ -170,7 +170,7 @@ struct EventLoop: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        if !released.isEmpty || !unsettled.isEmpty { return 0 }
+        if !released.isEmpty || !unsettled.isEmpty || isGathering { return 0 }
         let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max, journalTick ?? .max)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: MonotonicClock.nanoseconds(), until: until)

@@ -128,6 +128,8 @@ extension Hub {
     /// Answers what waited for the disk. Clients that have left get nothing.
     mutating func answerDurable(upTo mark: JournalMark) {
         var id = ByteBuffer()
+        let before = durables.count
+        defer { durables.noteAnswered(before - durables.count) }
         while let reply = durables.next(upTo: mark, id: &id) {
             guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
             session.pointee.awaitedWrites -= 1

@@ -53,7 +53,8 @@ public final class JournalWriter {
     /// Ended segments that are not on disk yet.
     private var ended: [SyncRequest] = []
     private var syncNumber: UInt64 = 0
-    private var isSyncing = false
+    /// A sync is under way.
+    public private(set) var isSyncing = false
     private var isSyncWanted = false
     /// Which mark a sync under way brings to disk, and the bytes of the present segment then.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)

@@ -6,9 +6,11 @@ public final class TemporaryFolder: Sendable {
     public let path: String
 
     /// Makes a folder that only the user can enter; its name is short, since a Unix
-    /// socket's path is. Throws `SystemError`.
-    public init(named name: String) throws {
-        let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    /// socket's path is. With `isOnDisk` it lies where files outlive the machine's end, unless
+    /// `TMPDIR` says otherwise: `/tmp` may be memory. Throws `SystemError`.
+    public init(named name: String, isOnDisk: Bool = false) throws {
+        let usual = isOnDisk ? "/var/tmp" : "/tmp"
+        let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? usual
         var template = Array("\(parent)/\(name).XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp", parent) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -65,7 +65,7 @@ struct AllocationTests {
         let folder = try TemporaryFolder(named: "pbt")
         let log = folder.path + "/trace"
         let dialect = PlugboardDialect(program: Products.programs.plugboard, allocationLog: log)
-        let server = try #require(try Server(dialect, programs: Products.programs))
+        let server = try #require(try Server(dialect, for: Workload("none"), programs: Products.programs))
         let links = try (0..<4).map { _ in
             // Greeted: a trace must not end while the broker is still at work.
             let link = try server.connectWhenReady()

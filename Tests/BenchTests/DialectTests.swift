@@ -61,6 +61,22 @@ struct DialectTests {
         #expect(try conversation.said(expected))
     }
 
+    @Test("plugboard: a durable write says so, and its broker has a journal in the folder of its own")
+    func plugboardDurable() {
+        let dialect = PlugboardDialect(program: "")
+        let workload = Self.plain.with {
+            $0.keeping = .durable
+            $0.isAcknowledged = true
+            $0.batch = 1
+        }
+        let line = Script(workload, publisher: 0, dialect: dialect).withBatch(0, from: 0) { Array($0) }
+        #expect(
+            text(line).hasPrefix(#"{"op":"publish","id":1,"durable":true,"key":"bench.k000000","value":"#)
+        )
+        #expect(dialect.plan(folder: "/f", for: workload)?.arguments.contains("/f/state") == true)
+        #expect(dialect.plan(folder: "/f", for: Self.plain)?.arguments.contains("--memory") == true)
+    }
+
     @Test("plugboard: a write says what its row is about")
     func plugboardWrites() {
         var bytes: [UInt8] = []
@@ -116,7 +132,7 @@ struct DialectTests {
         let dialect = LimitDialect(program: "")
         let batchBytes = written(dialect).count - 7 + 16
         for (role, line) in [
-            (LinkRole.observer, "O\n"), (.resting, "R\n"), (.publisher, "P \(batchBytes * 64 + 8)\n"),
+            (LinkRole.observer, "O\n"), (.resting, "R\n"), (.publisher(0), "P \(batchBytes * 64 + 8)\n"),
         ] {
             let conversation = try Conversation(answers: "\n")
             try dialect.open(conversation.link, workload: Self.plain, as: role)
@@ -158,11 +174,15 @@ struct DialectTests {
     func redisOpen() throws {
         let dialect = RedisDialect(work: .keepAndTell)
         let silenced = try Conversation(answers: "+PONG\r\n")
-        try dialect.open(silenced.link, workload: Self.plain, as: .publisher)
+        try dialect.open(silenced.link, workload: Self.plain, as: .publisher(0))
         let off = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
         #expect(try silenced.said("*1\r\n$4\r\nPING\r\n" + off))
         let heard = try Conversation(answers: "+PONG\r\n")
-        try dialect.open(heard.link, workload: Self.plain.with { $0.isAcknowledged = true }, as: .publisher)
+        try dialect.open(
+            heard.link,
+            workload: Self.plain.with { $0.isAcknowledged = true },
+            as: .publisher(0)
+        )
         #expect(try heard.said("*1\r\n$4\r\nPING\r\n"))
         #expect(dialect.batchMark(Self.plain.with { $0.isAcknowledged = true }) == .lines(128))
     }
@@ -189,6 +209,18 @@ struct DialectTests {
         #expect(dialect.deliveryMark(workload) == .lines(pattern.utf8.count { $0 == 0x0A }))
     }
 
+    @Test("redis: what is durable is synced before it is answered, and nothing else is written to disk")
+    func redisDurable() throws {
+        let dialect = RedisDialect(work: .keepAndTell)
+        let durable = Self.plain.with { $0.keeping = .durable }
+        #expect(dialect.supports(durable) && !RedisDialect(work: .tell).supports(durable))
+        #expect(!dialect.supports(Self.plain.with { $0.keeping = .journal }))
+        guard let plan = dialect.plan(folder: "/f", for: durable) else { return }
+        #expect(plan.arguments.joined(separator: " ").contains("--appendonly yes --appendfsync always"))
+        let inMemory = try #require(dialect.plan(folder: "/f", for: Self.plain)).arguments
+        #expect(inMemory.joined(separator: " ").contains("--appendonly no"))
+    }
+
     // MARK: nats
 
     @Test("nats: a bucket's key, with an inbox where an answer is wanted, or a plain subject")
@@ -197,7 +229,7 @@ struct DialectTests {
         #expect(text(written(bucket)) == "PUB $KV.bench.bench.k000001 7\r\n{\"n\":1}\r\n")
         #expect(
             text(written(bucket, endsBatch: true))
-                == "PUB $KV.bench.bench.k000001 _INBOX.bench 7\r\n{\"n\":1}\r\n"
+                == "PUB $KV.bench.bench.k000001 _INBOX.bench0 7\r\n{\"n\":1}\r\n"
         )
         #expect(batchEnd(bucket) == "")
         let plain = NATSDialect(work: .tell)
@@ -209,8 +241,8 @@ struct DialectTests {
     func natsOpen() throws {
         let greeting = "CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n"
         for (work, role, rest) in [
-            (PeerWork.tell, LinkRole.publisher, ""), (.keepAndTell, .observer, ""),
-            (.keepAndTell, .publisher, "SUB _INBOX.bench 1\r\n"),
+            (PeerWork.tell, LinkRole.publisher(7), ""), (.keepAndTell, .observer, ""),
+            (.keepAndTell, .publisher(7), "SUB _INBOX.bench7 1\r\n"),
         ] {
             let conversation = try Conversation(
                 greeting: "INFO {}\r\n",

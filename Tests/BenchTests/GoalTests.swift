@@ -40,6 +40,27 @@ struct GoalTests {
         #expect(Goal.Bound.atLeast(3).holds(3) && !Goal.Bound.atLeast(3).holds(2.999))
     }
 
+    @Test("what is kept is compared with the row in memory, and with redis that syncs always")
+    func keeping() throws {
+        let rows = [
+            Self.row(
+                "1→10-journal",
+                .made("plugboard", [.messagesPerSecond: [79]]),
+                .made("without", [.messagesPerSecond: [100]])
+            ),
+            Self.row(
+                "durable-256-batches-of-16",
+                .made("plugboard", [.messagesPerSecond: [30]]),
+                .made("redis SET+PUBLISH", [.messagesPerSecond: [10]])
+            ),
+            Self.row("recovery-1000000-keys", .made("plugboard", [.startMilliseconds: [2001]])),
+        ]
+        #expect(try goal("with a journal", in: .made(rows)) == (0.79, .missed))
+        #expect(try goal("256 durable writers, 16", in: .made(rows)) == (3, .holds))
+        #expect(try goal("1 durable", in: .made(rows)) == (nil, .notMeasured))
+        #expect(try goal("1,000,000 kept keys", in: .made(rows)) == (2001, .missed))
+    }
+
     @Test("rows are compared with one another")
     func betweenRows() throws {
         #expect(try goal("100,000 keys") == (1.6, .missed))

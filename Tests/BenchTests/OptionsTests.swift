@@ -84,6 +84,11 @@ struct OptionsTests {
         #expect(all.contains { $0.measure == .roundTrip && $0.observers == 100 })
         #expect(all.contains { $0.measure == .idle(connections: 10_000) })
         #expect(all.contains { $0.measure == .startUp })
+        for writers in [1, 16, 256] {
+            #expect(all.contains { $0.keeping == .durable && $0.publishers == writers && $0.batch == 1 })
+        }
+        #expect(all.contains { $0.keeping == .journal && $0.measure == .rate })
+        #expect(all.contains { $0.measure == .recovery && $0.keys == 1_000_000 })
     }
 
     @Test("what grows does so by powers of ten, as far as was promised")

@@ -89,6 +89,37 @@ struct RunTests {
         #expect(try #require(plugboard[2].figure(.startMilliseconds)).median > 0)
     }
 
+    @Test("what is kept: beside the same row in memory, durable beside peers, and recovered")
+    func keeping() throws {
+        let rows = try run(
+            Self.small.with { $0.keeping = .journal },
+            Workload("durable").with {
+                $0.keeping = .durable
+                $0.publishers = 4
+                $0.keys = 4
+                $0.isAcknowledged = true
+                $0.batch = 1
+                $0.window = 1
+            },
+            Workload("recovery").with {
+                $0.measure = .recovery
+                $0.keeping = .journal
+                $0.keys = 300
+                $0.batch = 100
+            },
+            peers: true
+        ).rows
+        #expect(rows.flatMap(\.failures) == [])
+        #expect(rows[0].systems.map(\.system) == ["plugboard", "without"])
+        let peers = [("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV")]
+            .filter { Programs.find($0.0) != nil }.map(\.1)
+        #expect(rows[1].systems.map(\.system) == ["plugboard"] + peers)
+        #expect(rows[2].systems.map(\.system) == ["plugboard"])
+        #expect(try #require(rows[2].samples(of: "plugboard")?.figure(.startMilliseconds)).median > 0)
+        let text = Table.text(of: rows[1]) + Table.text(of: rows[2])
+        #expect(text.contains("on disk before it is answered") && text.contains("300 kept keys"))
+    }
+
     @Test("an option is measured beside the same row without it, and compared with that")
     func option() throws {
         let row = try #require(try run(Self.small.with { $0.subscribing = #""values":false"# }).rows.first)

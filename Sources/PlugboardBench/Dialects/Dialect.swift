@@ -15,7 +15,8 @@ struct ServerPlan {
 
 /// What a connection of the load generator is for.
 enum LinkRole: Sendable {
-    case publisher
+    /// The publisher with that number.
+    case publisher(Int)
     case observer
     /// Observes a key that nobody publishes.
     case resting
@@ -42,8 +43,8 @@ protocol Dialect: Sendable {
     func workload(_ workload: Workload) -> Workload
     /// Whether this row means something here.
     func supports(_ workload: Workload) -> Bool
-    /// How to start the server with `folder` to itself; nil where it isn't installed.
-    func plan(folder: String) throws -> ServerPlan?
+    /// How to start the server with `folder` to itself for a row; nil where it isn't installed.
+    func plan(folder: String, for workload: Workload) throws -> ServerPlan?
     /// Greets on a fresh connection, waiting for the server's answer.
     func open(_ link: Link, workload: Workload, as role: LinkRole) throws
     /// Makes, once for a server, what the workload needs.

@@ -20,10 +20,10 @@ struct LimitDialect: Dialect {
     }
 
     func supports(_ workload: Workload) -> Bool {
-        workload.deliveriesPerObserver == 1 && workload.isPlain && !workload.isAcknowledged
+        workload.deliveriesPerObserver == 1 && workload.isForPeers && !workload.isAcknowledged
     }
 
-    func plan(folder: String) -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) -> ServerPlan? {
         let path = folder + "/limit.sock"
         return ServerPlan(
             program: program,

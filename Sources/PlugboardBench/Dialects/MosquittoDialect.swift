@@ -19,11 +19,11 @@ struct MosquittoDialect: Dialect {
     /// A client whose subscriptions overlap is told once, so many matches are less work here.
     /// One message to 10,000 observers takes it part of a second: it would seem to hang.
     func supports(_ workload: Workload) -> Bool {
-        workload.isPlain && workload.deliveriesPerObserver == 1
+        workload.isForPeers && workload.keeping == .nothing && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax
     }
 
-    func plan(folder: String) -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) -> ServerPlan? {
         guard let program = programName.flatMap(Programs.find) else { return nil }
         let path = folder + "/mosquitto.sock"
         let configuration = folder + "/mosquitto.conf"

@@ -1,12 +1,12 @@
 // NATS over loopback TCP, since it has no Unix socket. Keeping values is JetStream's
-// key-value bucket in memory; observers subscribe to the bucket's subjects, which is
+// key-value bucket, in memory or, for what is durable, in files that the server leaves to the
+// system to bring to disk; observers subscribe to the bucket's subjects, which is
 // cheaper for the server than a consumer for each.
 
 import PlugboardPosix
 
 /// `nats-server`, with a key-value bucket or with plain publishing.
 struct NATSDialect: Dialect {
-    private static let inbox = "_INBOX.bench"
     private static let subscriptionsPerExchange = 500
     let work: PeerWork
     let server = "nats"
@@ -21,10 +21,10 @@ struct NATSDialect: Dialect {
 
     /// Without JetStream no write is ever answered.
     func supports(_ workload: Workload) -> Bool {
-        workload.isPlain && (work == .keepAndTell || !workload.isAcknowledged)
+        workload.isForPeers && (work == .keepAndTell || !workload.isAcknowledged)
     }
 
-    func plan(folder: String) throws -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) throws -> ServerPlan? {
         guard let program = programName.flatMap(Programs.find) else { return nil }
         let port = try LoopbackSocket.freePort()
         let configuration = folder + "/nats.conf"
@@ -53,19 +53,23 @@ struct NATSDialect: Dialect {
 
     func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
-        if role == .publisher, work == .keepAndTell { try link.send("SUB \(Self.inbox) 1\r\n") }
+        if case .publisher(let number) = role, work == .keepAndTell {
+            try link.send("SUB \(Self.inbox(number)) 1\r\n")
+        }
     }
 
     func prepare(_ link: Link, workload: Workload) throws {
         guard work == .keepAndTell else { return }
+        let storage = workload.keeping == .durable ? "file" : "memory"
         let bucket = """
-            {"name":"KV_bench","subjects":["$KV.bench.>"],"storage":"memory","retention":"limits",\
+            {"name":"KV_bench","subjects":["$KV.bench.>"],"storage":"\(storage)","retention":"limits",\
             "max_msgs_per_subject":1,"discard":"new","num_replicas":1,"max_msgs":-1,"max_bytes":-1,\
             "max_age":0,"max_consumers":-1,"allow_rollup_hdrs":true,"deny_delete":true,"allow_direct":true}
             """
         let subject = "$JS.API.STREAM.CREATE.KV_bench"
-        try link.send("SUB \(Self.inbox).made 1\r\n")
-        try link.send("PUB \(subject) \(Self.inbox).made \(bucket.utf8.count)\r\n\(bucket)\r\n")
+        let inbox = "_INBOX.made"
+        try link.send("SUB \(inbox) 1\r\n")
+        try link.send("PUB \(subject) \(inbox) \(bucket.utf8.count)\r\n\(bucket)\r\n")
         let reply = String(decoding: try link.receive(lines: 2), as: UTF8.self)
         guard !reply.contains("\"error\"") else { throw BenchError.unexpected(reply) }
     }
@@ -86,7 +90,7 @@ struct NATSDialect: Dialect {
     }
 
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
-        let reply = message.wantsReply && work == .keepAndTell ? Self.inbox + " " : ""
+        let reply = message.wantsReply && work == .keepAndTell ? Self.inbox(message.publisher) + " " : ""
         bytes +=
             "PUB \(prefix)\(PatternSpelling.nats.text(message.key)) \(reply)\(message.value.count)\r\n".utf8
         bytes += message.value
@@ -114,6 +118,9 @@ struct NATSDialect: Dialect {
             throw BenchError.unexpected(String(decoding: reply, as: UTF8.self))
         }
     }
+
+    /// Each publisher is answered at a subject of its own.
+    private static func inbox(_ publisher: Int) -> String { "_INBOX.bench\(publisher)" }
 
     private var prefix: String { work == .keepAndTell ? "$KV.bench." : "" }
 }

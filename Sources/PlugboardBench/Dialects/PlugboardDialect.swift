@@ -22,9 +22,10 @@ struct PlugboardDialect: Dialect {
     func workload(_ workload: Workload) -> Workload { isPlain ? workload.plain : workload }
     func supports(_ workload: Workload) -> Bool { !isPlain || !workload.isPlain }
 
-    func plan(folder: String) -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) -> ServerPlan? {
         let path = folder + "/bus.sock"
-        let command = allocationLog == nil ? ["broker", "--memory"] : ["bench-traced"]
+        let keeping = workload.keeping == .nothing ? ["--memory"] : ["--state", folder + "/state"]
+        let command = allocationLog == nil ? ["broker"] + keeping : ["bench-traced"]
         return ServerPlan(
             program: program,
             arguments: command + ["--socket", path],

@@ -17,22 +17,28 @@ struct RedisDialect: Dialect {
     }
     var isVariant: Bool { work == .keepAndTell }
 
-    func supports(_ workload: Workload) -> Bool { workload.isPlain }
+    func supports(_ workload: Workload) -> Bool {
+        workload.isForPeers && (work == .keepAndTell || workload.keeping == .nothing)
+    }
 
-    func plan(folder: String) -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) -> ServerPlan? {
         guard let program = programName.flatMap(Programs.find) else { return nil }
         let path = folder + "/redis.sock"
-        let arguments = [
-            "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
-            "--maxclients", "15000", "--client-output-buffer-limit", "pubsub", "0", "0", "0",
-            "--dir", folder, "--daemonize", "no", "--loglevel", "warning",
-        ]
+        let keeping =
+            workload.keeping == .durable
+            ? ["--appendonly", "yes", "--appendfsync", "always"] : ["--appendonly", "no"]
+        let arguments =
+            keeping + [
+                "--port", "0", "--unixsocket", path, "--save", "", "--maxclients", "15000",
+                "--client-output-buffer-limit", "pubsub", "0", "0", "0", "--dir", folder, "--daemonize", "no",
+                "--loglevel", "warning",
+            ]
         return ServerPlan(program: program, arguments: arguments, endpoint: .unix(path))
     }
 
     func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
-        if role == .publisher, !workload.isAcknowledged {
+        if case .publisher = role, !workload.isAcknowledged {
             try link.send(Self.command("CLIENT", "REPLY", "OFF"))
         }
     }

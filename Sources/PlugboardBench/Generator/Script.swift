@@ -6,6 +6,8 @@ struct Message {
     let key: [String]
     /// JSON text.
     let value: [UInt8]
+    /// The number of its publisher.
+    var publisher = 0
     /// From 0 within its batch.
     let number: Int
     /// The last of a batch, when the publisher wants to hear of the batch.
@@ -60,11 +62,12 @@ final class Script {
                     Message(
                         key: Names.key(key % workload.keys, of: workload),
                         value: MessageValue.bytes(sequence, count: workload.valueBytes),
+                        publisher: publisher,
                         number: number,
                         endsBatch: workload.measure == .rate && number == workload.batch - 1,
                         isAcknowledged: workload.isAcknowledged,
                         operation: workload.operation,
-                        members: workload.writing
+                        members: workload.keeping == .durable ? #""durable":true"# : workload.writing
                     ),
                     to: &bytes
                 )

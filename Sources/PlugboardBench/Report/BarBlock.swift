@@ -58,7 +58,7 @@ struct BarBlock {
             ]
         case .idle:
             [Panel(quantity: .bytesPerConnection, caption: "bytes a connection (shorter is better)")]
-        case .startUp: [Panel(quantity: .startMilliseconds, caption: "ms (shorter is better)")]
+        case .startUp, .recovery: [Panel(quantity: .startMilliseconds, caption: "ms (shorter is better)")]
         }
     }
 

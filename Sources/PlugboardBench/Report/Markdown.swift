@@ -114,7 +114,7 @@ extension Workload.Measure {
         case .rate: .messagesPerSecond
         case .roundTrip: .roundTripP50Microseconds
         case .idle: .bytesPerConnection
-        case .startUp: .startMilliseconds
+        case .startUp, .recovery: .startMilliseconds
         }
     }
 }

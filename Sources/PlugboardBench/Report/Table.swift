@@ -59,10 +59,15 @@ public enum Table {
                 parts.append(counted(workload.connectionsAtRest, "connection") + " at rest")
             }
             parts += options(of: workload)
+            if let keeping = words(for: workload.keeping) { parts.append(keeping) }
             if workload.keys > 1 { parts.append(counted(workload.keys, "key")) }
             parts.append("batches of \(workload.batch)")
         case .idle(let connections): parts.append("\(connections) connections, a subscription each")
         case .startUp: parts.append("from starting the process to its first reply")
+        case .recovery:
+            parts.append(
+                "from starting the process on \(counted(workload.keys, "kept key")) to its first reply"
+            )
         }
         return parts.joined(separator: ", ")
     }
@@ -77,6 +82,14 @@ public enum Table {
             workload.subscribing, acknowledging ?? "", workload.writing,
             workload.operation == .call ? "who answers calls" : "", bystander ?? "",
         ].filter { !$0.isEmpty }
+    }
+
+    private static func words(for keeping: Workload.Keeping) -> String? {
+        switch keeping {
+        case .nothing: nil
+        case .journal: "with a journal"
+        case .durable: "on disk before it is answered (nats: in a file)"
+        }
     }
 
     private static func counted(_ count: Int, _ thing: String) -> String {
@@ -137,7 +150,7 @@ private struct Column: Sendable {
                     ])
         case .idle:
             [figure(.bytesPerConnection, "bytes/connection", range: true), ours(.bytesPerConnection, "ours")]
-        case .startUp:
+        case .startUp, .recovery:
             [figure(.startMilliseconds, "ms", range: true), ours(.startMilliseconds, "ours")]
         }
     }

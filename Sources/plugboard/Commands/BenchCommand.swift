@@ -55,12 +55,12 @@ extension Command {
         details: """
             Starts a broker, and beside it a server that only copies bytes: the limit of this machine. \
             Both get the same load, in turns, and so do the peers with --peers, each started on a socket \
-            or port of its own with nothing written to disk. A row tells messages a second, the CPU time \
+            or port of its own, with nothing written to disk but in the rows about what is kept. A row tells messages a second, the CPU time \
             of the server's process for each message and delivery, how many messages it took in at once, \
             and ratios: to the limit, and how many times faster and cheaper plugboard is.
 
             Believe ratios, of runs with nothing else on the machine. A row with * is limited by the load \
-            generator: the server could do more. With --peers all rows take about seven minutes.
+            generator: the server could do more. With --peers all rows take about eight minutes.
             """,
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
