@@ -45,14 +45,14 @@ extension EventLoop {
         hub.touched.removeAll()
     }
 
-    /// Takes leave of clients that are too far behind; of more, where that makes more of them.
+    /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of them.
     private mutating func dismissSlow() {
         var index = 0
         while index < hub.slow.count {
             let session = hub.slow.elements[index]
             index += 1
             if let connection = connections.find(slot: session.pointee.slot) {
-                dismiss(connection, .slow, keepingUnread: false)
+                dismiss(connection, session.pointee.farewell ?? .slow, keepingUnread: false)
             }
         }
         hub.slow.removeAll()
@@ -72,6 +72,7 @@ extension EventLoop {
             if session.pointee.outbox.isEmpty { break }
             flush(connection)
         }
+        if session.pointee.isGuarded { hub.recountOwed(session) }
         if session.pointee.isBehind, session.pointee.isOpen, !connection.pointee.isWaitingToWrite {
             unsettled.append(connection.pointee.token)
         }

@@ -155,6 +155,7 @@ struct EventLoop: ~Copyable {
         let peer = PeerIdentity(of: descriptor.raw) ?? .unknown
         let groups = groups(of: descriptor)
         guard hub.admits(peer, groups) else { return Self.turnAway(descriptor, .forbidden) }
+        guard hub.hasRoom(for: peer.user) else { return Self.turnAway(descriptor, .quota) }
         let connection = connections.insert(descriptor, peer)
         try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
         hub.place(connection.pointee.session, groups)

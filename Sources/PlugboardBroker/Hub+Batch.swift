@@ -13,6 +13,8 @@ extension Hub {
         batch.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
+        planBatch(true, of: session)
+        defer { planBatch(false, of: session) }
         try planAll(line, session)
         let bytes = line.count + mergedBytes.count
         if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
@@ -37,7 +39,7 @@ extension Hub {
                     guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }
                 }
                 batch.append(planned)
-                try mergeIfPatch(write, planned, line)
+                try mergeIfPatch(write, planned, line, session)
             } catch {
                 throw error.ofWrite(index)
             }
@@ -48,10 +50,11 @@ extension Hub {
     private mutating func mergeIfPatch(
         _ write: Request,
         _ planned: PlannedWrite,
-        _ line: UnsafeRawBufferPointer
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
     ) throws(Refusal) {
         guard write.operation == .patch else { return merged.append(.none) }
-        try mergePatch(planned, write, line)
+        try mergePatch(planned, write, line, session)
         guard mergedBytes.count + scratch.count <= Limits.outboxBytesMax else {
             throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
         }

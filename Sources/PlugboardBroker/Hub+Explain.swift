@@ -47,7 +47,7 @@ extension Hub {
     ) -> Refusal? {
         do throws(Refusal) {
             let planned = try plan(write, line, session)
-            if write.operation == .patch { try mergePatch(planned, write, line) }
+            if write.operation == .patch { try mergePatch(planned, write, line, session) }
             return nil
         } catch {
             return error

@@ -113,7 +113,11 @@ extension Hub {
         backlog.pointee.keys.append(owed)
         if owed.isAwaited { backlog.pointee.awaitedCount += 1 }
         catchup.pointee.owedCount += 1
-        if catchup.pointee.owedCount > Limits.owedKeysMax { setAside(subscription.pointee.session) }
+        if catchup.pointee.owedCount > Limits.owedKeysMax {
+            setAside(subscription.pointee.session, .slow)
+        } else if accounts.isOn, catchup.pointee.owedCount % Self.owedKeysPerCount == 0 {
+            recountOwed(subscription.pointee.session)
+        }
     }
 
     /// Takes a key out of what is owed. Its observable may be needed no longer.
@@ -184,6 +188,7 @@ extension Hub {
             count: line.count
         )
         if !queue(line, header, backlog, catchup) { subscription.pointee.filter?.unsentRevision = revision }
+        if accounts.isOn { recountOwed(subscription.pointee.session) }
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -233,6 +238,7 @@ extension Hub {
             count: line.count
         )
         queue(line, header, backlog, catchup)
+        if accounts.isOn { recountOwed(session) }
         readyIfFree(subscription)
     }
 
@@ -263,10 +269,13 @@ extension Hub {
         return gates.holds(observable, from: subscription.pointee.phase)
     }
 
+    /// Keys that a client is owed in addition before that is counted, where it doesn't read.
+    private static let owedKeysPerCount = 1_024
+
     /// A client that is owed more than can be kept is closed at the end of the turn.
-    private mutating func setAside(_ session: SessionReference) {
+    mutating func setAside(_ session: SessionReference, _ farewell: Farewell) {
         guard session.pointee.isOpen else { return }
-        session.pointee.farewell = .slow
+        session.pointee.farewell = farewell
         slow.append(session)
     }
 }

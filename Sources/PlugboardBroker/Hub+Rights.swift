@@ -47,7 +47,9 @@ extension Hub {
 
     /// Begins to follow a policy. Before the first client.
     mutating func follow(_ policy: Policy) {
-        self.policy = PolicyInForce(policy, owner: owner)
+        let followed = PolicyInForce(policy, owner: owner)
+        self.policy = followed
+        accounts.follow { followed.quota(of: $0) }
         policyRevision = revision
     }
 
@@ -57,6 +59,16 @@ extension Hub {
             session.pointee.clearance = Clearance(groups: groups, rights: rights)
         }
         placeSupervised(session, groups)
+        openAccount(of: session)
+    }
+
+    /// What it takes up is counted from here on.
+    private mutating func openAccount(of session: SessionReference) {
+        guard let policy, let clearance = session.pointee.clearance else { return }
+        let user = session.pointee.peer.user
+        let account = accounts.account(of: user, quota: policy.quota(of: user))
+        account.connections += 1
+        clearance.account = account
     }
 
     /// A client has given itself a name, and rules may be about that. What it is owed by then it

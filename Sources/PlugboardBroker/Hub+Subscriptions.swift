@@ -101,6 +101,7 @@ extension Hub {
             }
             place.node.release()
         }
+        subscription.pointee.session.pointee.clearance?.account?.subscriptions -= 1
         if subscription.pointee.acknowledges { noteAcknowledged(subscription, upTo: .max) }
         subscription.pointee.session.pointee.subscriptions.remove(subscription)
         texts.release(subscription.pointee.text)
@@ -129,6 +130,7 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) -> ByteBuffer {
+        try checkSubscriptions(of: session)
         guard session.pointee.subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
@@ -180,6 +182,7 @@ extension Hub {
             )
         )
         session.pointee.subscriptions.insert(subscription)
+        session.pointee.clearance?.account?.subscriptions += 1
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
         throttle(subscription, milliseconds: decoder.options.every)
         return subscription

@@ -37,7 +37,7 @@ extension Hub {
         _ session: SessionReference,
         reason: EventReason?
     ) throws(Refusal) {
-        if request.operation == .patch { try mergePatch(planned, request, line) }
+        if request.operation == .patch { try mergePatch(planned, request, line, session) }
         let bytes = request.operation == .patch ? scratch.count : request.value.count
         if request.operation != .emit {
             if !records.hasRoom(for: bytes) { try makeRoom(for: bytes, request.key.bytes(of: line)) }
@@ -71,7 +71,12 @@ extension Hub {
         } else {
             try checkNew(request, line, session)
         }
-        if session.pointee.isGuarded { try checkRights(request, line, session) }
+        if session.pointee.isGuarded {
+            try checkRights(request, line, session)
+            if request.operation == .publish {
+                try checkQuota(key, observable, count: request.value.count, session)
+            }
+        }
         let current = observable?.pointee.revision ?? 0
         if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
         if request.operation == .delete, current == 0 { throw notFound(request, line, session) }
@@ -106,11 +111,15 @@ extension Hub {
     mutating func mergePatch(
         _ planned: PlannedWrite,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
     ) throws(Refusal) {
         scratch.removeAll()
         MergePatch.apply(request.value.bytes(of: line), to: planned.observable?.pointee.value, into: &scratch)
-        guard scratch.count > Limits.valueBytesMax else { return }
+        guard scratch.count > Limits.valueBytesMax else {
+            let key = request.key.bytes(of: line)
+            return try checkQuota(key, planned.observable, count: scratch.count, session)
+        }
         let message =
             "the patched value would have \(scratch.count) bytes, a value has at most \(Limits.valueBytesMax)"
         throw Refusal(.limit, message, at: request.value.start)
@@ -143,6 +152,7 @@ extension Hub {
         }
         tell(.update, tail(), to: observable)
         if !observable.pointee.hasValue, !observable.pointee.isReserved { keyCount += 1 }
+        if accounts.isOn { charge(observable, count: value.count, to: author) }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
@@ -170,6 +180,7 @@ extension Hub {
         )
         tell(.delete, tail, to: observable)
         if !observable.pointee.isReserved { keyCount -= 1 }
+        if accounts.isOn { discharge(observable) }
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
         observable.pointee.marks.reason = reason

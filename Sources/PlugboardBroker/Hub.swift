@@ -58,6 +58,9 @@ struct Hub: ~Copyable {
     var lifetimes = Lifetimes()
     /// Who may do what; nil: whoever may connect may do everything.
     var policy: PolicyInForce?
+    /// What users take up.
+    var accounts = UserAccounts()
+    var isPlanningBatch = false
     /// The revision at which it came into force.
     var policyRevision: UInt64 = 0
     /// Who looks after plugins, and what they are.
@@ -159,6 +162,7 @@ struct Hub: ~Copyable {
         // What its end sets free for others must not be told to itself.
         if session.pointee.isOpen { session.pointee.farewell = .gone }
         leave(session)
+        closeAccount(of: session)
         noteOwnDeparture(of: session)
         sessions.remove(session)
     }

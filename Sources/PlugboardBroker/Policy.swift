@@ -81,6 +81,10 @@ struct PolicyRule: Equatable, Sendable {
 /// All rules of a broker.
 public struct Policy: Equatable, Sendable {
     var rules: [PolicyRule]
+    /// By user.
+    var quotas: [UInt32: Quota] = [:]
+    /// Of users that have none there; nil: as without a policy's word.
+    var quotaOfOthers: Quota?
 
     /// How many rules there are.
     public var ruleCount: Int { rules.count }
@@ -103,6 +107,12 @@ public struct Policy: Equatable, Sendable {
             && rules.contains { $0.concerns(user, groups, owner: owner) }
     }
 
+    /// What a user may take up. The broker's own and root have a quota only by their name.
+    func quota(of user: UInt32, owner: UInt32) -> Quota {
+        if let quota = quotas[user] { return quota }
+        return user == owner || user == 0 ? .unlimited : quotaOfOthers ?? .others
+    }
+
     /// The places of the rules that are about a client. `name` is nil for one that gave itself none.
     func applicable(to user: UInt32, _ groups: [UInt32], name: String?, owner: UInt32) -> [Int] {
         rules.indices.filter { index in
@@ -117,6 +127,7 @@ public struct Policy: Equatable, Sendable {
 public enum PolicyLimits {
     public static let bytesMax = 1_048_576
     public static let rulesMax = 1_024
+    public static let quotasMax = 1_024
     /// Patterns in one list.
     public static let patternsMax = 1_024
     /// Users, groups or plugins that a rule names.

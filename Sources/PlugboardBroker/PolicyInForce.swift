@@ -19,6 +19,11 @@ struct PolicyInForce {
         policy.admits(user, groups, owner: owner)
     }
 
+    /// What a user may take up.
+    func quota(of user: UInt32) -> Quota {
+        policy.quota(of: user, owner: owner)
+    }
+
     /// What a client may do.
     mutating func rights(of user: UInt32, _ groups: [UInt32], name: String?) -> Rights {
         let places = policy.applicable(to: user, groups, name: name, owner: owner)

@@ -69,7 +69,12 @@ struct PolicyReader: ~Copyable {
 
     private func policy() throws(PolicyFault) -> Policy {
         var rules: [PolicyRule]?
-        for member in try members(of: 0, "the policy", known: ["rules"]) {
+        var policy = Policy(rules: [])
+        for member in try members(of: 0, "the policy", known: ["rules", "quotas"]) {
+            if member.name == "quotas" {
+                try readQuotas(member.value, &policy)
+                continue
+            }
             guard json.kind(member.value) == .array else {
                 throw fault("\"rules\" is an array of rules", member.value)
             }
@@ -81,7 +86,45 @@ struct PolicyReader: ~Copyable {
             rules = read
         }
         guard let rules else { throw fault("\"rules\" is missing", 0) }
-        return Policy(rules: rules)
+        policy.rules = rules
+        return policy
+    }
+
+    // MARK: Quotas
+
+    private func readQuotas(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
+        guard json.kind(node) == .array else { throw fault("\"quotas\" is an array of quotas", node) }
+        guard json.childCount(node) <= PolicyLimits.quotasMax else {
+            throw fault("there are at most \(PolicyLimits.quotasMax) quotas", node)
+        }
+        for element in elements(of: node) { try readQuota(element, &policy) }
+    }
+
+    private func readQuota(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
+        var (quota, whose) = (Quota.others, PolicyMembers.unsaid)
+        for member in try members(of: node, "a quota", known: ["user"] + Quota.names.map(\.name)) {
+            guard let place = Quota.names.first(where: { $0.name == member.name })?.place else {
+                whose = try users(member.value)
+                continue
+            }
+            let digits = String(decoding: json.bytes(member.value), as: UTF8.self)
+            guard json.kind(member.value) == .number, let number = Int(digits), number >= 0 else {
+                throw fault("\"\(member.name)\" is a whole number", member.value)
+            }
+            quota[keyPath: place] = number
+        }
+        switch whose {
+        case .unsaid: throw fault("a quota names its \"user\"", node)
+        case .everybody:
+            guard policy.quotaOfOthers == nil else { throw fault("there are two quotas for \"*\"", node) }
+            policy.quotaOfOthers = quota
+        case .numbers(let numbers):
+            for number in numbers {
+                guard policy.quotas.updateValue(quota, forKey: number) == nil else {
+                    throw fault("there are two quotas for user \(number)", node)
+                }
+            }
+        }
     }
 
     private func rule(_ node: Int) throws(PolicyFault) -> PolicyRule {

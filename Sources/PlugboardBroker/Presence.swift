@@ -11,11 +11,15 @@ struct Presence {
     /// Whether the connection lives.
     private(set) var isLive = true
     private var references = 1
+    /// The account of its user, which the hub keeps alive.
+    private let keptAccount: Unmanaged<UserAccount>?
+
+    var account: UserAccount? { keptAccount?.takeUnretainedValue() }
 
     /// Makes a presence with one reference, the caller's.
-    static func make(client: UInt64) -> PresenceReference {
+    static func make(client: UInt64, account: UserAccount? = nil) -> PresenceReference {
         let reference = PresenceReference.allocate(capacity: 1)
-        reference.initialize(to: Presence(client: client))
+        reference.initialize(to: Presence(client: client, account: account))
         return reference
     }
 
@@ -33,7 +37,8 @@ struct Presence {
         isLive = false
     }
 
-    private init(client: UInt64) {
+    private init(client: UInt64, account: UserAccount?) {
         self.client = client
+        keptAccount = account.map(Unmanaged.passUnretained)
     }
 }

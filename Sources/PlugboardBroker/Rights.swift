@@ -60,6 +60,10 @@ final class Clearance {
     var name: String?
     /// By the policy; nil where none is followed.
     var rights: Rights?
+    /// Where is counted what its user takes up; nil where no policy is followed.
+    var account: UserAccount?
+    /// What of it is counted as owed to this client.
+    var owed = 0
     /// The plugin whose client it is.
     var plugin: SupervisedPlugin?
     /// It says how plugins are, and no policy is about it.

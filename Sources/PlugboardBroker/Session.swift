@@ -166,7 +166,7 @@ struct Session: ~Copyable {
     /// Whatever the client is called, it is one presence.
     @discardableResult
     private mutating func replaceAuthor(_ make: (PresenceReference) -> AuthorReference) -> AuthorReference {
-        let presence = named?.pointee.presence ?? Presence.make(client: client)
+        let presence = named?.pointee.presence ?? Presence.make(client: client, account: clearance?.account)
         let author = make(presence)
         if let named { Author.release(named) } else { Presence.release(presence) }
         named = author
@@ -181,6 +181,8 @@ enum Farewell: UInt8 {
     case forbidden
     /// It lost the right to see something, and had not read what it was sent before.
     case revoked
+    /// Its user takes up too much.
+    case quota
     /// The peer left; there is nobody to be told.
     case gone
 
@@ -194,6 +196,7 @@ enum Farewell: UInt8 {
         case .goodbye: "goodbye"
         case .forbidden: "forbidden"
         case .revoked: "revoked"
+        case .quota: "limit"
         case .gone: "gone"
         }
     }
@@ -211,6 +214,7 @@ enum Farewell: UInt8 {
             "this user is not admitted: the broker serves its own user, root and whom its policy names"
         case .revoked:
             "rights were taken from this client while it had lines to read: connect again"
+        case .quota: "this user has come to a quota of the broker's --policy"
         case .gone: "the client has left"
         }
     }

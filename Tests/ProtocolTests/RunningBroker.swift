@@ -11,13 +11,19 @@ final class RunningBroker {
     private let broker: Broker
     private let ended = DispatchSemaphore(value: 0)
 
-    init(poller: PollerKind = .standard) throws {
+    init(poller: PollerKind = .standard, policy: String? = nil) throws {
         // Short, because the path of a Unix socket is.
         let name = "pb-" + String(UInt32.random(in: .min ... .max), radix: 36)
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         path = folder.appendingPathComponent("s").path
-        broker = try Broker(configuration: Configuration(socketPath: path, poller: poller))
+        var configuration = Configuration(socketPath: path, poller: poller)
+        if let policy {
+            let file = folder.appendingPathComponent("policy.json")
+            try policy.write(to: file, atomically: false, encoding: .utf8)
+            configuration.policy = try Policy(path: file.path)
+        }
+        broker = try Broker(configuration: configuration)
         let (broker, ended) = (broker, ended)
         Thread.detachNewThread {
             do { try broker.run() } catch { FileHandle.standardError.write(Data("\(error)\n".utf8)) }

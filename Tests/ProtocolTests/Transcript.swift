@@ -31,6 +31,8 @@ struct Transcript: CustomStringConvertible {
     let steps: [Step]
     /// For a piped file, all of it.
     let piped: [UInt8]?
+    /// The policy of its broker, where it has one: what stands behind `#policy `.
+    let policy: String?
 
     var description: String { name }
 
@@ -39,6 +41,8 @@ struct Transcript: CustomStringConvertible {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let isPiped = lines.contains { $0.hasPrefix("#< ") }
         piped = isPiped ? Array(text.utf8) : nil
+        let mark = "#policy "
+        policy = lines.first { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count)) }
         var steps: [Step] = []
         for (index, line) in lines.enumerated() {
             let place = "\(name):\(firstLine + index)"

@@ -37,7 +37,16 @@ extension Command {
             What can be allowed and denied is subscribe (being told of keys, in whatever way), publish \
             (with patch and delete), emit, call, serve, control (holding others' subscriptions), and \
             everything. A plugin that plugboard up started is known by name; what others call themselves keeps \
-            them from mistakes, and nobody from harm. SIGHUP makes a broker read its file again.
+            them from mistakes, and nobody from harm.
+
+            Beside the rules there may be quotas, of what one user's clients may take up together; others than \
+            this user and root have some in any case:
+
+              "quotas": [{"user": "alice", "connections": 16, "subscriptions": 100,
+                          "owed": 1048576, "keys": 1000, "kept": 1048576}]
+
+            owed is bytes that wait to be read, kept is bytes of keys and values. "user": "*" is whoever \
+            has no other. SIGHUP makes a broker read its file again.
             """,
         examples: ["policy check /etc/plugboard/policy.json"],
         run: run

@@ -1,0 +1,79 @@
+// What one user may take up in a broker, all of its clients together, and what it does take
+// up. There are quotas where a policy is followed: without one nobody but the broker's own
+// user and root connect. Accounts are owned by the hub and live as long as it does, since
+// values outlive their writers' connections.
+
+import PlugboardWire
+
+/// What a user may take up.
+public struct Quota: Equatable, Sendable {
+    /// Connections at a time.
+    var connections: Int
+    /// Subscriptions of all of them.
+    var subscriptions: Int
+    /// Bytes that wait in the broker for them to be read.
+    var owed: Int
+    /// Keys whose value is of this user.
+    var keys: Int
+    /// Bytes of those keys and values.
+    var kept: Int
+
+    /// Of users that the policy gives none, but the broker's own and root.
+    static let others = Quota(
+        connections: 1_024,
+        subscriptions: 131_072,
+        owed: 268_435_456,
+        keys: 1_000_000,
+        kept: 268_435_456
+    )
+    static let unlimited = Quota(
+        connections: .max,
+        subscriptions: .max,
+        owed: .max,
+        keys: .max,
+        kept: .max
+    )
+
+    /// The names in a policy, in the order of its documentation.
+    static let names: [(name: String, place: WritableKeyPath<Quota, Int> & Sendable)] = [
+        ("connections", \.connections), ("subscriptions", \.subscriptions), ("owed", \.owed),
+        ("keys", \.keys), ("kept", \.kept),
+    ]
+}
+
+/// What a user takes up.
+final class UserAccount {
+    var quota: Quota
+    var connections = 0
+    var subscriptions = 0
+    var owed = 0
+    var keys = 0
+    var kept = 0
+    /// What the batch under way would add.
+    var planned = (keys: 0, bytes: 0)
+
+    init(quota: Quota) {
+        self.quota = quota
+    }
+}
+
+/// The accounts of all users that have ever connected.
+struct UserAccounts {
+    /// A policy is followed.
+    private(set) var isOn = false
+    private var accounts: [UInt32: UserAccount] = [:]
+
+    /// Goes by another policy's quotas from now on.
+    mutating func follow(_ quota: (UInt32) -> Quota) {
+        isOn = true
+        for (user, account) in accounts { account.quota = quota(user) }
+    }
+
+    /// The account of a user, made with that quota where there is none yet.
+    mutating func account(of user: UInt32, quota: @autoclosure () -> Quota) -> UserAccount {
+        if let account = accounts[user] { return account }
+        let account = UserAccount(quota: quota())
+        accounts[user] = account
+        return account
+    }
+}

@@ -1,0 +1,214 @@
+// Quotas: what one user takes up, and that it is nobody else's trouble.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("quotas of a user", .oneAtATime)
+struct QuotaTests {
+    private let hub = TestHub()
+    private let owner: Int
+    private let guest: Int
+
+    private static func policy(_ quota: String) -> String {
+        #"""
+        {"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{"everything":["**"]}}],
+         "quotas":[{"user":7,\#(quota)}]}
+        """#
+    }
+
+    init() throws {
+        try hub.follow(Self.policy(#""subscriptions":3,"keys":2,"kept":100"#))
+        owner = hub.client()
+        guest = hub.client(user: 7)
+    }
+
+    private func ask(_ line: String, from client: Int) -> String {
+        hub.send(line, from: client)
+        return hub.read(client).joined(separator: "\n")
+    }
+
+    private func code(_ line: String, from client: Int) -> String {
+        let reply = ask(line, from: client)
+        return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
+    }
+
+    /// A value of so many bytes.
+    private func value(_ bytes: Int) -> String {
+        "\"" + String(repeating: "x", count: bytes - 2) + "\""
+    }
+
+    @Test("keys: the last that it may have is taken, one more is limit, and what goes makes room")
+    func keys() {
+        #expect(code("publish a 1", from: guest) == "ok")
+        #expect(code("publish b 1", from: guest) == "ok")
+        let refusal = ask("publish c 1", from: guest)
+        #expect(refusal.contains(#""error":"limit""#) && refusal.contains("there are 2 at most"))
+        #expect(code("get c", from: guest) == "not_found")
+        #expect(code("publish a 2", from: guest) == "ok")
+        #expect(code("emit c 1", from: guest) == "ok")
+        #expect(code("patch c {}", from: guest) == "limit")
+        #expect(code("delete a", from: guest) == "ok")
+        #expect(code("publish c 1", from: guest) == "ok")
+        #expect(code("publish d 1", from: owner) == "ok")
+    }
+
+    @Test("bytes kept: up to the last one, keys included; smaller ones always fit")
+    func kept() throws {
+        #expect(code("publish a \(value(99))", from: guest) == "ok")
+        #expect(code("publish a \(value(100))", from: guest) == "limit")
+        #expect(code("publish b 1", from: guest) == "limit")
+        #expect(code(#"patch a {"much":"\#(String(repeating: "y", count: 90))"}"#, from: guest) == "limit")
+        try hub.follow(Self.policy(#""kept":50"#))
+        #expect(code("publish a \(value(99))", from: guest) == "ok")
+        #expect(code("publish a \(value(49))", from: guest) == "ok")
+        #expect(code("publish a \(value(50))", from: guest) == "limit")
+        #expect(code("publish a \(value(1_000))", from: owner) == "ok")
+    }
+
+    @Test("a value is its last writer's: it is the first one's no more, and nobody's when its time is over")
+    func transfers() {
+        #expect(code(#"{"op":"publish","id":1,"key":"a","value":1,"ttl":1000}"#, from: guest) == "ok")
+        #expect(code("publish b 1", from: guest) == "ok")
+        #expect(code("publish b 2", from: owner) == "ok")
+        #expect(code("publish c 1", from: guest) == "ok")
+        // It would be its third.
+        #expect(code("publish b 3", from: guest) == "limit")
+        hub.expireAll(after: 2_000)
+        #expect(code("publish b 3", from: guest) == "ok")
+        #expect(code("delete b", from: owner) == "ok")
+        #expect(code("publish d 1", from: guest) == "ok")
+        #expect(code("publish e 1", from: guest) == "limit")
+        hub.leave(guest)
+        // What it wrote is there, and its.
+        #expect(code("publish e 1", from: hub.client(user: 7)) == "limit")
+    }
+
+    @Test("a batch counts as a whole: all of it fits, or nothing is written")
+    func batches() {
+        func batch(_ keys: String...) -> String {
+            let writes = keys.map { #"{"op":"publish","key":"\#($0)","value":1}"# }
+            return #"{"op":"batch","id":1,"writes":[\#(writes.joined(separator: ","))]}"#
+        }
+        #expect(code(batch("a", "b", "c"), from: guest) == "limit")
+        #expect(code("get a", from: guest) == "not_found")
+        #expect(code(batch("a", "b"), from: guest) == "ok")
+        #expect(code(batch("a", "b"), from: guest) == "ok")
+        #expect(code(batch("a", "c"), from: guest) == "limit")
+    }
+
+    @Test("a will that would be too much is not made")
+    func wills() {
+        #expect(code("will publish c 1", from: guest) == "ok")
+        #expect(code("publish a 1", from: guest) == "ok")
+        #expect(code("publish b 1", from: guest) == "ok")
+        hub.leave(guest)
+        #expect(code("get c", from: owner) == "not_found")
+    }
+
+    @Test("subscriptions of all its clients: as many as it may have, one more is limit")
+    func subscriptions() {
+        let second = hub.client(user: 7)
+        for (line, client) in [("subscribe a", guest), ("subscribe b", second), ("trace c", second)] {
+            #expect(code(line, from: client) == "ok")
+        }
+        #expect(code("subscribe d", from: guest) == "limit")
+        #expect(code("trace d", from: guest) == "limit")
+        #expect(code("subscribe d", from: owner) == "ok")
+        #expect(code("unsubscribe 1", from: guest) == "ok")
+        #expect(code("subscribe d", from: guest) == "ok")
+        hub.leave(second)
+        #expect(code("subscribe e", from: guest) == "ok")
+    }
+
+    @Test("others have a quota in any case, this user and root only by name")
+    func defaults() throws {
+        let policy = try PolicyReader.policy(
+            in: Array(Self.policy(#""keys":2"#).utf8),
+            AccountNumbers(user: { _ in nil }, group: { _ in nil })
+        )
+        #expect(policy.quota(of: 8, owner: 1_000) == .others)
+        #expect(policy.quota(of: 1_000, owner: 1_000) == .unlimited)
+        #expect(policy.quota(of: 0, owner: 1_000) == .unlimited)
+        #expect(policy.quota(of: 7, owner: 1_000).keys == 2)
+        #expect(policy.quota(of: 7, owner: 7).keys == 2)
+        #expect(policy.quota(of: 7, owner: 1_000).kept == Quota.others.kept)
+    }
+
+    @Test(
+        "a quota that is wrong is told, with its place",
+        arguments: [
+            (#"7"#, "\"quotas\" is an array"), (#"[{}]"#, "a quota names its \"user\""),
+            (#"[{"user":7,"keys":-1}]"#, "\"keys\" is a whole number"),
+            (#"[{"user":7,"keys":1.5}]"#, "\"keys\" is a whole number"),
+            (#"[{"user":7,"kyes":1}]"#, "did you mean \"keys\"?"),
+            (#"[{"user":7},{"user":[8,7]}]"#, "there are two quotas for user 7"),
+            (#"[{"user":"*"},{"user":"*"}]"#, "there are two quotas for \"*\""),
+            (
+                "[" + [String](repeating: #"{"user":7}"#, count: 1_025).joined(separator: ",") + "]",
+                "at most 1024"
+            ),
+        ]
+    )
+    func faults(quotas: String, message: String) {
+        let text = #"{"rules":[],"quotas":\#(quotas)}"#
+        do throws(PolicyFault) {
+            _ = try PolicyReader.policy(in: Array(text.utf8), .system)
+            Issue.record("accepted: \(quotas)")
+        } catch {
+            #expect(error.message.contains(message), "\(error.message)")
+        }
+    }
+}
+
+@Suite("quotas of a user, in a running broker", .oneAtATime)
+struct QuotaBrokerTests {
+    /// The tests' own user is the broker's own: it has a quota by its number.
+    private func broker(_ quota: String) throws -> TestBroker {
+        let text = #"""
+            {"rules":[{"allow":{"everything":["**"]}}],"quotas":[{"user":\#(getuid()),\#(quota)}]}
+            """#
+        return try TestBroker(policy: try PolicyReader.policy(in: Array(text.utf8), .system))
+    }
+
+    @Test("connections: one more than there may be is told why and closed; one that leaves makes room")
+    func connections() throws {
+        let broker = try broker(#""connections":2"#)
+        var (first, second): (TestClient?, TestClient?) = (try broker.client(), try broker.client())
+        let third = try broker.client(isGreeted: false)
+        #expect(try third.line().hasPrefix(#"{"event":"bye","reason":"limit""#))
+        #expect(try third.lineOrEnd() == nil)
+        #expect(try second?.ask("sync").hasPrefix(#"{"ok":"sync""#) == true)
+        second = nil
+        _ = try first?.ask("sync")
+        // The broker has seen it leave when its place is free.
+        while true {
+            let next = try broker.client(isGreeted: false)
+            if try next.line().hasPrefix(#"{"event":"hello""#) { break }
+        }
+        first = nil
+    }
+
+    @Test("bytes owed: a reader that makes its user come past them is told bye, and nobody else is")
+    func owed() throws {
+        let broker = try broker(#""owed":1500000"#)
+        let (slow, writer, reader) = (try broker.client(), try broker.client(), try broker.client())
+        try slow.send("subscribe big.*")
+        _ = try slow.line()
+        _ = try reader.ask("subscribe big.0")
+        _ = try reader.line()
+        let value = "\"" + String(repeating: "x", count: 100_000) + "\""
+        // More than the system's own buffers and the quota take together; each is read by one who reads.
+        for number in 0..<60 {
+            _ = try writer.ask(#"{"op":"emit","id":1,"key":"big.\#(number)","value":\#(value)}"#)
+        }
+        var last = ""
+        while let line = try slow.lineOrEnd() { last = line }
+        #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last.prefix(200))")
+        #expect(try reader.line().contains(#""key":"big.0""#))
+        #expect(try writer.ask("publish big.0 1").hasPrefix(#"{"ok":"publish""#))
+        #expect(try reader.line().contains(#""value":1"#))
+    }
+}
