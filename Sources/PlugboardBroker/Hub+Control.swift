@@ -58,6 +58,16 @@ extension Hub {
             return try checkControl(of: found, request, session)
         }
         let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
+        return try subscription(request, line, of: owner)
+    }
+
+    /// The subscription of a session that a request names.
+    func subscription(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        of owner: SessionReference
+    ) throws(Refusal) -> SubscriptionReference {
+        let sub = Self.subText(request, line)
         guard let text = texts.find(sub.bytes), let found = owner.pointee.subscriptions.find(text) else {
             throw Self.unknown(sub, request)
         }

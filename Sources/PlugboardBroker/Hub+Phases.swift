@@ -92,11 +92,10 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) {
-        let sub = Self.subText(request, line)
-        guard let text = texts.find(sub.bytes), let subscription = session.pointee.subscriptions.find(text)
-        else { throw Self.unknown(sub, request) }
+        let subscription = try subscription(request, line, of: session)
         guard subscription.pointee.acknowledges else {
-            let message = "subscription \(String(decoding: sub.bytes, as: UTF8.self)) does not acknowledge"
+            let sub = String(decoding: subscription.pointee.text.pointee.sub, as: UTF8.self)
+            let message = "subscription \(sub) does not acknowledge"
             throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
         }
         noteAcknowledged(subscription, upTo: decoder.options.revision)

@@ -62,11 +62,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let sub = Self.subText(request, line)
-        guard let text = texts.find(sub.bytes), let subscription = session.pointee.subscriptions.find(text)
-        else {
-            throw Self.unknown(sub, request)
-        }
-        end(subscription)
+        end(try subscription(request, line, of: session))
         openReply(to: session)
         ReplyEncoder.appendStart(
             .unsubscribe,

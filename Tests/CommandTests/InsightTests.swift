@@ -5,17 +5,13 @@ import Testing
 @testable import plugboard
 
 @Suite("Commands that find out", .oneAtATime)
-struct InsightTests {
-    private let folder: TemporaryFolder
+struct InsightTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String...) throws -> Finished {
-        try Run(words, in: folder).finished()
     }
 
     @Test("why prints a step a line, the newest first")

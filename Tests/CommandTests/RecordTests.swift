@@ -6,17 +6,13 @@ import Testing
 @testable import plugboard
 
 @Suite("record", .oneAtATime)
-struct RecordTests {
-    private let folder: TemporaryFolder
+struct RecordTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String..., input: String = "") throws -> Finished {
-        try Run(words, in: folder, input: input).finished()
     }
 
     /// A recording in the background that has its snapshot.

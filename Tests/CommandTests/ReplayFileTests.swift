@@ -6,22 +6,13 @@ import Testing
 @testable import plugboard
 
 @Suite("The file of a replay", .oneAtATime)
-struct ReplayFileTests {
-    private let folder: TemporaryFolder
+struct ReplayFileTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String..., input: String = "") throws -> Finished {
-        try Run(words, in: folder, input: input).finished()
-    }
-
-    private func replay(_ text: String, _ more: String...) throws -> Finished {
-        let file = try folder.write("session.ndjson", text)
-        return try Run(["replay", file, "--speed", "max"] + more, in: folder).finished()
     }
 
     @Test("a line that is none of a recording's is told by number, and nothing of the file is played")

@@ -6,22 +6,13 @@ import Testing
 @testable import plugboard
 
 @Suite("replay", .oneAtATime)
-struct ReplayTests {
-    private let folder: TemporaryFolder
+struct ReplayTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String..., input: String = "") throws -> Finished {
-        try Run(words, in: folder, input: input).finished()
-    }
-
-    private func replay(_ text: String, _ more: String...) throws -> Finished {
-        let file = try folder.write("session.ndjson", text)
-        return try Run(["replay", file, "--speed", "max"] + more, in: folder).finished()
     }
 
     @Test("a session that was recorded and is played gives the same events, batches and state")

@@ -5,17 +5,13 @@ import Testing
 @testable import plugboard
 
 @Suite("subscribe", .oneAtATime)
-struct SubscribeTests {
-    private let folder: TemporaryFolder
+struct SubscribeTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String...) throws -> Finished {
-        try Run(words, in: folder).finished()
     }
 
     /// A subscription in the background that has its snapshot.

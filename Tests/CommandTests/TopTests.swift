@@ -6,17 +6,13 @@
     @testable import plugboard
 
     @Suite("top", .oneAtATime)
-    struct TopTests {
-        private let folder: TemporaryFolder
+    struct TopTests: BrokerSuite {
+        let folder: TemporaryFolder
         private let broker: Run
 
         init() throws {
             folder = try TemporaryFolder()
             broker = try startBroker(in: folder)
-        }
-
-        private func run(_ words: String..., input: String = "") throws -> Finished {
-            try Run(words, in: folder, input: input).finished()
         }
 
         /// `top` on a terminal, where it has drawn something.

@@ -5,19 +5,13 @@ import Testing
 @testable import plugboard
 
 @Suite("Commands at a broker", .oneAtATime)
-struct VerbTests {
-    private let folder: TemporaryFolder
+struct VerbTests: BrokerSuite {
+    let folder: TemporaryFolder
     private let broker: Run
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-    }
-
-    private func run(_ words: String..., input: String = "", environment: [String: String] = [:]) throws
-        -> Finished
-    {
-        try Run(words, in: folder, input: input, environment: environment).finished()
     }
 
     @Test("publish prints the revision and get the value, byte for byte")

@@ -7,13 +7,9 @@ import Testing
 @Suite("Observers that ask for less", .oneAtATime)
 struct FilterTests {
     private let hub = TestHub()
-    private let observer: Int
-    private let writer: Int
+    private let (observer, writer): (Int, Int)
 
-    init() {
-        observer = hub.client()
-        writer = hub.client()
-    }
+    init() { (observer, writer) = (hub.client(), hub.client()) }
 
     private func subscribe(_ options: String, key: String = "**") -> [String] {
         hub.send(#"{"op":"subscribe","key":"\#(key)",\#(options)}"#, from: observer)

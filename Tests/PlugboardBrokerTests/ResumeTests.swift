@@ -7,13 +7,9 @@ import Testing
 @Suite("Observers that were away", .oneAtATime)
 struct ResumeTests {
     private let hub = TestHub()
-    private let observer: Int
-    private let writer: Int
+    private let (observer, writer): (Int, Int)
 
-    init() {
-        observer = hub.client()
-        writer = hub.client()
-    }
+    init() { (observer, writer) = (hub.client(), hub.client()) }
 
     private func write(_ lines: String) {
         hub.send(lines, from: writer)
