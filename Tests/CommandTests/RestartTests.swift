@@ -197,8 +197,8 @@ struct SupervisedProcessTests {
 
     @Test("a name's key is one token, whatever the name")
     func keys() {
-        #expect(PluginKey.state(of: "price-indicator") == "plugins.price-indicator")
-        #expect(PluginKey.state(of: "a.b *\u{e9}") == "plugins.a%2Eb%20%2A%C3%A9")
+        #expect(PluginKey.state(of: "price-indicator") == "$broker.plugins.price-indicator")
+        #expect(PluginKey.state(of: "a.b *\u{e9}") == "$broker.plugins.a%2Eb%20%2A%C3%A9")
         let longest = PluginKey.state(of: String(repeating: ".", count: Limits.nameBytesMax))
         #expect(Array(longest.utf8).withUnsafeBytes { Key.fault($0) } == nil)
     }
