@@ -56,6 +56,7 @@ public final class Broker: Sendable {
             poller: poller,
             listener: listener.raw,
             wakeup: wakeup,
+            network: KernelSockets(),
             report: configuration.report
         )
         if let folder { try loop.open(folder, configuration.journal) }

@@ -16,11 +16,13 @@ struct ConnectionTable: ~Copyable {
     }
 
     /// Makes the connection of a new client.
-    mutating func insert(_ descriptor: consuming Descriptor, _ peer: PeerIdentity) -> ConnectionReference {
+    mutating func insert(_ descriptor: consuming Descriptor, _ peer: PeerIdentity, since: UInt64)
+        -> ConnectionReference
+    {
         lastClient += 1
         let slot = free.popLast() ?? appendSlot()
         let session = SessionReference.allocate(capacity: 1)
-        session.initialize(to: Session(client: lastClient, slot: slot, peer: peer))
+        session.initialize(to: Session(client: lastClient, slot: slot, peer: peer, since: since))
         let connection = ConnectionReference.allocate(capacity: 1)
         // The low half finds the slot, the high half tells a late event for whoever had it before.
         let token = UInt64(slot) | lastClient << 32

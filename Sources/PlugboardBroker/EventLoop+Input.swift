@@ -6,7 +6,7 @@ import PlugboardWire
 
 extension EventLoop {
     /// Unread replies past which a client's requests wait: it is answered as fast as it reads.
-    static let unreadRepliesMax = 1_048_576
+    static var unreadRepliesMax: Int { 1_048_576 }
 
     /// Reads once and executes what is complete.
     mutating func receive(_ connection: ConnectionReference) {
@@ -49,7 +49,7 @@ extension EventLoop {
     private mutating func read(_ connection: ConnectionReference, into target: UnsafeMutableRawBufferPointer)
         -> Int?
     {
-        switch connection.pointee.descriptor.read(into: target) {
+        switch network.read(connection.pointee.descriptor, into: target) {
         case .bytes(let count):
             hub.own.received &+= UInt64(count)
             return count

@@ -6,22 +6,35 @@ import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    private static let tickNanoseconds: UInt64 = 1_000_000_000
+    private static var tickNanoseconds: UInt64 { 1_000_000_000 }
 
     /// Reads a journal into the bus and goes on writing it. Throws `JournalError` or
     /// `SystemError`, having served nobody.
     mutating func open(_ folder: JournalFolder, _ options: JournalOptions) throws {
         let wakeup = try Wakeup()
         try listen(to: wakeup)
+        let worker = try BackgroundWorker(folder.store, wakeup: wakeup)
+        try open(folder.store, worker: worker, options, boot: SystemBoot.identity())
+    }
+
+    /// Reads the journal in a store, which `worker` brings to disk.
+    mutating func open(
+        _ store: any FileStore,
+        worker: any JournalWorker,
+        _ options: JournalOptions,
+        boot: String,
+        newEpoch: () -> String = Journal.newEpoch
+    ) throws {
         hub.beginRestoring()
         var authors = RestoredAuthors()
-        var records = RecordBuffer()
+        let time = time
+        var records = RecordBuffer(clock: { time.millisecondsSince1970() })
         let (recovered, writer, epoch) = try Journal.open(
-            folder.store,
-            worker: try BackgroundWorker(folder.store, wakeup: wakeup),
+            store,
+            worker: worker,
             options: options,
-            boot: SystemBoot.identity(),
-            newEpoch: Journal.newEpoch,
+            boot: boot,
+            newEpoch: newEpoch,
             records: &records
         ) { record, line in
             hub.restore(record, line, &authors)
@@ -64,7 +77,7 @@ extension EventLoop {
     private mutating func askForSync(_ journal: JournalWriter) {
         if hub.durables.isEmpty { return hub.durables.noteAsked() }
         guard hub.durables.wantsSync, !journal.isSyncing,
-            hub.durables.hasGathered(at: MonotonicClock.nanoseconds())
+            hub.durables.hasGathered(at: time.nanoseconds())
         else { return }
         hub.durables.noteAsked()
         journal.wantSync()
@@ -87,7 +100,7 @@ extension EventLoop {
         guard let journal = hub.journal else { return }
         if hub.durables.wantsSync, hub.records.isEmpty { askForSync(journal) }
         guard journal.wantsTick else { return }
-        let now = MonotonicClock.nanoseconds()
+        let now = time.nanoseconds()
         guard now >= nextJournalTick else { return }
         nextJournalTick = now + Self.tickNanoseconds
         try journal.tick(&hub.records)

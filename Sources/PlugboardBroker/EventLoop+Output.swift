@@ -7,10 +7,10 @@ import PlugboardWire
 extension EventLoop {
     /// Runs of the log up to which a session is sent them in place; more, smaller ones are
     /// cheaper copied together.
-    private static let gatheredRunsMax = 16
+    private static var gatheredRunsMax: Int32 { 16 }
 
     /// How often in a turn one connection is given more of what it is owed.
-    private static let settlingRoundsMax = 4
+    private static var settlingRoundsMax: Int { 4 }
 
     /// Sends what the turn queued and closes what is finished.
     mutating func finishTurn() throws {
@@ -160,14 +160,14 @@ extension EventLoop {
             hub.takeOverLog(session)
         }
         if session.pointee.outbox.sharedBytes == 0 {
-            return connection.pointee.descriptor.write(session.pointee.outbox.own.bytes)
+            return network.write(session.pointee.outbox.own.bytes, to: connection.pointee.descriptor)
         }
         pieces.removeAll()
         if !session.pointee.outbox.own.isEmpty { pieces.append(session.pointee.outbox.own.bytes) }
         var next = session.pointee.outbox.firstExtent
         while let run = hub.log.run(&next) { pieces.append(run) }
-        if pieces.count == 1 { return connection.pointee.descriptor.write(pieces.elements[0]) }
-        return connection.pointee.descriptor.write(gathering: pieces.elements)
+        if pieces.count == 1 { return network.write(pieces.elements[0], to: connection.pointee.descriptor) }
+        return network.write(gathering: pieces.elements, to: connection.pointee.descriptor)
     }
 
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.

@@ -7,24 +7,27 @@ import PlugboardPosix
 import PlugboardWire
 
 /// A broker at work.
-struct EventLoop: ~Copyable {
-    private static let listenerToken = UInt64.max
-    private static let wakeupToken = UInt64.max - 1
-    private static let journalToken = UInt64.max - 2
-    private static let policyToken = UInt64.max - 3
-    private static let acceptsPerTurn = 64
-    private static let restNanoseconds: UInt64 = 100_000_000
-    static let readBytes = 65_536
+struct EventLoop<Network: Sockets>: ~Copyable {
+    private static var listenerToken: UInt64 { UInt64.max }
+    private static var wakeupToken: UInt64 { UInt64.max - 1 }
+    private static var journalToken: UInt64 { UInt64.max - 2 }
+    private static var policyToken: UInt64 { UInt64.max - 3 }
+    private static var acceptsPerTurn: Int { 64 }
+    private static var restNanoseconds: UInt64 { 100_000_000 }
+    static var readBytes: Int { 65_536 }
     /// Events told in a turn past which a client's lines wait for the next: as many as take
     /// some tens of milliseconds, for which others wait.
-    private static let eventsPerTurn: UInt64 = 1_048_576
+    private static var eventsPerTurn: UInt64 { 1_048_576 }
     /// How long clients get to read what waits for them when the broker stops.
-    private static let stoppingNanoseconds: UInt64 = 1_000_000_000
+    private static var stoppingNanoseconds: UInt64 { 1_000_000_000 }
 
     let poller: any Poller
+    /// What the connections are made of, and where the time is taken from.
+    let network: Network
+    let time: TimeSource
     private let listener: Int32
     private let wakeup: Wakeup
-    var hub = Hub()
+    var hub: Hub
     var connections = ConnectionTable()
     /// Where reads go while a connection has no half line of its own.
     let input: UnsafeMutableRawBufferPointer
@@ -51,8 +54,13 @@ struct EventLoop: ~Copyable {
         poller: any Poller,
         listener: Int32,
         wakeup: Wakeup,
+        network: Network,
+        time: TimeSource = .system,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
+        self.network = network
+        self.time = time
+        hub = Hub(time: time)
         self.report = report
         self.poller = poller
         self.listener = listener
@@ -113,7 +121,7 @@ struct EventLoop: ~Copyable {
     /// Does what has fallen due. Without deadlines no clock is read.
     private mutating func expireDue() {
         guard let next = hub.deadlines.next else { return }
-        let now = MonotonicClock.nanoseconds()
+        let now = time.nanoseconds()
         if next <= now { hub.expire(now: now) }
     }
 
@@ -142,7 +150,7 @@ struct EventLoop: ~Copyable {
 
     private mutating func acceptWaiting() throws {
         for _ in 0..<Self.acceptsPerTurn {
-            switch try UnixSocket.accept(listener) {
+            switch try network.accept(listener) {
             case .connection(let descriptor): try welcome(descriptor)
             case .none: return
             case .exhausted: return restListener()
@@ -151,22 +159,22 @@ struct EventLoop: ~Copyable {
     }
 
     private mutating func welcome(_ descriptor: consuming Descriptor) throws {
-        guard connections.count < Limits.clientsMax else { return Self.turnAway(descriptor, .clients) }
-        let peer = PeerIdentity(of: descriptor.raw) ?? .unknown
+        guard connections.count < Limits.clientsMax else { return turnAway(descriptor, .clients) }
+        let peer = network.peer(of: descriptor)
         let groups = groups(of: descriptor)
-        guard hub.admits(peer, groups) else { return Self.turnAway(descriptor, .forbidden) }
-        guard hub.hasRoom(for: peer.user) else { return Self.turnAway(descriptor, .quota) }
-        let connection = connections.insert(descriptor, peer)
+        guard hub.admits(peer, groups) else { return turnAway(descriptor, .forbidden) }
+        guard hub.hasRoom(for: peer.user) else { return turnAway(descriptor, .quota) }
+        let connection = connections.insert(descriptor, peer, since: time.millisecondsSince1970())
         try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
         hub.place(connection.pointee.session, groups)
         hub.greet(connection.pointee.session)
     }
 
     /// A connection too many, or of nobody who may connect, is told so and closed.
-    private static func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
+    private func turnAway(_ descriptor: consuming Descriptor, _ farewell: Farewell) {
         var line = ByteBuffer()
         EventEncoder.appendBye(reason: farewell.reason, message: farewell.message, to: &line)
-        _ = descriptor.write(line.bytes)
+        _ = network.write(line.bytes, to: descriptor)
     }
 
     /// How long the next turn may wait for something to happen.
@@ -174,17 +182,17 @@ struct EventLoop: ~Copyable {
         if !released.isEmpty || !unsettled.isEmpty || isGathering { return 0 }
         let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max, journalTick ?? .max)
         if until == .max { return -1 }
-        return Deadlines.milliseconds(from: MonotonicClock.nanoseconds(), until: until)
+        return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }
 
     /// Out of descriptors, a waiting connection would wake the loop for ever.
     private mutating func restListener() {
         poller.remove(listener)
-        listenerRestsUntil = MonotonicClock.nanoseconds() + Self.restNanoseconds
+        listenerRestsUntil = time.nanoseconds() + Self.restNanoseconds
     }
 
     private mutating func wakeRestedListener() throws {
-        guard let until = listenerRestsUntil, MonotonicClock.nanoseconds() >= until else { return }
+        guard let until = listenerRestsUntil, time.nanoseconds() >= until else { return }
         listenerRestsUntil = nil
         try poller.add(listener, token: Self.listenerToken, interest: .read)
     }
@@ -194,13 +202,13 @@ struct EventLoop: ~Copyable {
         if listenerRestsUntil == nil { poller.remove(listener) }
         poller.remove(wakeup.raw)
         hub.isStopping = true
-        let deadline = MonotonicClock.nanoseconds() + Self.stoppingNanoseconds
+        let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where connection.pointee.session.pointee.isOpen {
             dismiss(connection, .stopping, keepingUnread: true)
         }
         try finishTurn()
         while connections.count > 0 {
-            let now = MonotonicClock.nanoseconds()
+            let now = time.nanoseconds()
             guard now < deadline else { return }
             let poller = poller
             var failure: (any Error)?

@@ -63,6 +63,7 @@ struct History: ~Copyable {
     private(set) var count: UInt64 = 0
     /// The time of this turn, shifted into its place in an entry; 0 until somebody writes.
     private var time: UInt64 = 0
+    private let source: TimeSource
     /// Writes up to this revision were made before there was a history.
     private(set) var beginning: UInt64 = 0
     /// Numbers the generations, from 1. Each is at least `writesMax` entries long.
@@ -77,7 +78,8 @@ struct History: ~Copyable {
     /// The count at the end of the last turn.
     private var settled: UInt64 = 0
 
-    init() {
+    init(time source: TimeSource) {
+        self.source = source
         // Untouched pages cost nothing, so a quiet bus pays for what it writes.
         entries = .allocate(capacity: Self.writesMax)
     }
@@ -106,7 +108,7 @@ struct History: ~Copyable {
         revision: UInt64,
         cause: UInt64
     ) {
-        if time == 0 { time = WallClock.millisecondsSince1970() << 16 }
+        if time == 0 { time = source.millisecondsSince1970() << 16 }
         if author.pointee.generation != generation { keep(author) }
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
         (entries + Int(truncatingIfNeeded: count & Self.mask)).initialize(to: entry)

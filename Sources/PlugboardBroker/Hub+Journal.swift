@@ -23,7 +23,7 @@ extension Hub {
             cause: request.cause,
             reason: reason
         )
-        if request.isBounded { Self.bind(&commit, as: request) }
+        if request.isBounded { bind(&commit, as: request) }
         records.append(commit)
     }
 
@@ -45,10 +45,10 @@ extension Hub {
         records.append(commit)
     }
 
-    private static func bind(_ commit: inout Commit, as request: Request) {
+    private func bind(_ commit: inout Commit, as request: Request) {
         commit.isWhileConnected = request.has(.whileConnected)
         if request.has(.timeToLive) {
-            commit.expires = WallClock.millisecondsSince1970() + request.timeToLive
+            commit.expires = time.millisecondsSince1970() + request.timeToLive
         }
     }
 
@@ -72,7 +72,7 @@ extension Hub {
         warnings.raise(
             storage: message,
             revision: revision,
-            at: WallClock.millisecondsSince1970()
+            at: time.millisecondsSince1970()
         )
         if own.isActive { lookRound() }
     }
@@ -214,7 +214,7 @@ extension Hub {
             return lifetimes.end(legacy)
         }
         guard record.expires > 0 else { return }
-        let now = WallClock.millisecondsSince1970()
+        let now = self.time.millisecondsSince1970()
         let bond = lifetimes.bind(observable, to: nil)
         let time = Deadlines.time(
             milliseconds: record.expires > now ? record.expires - now : 0,

@@ -23,7 +23,7 @@ extension Hub {
 
     /// The time now, in monotonic nanoseconds; never before what fell due last.
     func clock() -> UInt64 {
-        max(MonotonicClock.nanoseconds(), lastMoment)
+        max(time.nanoseconds(), lastMoment)
     }
 
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {

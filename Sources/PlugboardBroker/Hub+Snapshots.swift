@@ -51,6 +51,14 @@ extension Hub {
         if isFirst { settle(subscription.pointee.session) }
     }
 
+    /// Keys of one batch share a revision; the same key stands side by side.
+    private static func precedes(_ one: ObservableReference, _ other: ObservableReference) -> Bool {
+        if one.pointee.revision != other.pointee.revision {
+            return one.pointee.revision < other.pointee.revision
+        }
+        return one != other && one.pointee.key.lexicographicallyPrecedes(other.pointee.key)
+    }
+
     private func currentValues(
         of wanted: [ByteRange],
         _ line: UnsafeRawBufferPointer,
@@ -69,8 +77,7 @@ extension Hub {
                 found.append(observable)
             }
         }
-        // Keys of one batch share a revision: by address they still stand side by side.
-        found.sort { ($0.pointee.revision, $0) < ($1.pointee.revision, $1) }
+        found.sort(by: Self.precedes)
         var last: ObservableReference?
         return found.filter { observable in
             defer { last = observable }

@@ -8,23 +8,24 @@ import PlugboardWire
 
 /// The state of a bus.
 struct Hub: ~Copyable {
+    let time: TimeSource
     /// Names this life of the revision counter.
     private(set) var epoch: String
     /// The revision of the last committed write.
     var revision: UInt64 = 0
     var observables = ObservableTable()
     /// What is to be kept of this turn, and who keeps it.
-    var records = RecordBuffer()
+    var records: RecordBuffer
     var journal: JournalWriter?
     /// Replies that wait for the disk.
     var durables = DurableReplies()
     /// What was written last.
-    var history = History()
+    var history: History
     var warnings = Warnings()
     /// What became of the writes of this turn, for those who trace.
-    var tracing = Tracing()
+    var tracing: Tracing
     /// What the broker tells of itself.
-    var own = OwnState()
+    var own: OwnState
     /// Keys with a value, the broker's own left out.
     var keyCount = 0
     let patterns = PatternTree()
@@ -90,8 +91,13 @@ struct Hub: ~Copyable {
     /// What was held against filters since a session's turn to be told began.
     var examinedBytes = 0
 
-    init() {
+    init(time: TimeSource = .system) {
+        self.time = time
         epoch = Journal.newEpoch()
+        records = RecordBuffer()
+        history = History(time: time)
+        tracing = Tracing(time: time)
+        own = OwnState(time: time)
     }
 
     /// Goes on with the revision counter of an earlier broker.

@@ -31,8 +31,8 @@ struct OwnState: ~Copyable {
     var events: UInt64 = 0
     /// Lines from clients that have left.
     var departedLines: UInt64 = 0
-    var turns = TurnTimes()
-    let start = MonotonicClock.nanoseconds()
+    var turns: TurnTimes
+    let start: UInt64
     /// When the stats were last written, and the counts of then.
     var sampledAt: UInt64 = 0
     var sample = OwnCounts()
@@ -40,7 +40,9 @@ struct OwnState: ~Copyable {
     var key = ByteBuffer()
     var value = ByteBuffer()
 
-    init() {
+    init(time: TimeSource) {
+        turns = TurnTimes(time: time)
+        start = time.nanoseconds()
         let presence = Presence.make(client: 0)
         var name = "$broker"
         author = name.withUTF8 { Author.make(name: UnsafeRawBufferPointer($0), presence: presence) }
@@ -70,19 +72,24 @@ struct TurnTimes {
     private(set) var nanoseconds: UInt64 = 0
     private(set) var longest: UInt64 = 0
     private var start: UInt64 = 0
+    private let time: TimeSource
+
+    init(time: TimeSource) {
+        self.time = time
+    }
 
     /// Something happened: a turn begins, if none has.
     mutating func begin() {
-        if start == 0 { start = MonotonicClock.nanoseconds() }
+        if start == 0 { start = time.nanoseconds() }
     }
 
     mutating func end() {
         if start == 0 { return }
-        let time = MonotonicClock.nanoseconds() - start
+        let passed = time.nanoseconds() - start
         start = 0
         count += 1
-        nanoseconds += time
-        longest = max(longest, time)
+        nanoseconds += passed
+        longest = max(longest, passed)
     }
 
     /// Forgets the times; the turn under way goes on.

@@ -33,7 +33,7 @@ struct Session: ~Copyable {
     /// Durable writes of it that wait for the disk.
     var awaitedWrites: UInt16 = 0
     /// When it connected, in milliseconds since 1970.
-    let since = WallClock.millisecondsSince1970()
+    let since: UInt64
     /// Bytes that it has been sent.
     var sent: UInt64 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
@@ -49,10 +49,11 @@ struct Session: ~Copyable {
     /// What is to be done when its connection ends, where there is anything.
     private(set) var legacy: LegacyReference?
 
-    init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown) {
+    init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         self.client = client
         self.slot = slot
         self.peer = peer
+        self.since = since
     }
 
     deinit {

@@ -54,13 +54,16 @@ struct Tracing: ~Copyable {
     /// Somebody traces.
     private(set) var isOn = false
     private(set) var tracers: [Tracer] = []
+    private let source: TimeSource
     private var text = ByteBuffer()
     private var records = List<Record>()
     private var observers = List<Observer>()
     /// When each client was sent all that was there for it, in this turn.
     private var sentAt: [UInt64: UInt64] = [:]
 
-    init() {}
+    init(time source: TimeSource) {
+        self.source = source
+    }
 
     mutating func add(_ subscription: SubscriptionReference, _ patterns: [[UInt8]]) {
         tracers.append(Tracer(subscription: subscription, patterns: patterns))
@@ -115,7 +118,7 @@ struct Tracing: ~Copyable {
             text.append(decimal: cause)
         }
         let head = ByteRange(start, text.count)
-        let time = MonotonicClock.nanoseconds()
+        let time = source.nanoseconds()
         let first = observers.count
         records.append(
             Record(revision: revision, key: keyRange, head: head, time: time, first: first, last: first)
@@ -150,7 +153,7 @@ struct Tracing: ~Copyable {
 
     /// A client was sent all that was there for it.
     mutating func noteSent(_ client: UInt64) {
-        if !records.isEmpty { sentAt[client] = MonotonicClock.nanoseconds() }
+        if !records.isEmpty { sentAt[client] = source.nanoseconds() }
     }
 
     /// Something is to be told at the end of this turn.

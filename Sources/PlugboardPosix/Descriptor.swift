@@ -13,6 +13,33 @@ public enum Transfer: Equatable, Sendable {
     case failed(Int32)
 }
 
+extension Transfer {
+    /// What a reading call came to, made again while signals interrupt it: it returns as
+    /// `read` does, with `errno`.
+    @inline(__always)
+    public static func ofReading(_ call: () -> Int) -> Transfer {
+        let count = retrying(call)
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .ended : failure()
+    }
+
+    /// The same for a call that sends.
+    @inline(__always)
+    public static func ofSending(_ call: () -> Int) -> Transfer {
+        let count = retrying(call)
+        if count > 0 { return .bytes(count) }
+        return count == 0 ? .wouldBlock : failure()
+    }
+
+    private static func failure() -> Transfer {
+        switch errno {
+        case EAGAIN, EWOULDBLOCK: .wouldBlock
+        case EPIPE, ECONNRESET: .ended
+        default: .failed(errno)
+        }
+    }
+}
+
 /// The sole owner of an open file descriptor. Not tied to a thread.
 public struct Descriptor: ~Copyable, Sendable {
     /// The number, for calls that borrow it; never close it through this.
@@ -56,16 +83,12 @@ public struct Descriptor: ~Copyable, Sendable {
 public enum DescriptorCalls {
     /// Reads what is there, at most the buffer's length.
     public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        let count = retrying { readNumber(fd, buffer.baseAddress, buffer.count) }
-        if count > 0 { return .bytes(count) }
-        return count == 0 ? .ended : failure()
+        Transfer.ofReading { readNumber(fd, buffer.baseAddress, buffer.count) }
     }
 
     /// Sends what the system takes at once; a vanished peer is `.ended`, never a signal.
     public static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        let count = retrying { sendQuietly(fd, bytes.baseAddress, bytes.count) }
-        if count > 0 { return .bytes(count) }
-        return count == 0 ? .wouldBlock : failure()
+        Transfer.ofSending { sendQuietly(fd, bytes.baseAddress, bytes.count) }
     }
 
     /// The most pieces that one gathering write takes.
@@ -76,7 +99,7 @@ public enum DescriptorCalls {
         _ fd: Int32,
         gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>
     ) -> Transfer {
-        let count = withUnsafeTemporaryAllocation(of: iovec.self, capacity: piecesMax) { vectors in
+        withUnsafeTemporaryAllocation(of: iovec.self, capacity: piecesMax) { vectors in
             let used = min(pieces.count, piecesMax)
             for index in 0..<used {
                 let piece = pieces[index]
@@ -86,10 +109,8 @@ public enum DescriptorCalls {
             var message = msghdr()
             message.msg_iov = vectors.baseAddress
             message.msg_iovlen = .init(used)
-            return retrying { sendmsg(fd, &message, noSignalFlag) }
+            return Transfer.ofSending { sendmsg(fd, &message, noSignalFlag) }
         }
-        if count > 0 { return .bytes(count) }
-        return count == 0 ? .wouldBlock : failure()
     }
 
     /// Writes one byte to a pipe with room.
@@ -101,14 +122,6 @@ public enum DescriptorCalls {
     /// Closes a number taken out of its `Descriptor` by `release()`.
     public static func close(_ fd: Int32) {
         _ = closeNumber(fd)
-    }
-
-    private static func failure() -> Transfer {
-        switch errno {
-        case EAGAIN, EWOULDBLOCK: .wouldBlock
-        case EPIPE, ECONNRESET: .ended
-        default: .failed(errno)
-        }
     }
 }
 

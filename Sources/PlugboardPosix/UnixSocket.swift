@@ -11,6 +11,24 @@ public enum Acceptance: ~Copyable {
     case exhausted
 }
 
+extension Acceptance {
+    /// What an accepting call came to, made again while it is for nothing: it returns as
+    /// `accept` does, with `errno`.
+    @inline(__always)
+    public static func of(_ call: () -> Int32) throws -> Acceptance {
+        while true {
+            let fd = call()
+            if fd >= 0 { return .connection(Descriptor(adopting: fd)) }
+            switch errno {
+            case EINTR, ECONNABORTED: continue
+            case EAGAIN, EWOULDBLOCK: return .none
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+            default: throw SystemError.last("accept")
+            }
+        }
+    }
+}
+
 /// The umask is the process's: two that set it at once would restore each other's.
 private let umaskTurn = Mutex(())
 
@@ -54,16 +72,7 @@ public enum UnixSocket {
 
     /// Takes one waiting connection.
     public static func accept(_ listener: Int32) throws -> Acceptance {
-        while true {
-            let fd = acceptStream(listener)
-            if fd >= 0 { return .connection(Descriptor(adopting: fd)) }
-            switch errno {
-            case EINTR, ECONNABORTED: continue
-            case EAGAIN, EWOULDBLOCK: return .none
-            case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
-            default: throw SystemError.last("accept")
-            }
-        }
+        try Acceptance.of { acceptStream(listener) }
     }
 
     /// Two connected sockets, for tests and for handing one to a child.

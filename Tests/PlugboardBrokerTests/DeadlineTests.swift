@@ -139,7 +139,12 @@ struct DeadlineTests {
         defer { unlink(folder + "/bus.sock") }
         poller.stop = try Wakeup()
         let wakeup = try #require(poller.stop)
-        var loop = try EventLoop(poller: poller, listener: listener.raw, wakeup: wakeup)
+        var loop = try EventLoop(
+            poller: poller,
+            listener: listener.raw,
+            wakeup: wakeup,
+            network: KernelSockets()
+        )
         prepare(&loop.hub)
         try loop.run()
     }

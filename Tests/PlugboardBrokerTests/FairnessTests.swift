@@ -12,7 +12,7 @@ struct FairnessTests {
         let broker = try TestBroker(poller: poller, isStarted: false)
         let clients = try (0..<3).map { _ in try broker.client(isGreeted: false) }
         let write = #"{"op":"publish","key":"k","value":1}"# + "\n"
-        let writes = EventLoop.readBytes / write.utf8.count
+        let writes = EventLoop<KernelSockets>.readBytes / write.utf8.count
         try clients[0].send(bytes: Array(String(repeating: "subscribe k\n", count: 1500).utf8))
         try clients[1].send(bytes: Array(String(repeating: write, count: writes).utf8))
         try clients[2].send("sync")
