@@ -63,7 +63,12 @@ let package = Package(
             )
         }
         + [
-            .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+            .target(
+                name: "TestSupport",
+                dependencies: ["PlugboardJournal", "PlugboardPosix"],
+                path: "Tests/TestSupport",
+                swiftSettings: strict
+            ),
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
             .testTarget(name: "PlugboardWireTests", dependencies: ["PlugboardWire"], swiftSettings: strict),
             .testTarget(

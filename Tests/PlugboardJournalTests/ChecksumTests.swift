@@ -4,6 +4,7 @@ import PlugboardJournal
 import Testing
 
 @testable import PlugboardPosix
+import TestSupport
 
 @Suite struct ChecksumTests {
     private func checksum(_ bytes: [UInt8]) -> UInt32 {

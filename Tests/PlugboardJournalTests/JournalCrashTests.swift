@@ -4,6 +4,7 @@
 
 import PlugboardJournal
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @Suite struct JournalCrashTests {
@@ -24,7 +25,7 @@ import Testing
             for turn in 1...24 {
                 for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
                 try journal.endTurn()
-                promised.told = promised.states.count - 1
+                if journal.isWritten { promised.told = promised.states.count - 1 }
                 if options.sync == .always { promised.safe = promised.told }
                 if turn % 4 == 0 {
                     try journal.sync()
@@ -32,7 +33,7 @@ import Testing
                 }
             }
             try journal.close()
-            promised.safe = promised.told
+            if journal.isWritten { promised.safe = promised.told }
         } catch {
             // The machine stopped: what follows is up to the recovery.
         }
@@ -86,16 +87,18 @@ import Testing
         let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
         var random = SeededRandom(seed: 7)
         var states = 0
+        let choices = LongSuite.count(48, quick: 6)
         for stop in 0..<Self.operations(options) {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
             let promised = Self.play(disk, options)
-            for choice in 0..<6 {
+            for choice in 0..<choices {
                 let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 states += Self.recoverWithCrashes(first, promised, "stopped at \(stop), \(choice)", &random)
             }
         }
-        #expect(states > 3_000)
+        #expect(states > LongSuite.count(50_000, quick: 3_000))
+        LongSuite.print("\(states) states after two crashes of the machine, sync \(sync)")
     }
 
     /// Stops at every operation of the recovery, too.
@@ -119,6 +122,47 @@ import Testing
         return states
     }
 
+    @Test(arguments: [SyncMode.never, .always], [false, true])
+    func `an operation that fails, whichever it is, costs nothing that was told`(sync: SyncMode, torn: Bool) {
+        let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+        var random = SeededRandom(seed: 11)
+        var failed: [String: Int] = [:]
+        for number in 0..<Self.operations(options) {
+            let disk = SimulatedDisk()
+            disk.refusals[number] = EIO
+            disk.tearsRefusedWrites = torn
+            let promised = Self.play(disk, options)
+            let kind = disk.kinds[number]
+            failed[kind, default: 0] += 1
+            let place = "\(kind) \(number) failed"
+            Self.check(disk.afterKill(), promised, least: promised.told, place, boot: "boot-1")
+            for choice in 0..<4 {
+                let left = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
+                Self.check(left, promised, least: promised.safe, place, boot: "boot-2")
+            }
+        }
+        for kind in ["write", "sync", "rename", "sync names", "create", "remove", "list", "reserve"] {
+            #expect(failed[kind, default: 0] > 0, "\(kind)")
+        }
+        LongSuite.print("each of \(failed.values.reduce(0, +)) operations failed, sync \(sync)")
+    }
+
+    @Test func `a disk that is full for one operation, whichever it is, costs nothing that was written`() {
+        let options = JournalOptions(sync: .always, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+        for number in 0..<Self.operations(options) {
+            let disk = SimulatedDisk()
+            disk.refusals[number] = ENOSPC
+            let promised = Self.play(disk, options)
+            Self.check(
+                disk.afterKill(),
+                promised,
+                least: promised.told,
+                "\(disk.kinds[number]) \(number)",
+                boot: "boot-1"
+            )
+        }
+    }
+
     /// Nothing lost, everything lost, halves, and by chance.
     private static func choose(_ choice: Int, _ count: Int, _ random: inout SeededRandom) -> Int {
         switch choice {
@@ -133,22 +177,5 @@ import Testing
         let disk = SimulatedDisk()
         _ = play(disk, options)
         return disk.operations
-    }
-}
-
-/// The same numbers for the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

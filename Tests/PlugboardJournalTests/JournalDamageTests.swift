@@ -2,6 +2,7 @@
 
 import PlugboardJournal
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @Suite struct JournalDamageTests {
@@ -45,6 +46,7 @@ import Testing
             }
         }
         #expect(refused > bits.count * 9 / 10)
+        LongSuite.print("\(bits.count) bits of a journal of 100 records flipped, \(refused) refused to start")
     }
 
     @Test func `damage in the middle refuses to start and names the place`() throws {

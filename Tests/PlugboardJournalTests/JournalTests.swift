@@ -2,6 +2,7 @@
 
 import PlugboardJournal
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @Suite struct JournalTests {

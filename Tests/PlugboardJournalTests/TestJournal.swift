@@ -4,6 +4,7 @@
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 
 /// The values of a bus by key: JSON and revision.
 typealias State = [String: Held]
@@ -70,6 +71,8 @@ final class TestJournal {
     }
 
     var mark: JournalMark { records.commits }
+    /// Nothing waits to be written.
+    var isWritten: Bool { records.isEmpty }
     var isFull: Bool { records.room == 0 }
 
     func publish(_ key: String, _ value: String, by: String = "me") {

@@ -6,32 +6,36 @@ import PlugboardPosix
 import Synchronization
 
 /// The files of one folder, and what of them is safe.
-final class SimulatedDisk: FileStore, @unchecked Sendable {
+public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// The contents of a file; what was appended since the last sync is known piece by piece.
-    final class Contents: @unchecked Sendable {
-        var bytes: [UInt8] = []
-        var safeCount = 0
+    public final class Contents: @unchecked Sendable {
+        public var bytes: [UInt8] = []
+        public var safeCount = 0
         /// The ends of the appends since the last sync.
-        var unsafeEnds: [Int] = []
+        public var unsafeEnds: [Int] = []
     }
 
-    private(set) var files: [String: Contents] = [:]
+    public private(set) var files: [String: Contents] = [:]
     private var safeNames: [String: Contents] = [:]
     /// The names after each change since they were safe.
     private var unsafeNames: [[String: Contents]] = []
     /// Operations so far.
-    private(set) var operations = 0
+    public private(set) var operations = 0
     /// The operation during which the machine stops; nothing works from then on.
-    var stopsAt = Int.max
+    public var stopsAt = Int.max
     /// Operations that are refused, with the error, before anything is done.
-    var refusals: [Int: Int32] = [:]
+    public var refusals: [Int: Int32] = [:]
+    /// A write that is refused has been made by half.
+    public var tearsRefusedWrites = false
+    /// What each operation was: `write`, `sync`, `rename` and so on.
+    public private(set) var kinds: [String] = []
     /// Bytes that all files together have room for.
-    var capacity = Int.max
-    var canReserve = true
+    public var capacity = Int.max
+    public var canReserve = true
 
-    var isStopped: Bool { operations >= stopsAt }
+    public var isStopped: Bool { operations >= stopsAt }
 
-    init() {}
+    public init() {}
 
     private init(_ files: [String: Contents]) {
         self.files = files
@@ -40,24 +44,25 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     private func step(_ name: String) throws {
         defer { operations += 1 }
+        kinds.append(name)
         if operations >= stopsAt { throw SystemError(code: EIO, operation: "stopped") }
         if let code = refusals[operations] { throw SystemError(code: code, operation: name) }
     }
 
     // MARK: Files
 
-    func names() throws -> [String] {
+    public func names() throws -> [String] {
         try step("list")
         return files.keys.sorted()
     }
 
-    func open(_ name: String) throws -> any ReadableFile {
+    public func open(_ name: String) throws -> any ReadableFile {
         try step("open")
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
         return Reading(contents.bytes)
     }
 
-    func create(_ name: String) throws -> any AppendableFile {
+    public func create(_ name: String) throws -> any AppendableFile {
         try step("create")
         guard files[name] == nil else { throw SystemError(code: EEXIST, operation: "create") }
         if used >= capacity { throw SystemError(code: ENOSPC, operation: "create") }
@@ -67,7 +72,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
         return Appending(self, contents)
     }
 
-    func truncate(_ name: String, to bytes: Int) throws {
+    public func truncate(_ name: String, to bytes: Int) throws {
         try step("truncate")
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "truncate") }
         contents.bytes.removeSubrange(bytes...)
@@ -75,7 +80,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
         contents.unsafeEnds = []
     }
 
-    func rename(_ name: String, to other: String) throws {
+    public func rename(_ name: String, to other: String) throws {
         try step("rename")
         guard let contents = files.removeValue(forKey: name) else {
             throw SystemError(code: ENOENT, operation: "rename")
@@ -84,7 +89,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
         noteNames()
     }
 
-    func remove(_ name: String) throws {
+    public func remove(_ name: String) throws {
         try step("remove")
         guard files.removeValue(forKey: name) != nil else {
             throw SystemError(code: ENOENT, operation: "remove")
@@ -92,7 +97,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
         noteNames()
     }
 
-    func syncNames() throws {
+    public func syncNames() throws {
         try step("sync names")
         safeNames = files
         unsafeNames = []
@@ -100,18 +105,18 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     private func noteNames() { unsafeNames.append(files) }
 
-    var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
+    public var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
     // MARK: After a crash
 
     /// The disk of the same machine after only the program was killed.
-    func afterKill() -> SimulatedDisk {
+    public func afterKill() -> SimulatedDisk {
         SimulatedDisk(files.mapValues(Self.copy))
     }
 
     /// The disk after the machine went down. `choose` says, each time it is asked, which of so
     /// many things happened: how many changes of names are there, which appends are, and how far.
-    func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
+    public func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
         let states = [safeNames] + unsafeNames
         let names = states[choose(states.count)]
         return SimulatedDisk(names.mapValues { Self.remains(of: $0, choose) })
@@ -145,7 +150,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     private final class Reading: ReadableFile {
         private let contents: [UInt8]
-        var bytes: Int { contents.count }
+        public var bytes: Int { contents.count }
 
         init(_ contents: [UInt8]) {
             self.contents = contents
@@ -175,7 +180,7 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
             // A machine that stops meanwhile has written some of it.
             let stops = disk.operations == disk.stopsAt
             do { try disk.step("write") } catch {
-                if stops { add(bytes.prefix(bytes.count / 2)) }
+                if stops || disk.tearsRefusedWrites { add(bytes.prefix(bytes.count / 2)) }
                 throw error
             }
             if left <= 0 { throw SystemError(code: ENOSPC, operation: "write") }
@@ -207,16 +212,16 @@ final class SimulatedDisk: FileStore, @unchecked Sendable {
 
 extension SimulatedDisk {
     /// Changes one bit of a file.
-    func flip(_ name: String, bit: Int) {
+    public func flip(_ name: String, bit: Int) {
         files[name]?.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
     }
 
     /// Shortens a file behind the program's back.
-    func shorten(_ name: String, to count: Int) {
+    public func shorten(_ name: String, to count: Int) {
         files[name]?.bytes.removeSubrange(count...)
     }
 
-    func text(_ name: String) -> String {
+    public func text(_ name: String) -> String {
         String(decoding: files[name]?.bytes ?? [], as: UTF8.self)
     }
 }

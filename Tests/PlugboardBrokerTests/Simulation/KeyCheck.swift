@@ -1,0 +1,217 @@
+// Whether what clients were answered fits one order of things: for each key, every write and
+// every read at one moment between its request and its reply. The order of a key's writes is
+// known from their revisions, which makes this decidable: a read has its place behind the
+// write that it read, and nothing may stand before what had ended when it began.
+
+/// Holds the replies of a run against its writes.
+struct KeyCheck {
+    /// A request with its place in a key's order.
+    private struct Placed {
+        let begun: Int
+        let ended: Int
+        /// The place of the write itself; of a read, the places that it may have read.
+        let places: [Int]
+        let isWrite: Bool
+        let text: String
+    }
+
+    private let log: WriteLog
+    private var placed: [String: [Placed]] = [:]
+    private var complaints: [String] = []
+    /// Who asked for a value to be written, and whether it has been seen.
+    private var authors: [String: (key: String, by: String)] = [:]
+
+    private init(_ log: WriteLog) {
+        self.log = log
+    }
+
+    static func complaints(_ conversations: [Conversation], _ log: WriteLog) -> [String] {
+        var check = KeyCheck(log)
+        for conversation in conversations { check.collectAuthors(conversation) }
+        check.checkLog(conversations)
+        for conversation in conversations {
+            for asked in conversation.asked { check.place(asked, conversation) }
+        }
+        for (key, requests) in check.placed { check.checkOrder(of: key, requests) }
+        check.checkCounter(conversations)
+        return check.complaints
+    }
+
+    // MARK: The writes
+
+    private mutating func collectAuthors(_ conversation: Conversation) {
+        for asked in conversation.asked {
+            for write in asked.wish.writes {
+                if let value = write.value { authors[value] = (write.key, conversation.client) }
+            }
+        }
+    }
+
+    /// Each write was asked for by whom it names, and happened once; revisions count up by one.
+    private mutating func checkLog(_ conversations: [Conversation]) {
+        var last: UInt64 = 0
+        var seen: Set<String> = []
+        var keysOfRevision: Set<String> = []
+        for write in log.writes {
+            if write.revision == last {
+                if !keysOfRevision.insert(write.key).inserted || !isBatch(write, conversations) {
+                    complain("revision \(write.revision) is used twice: \(write)")
+                }
+            } else {
+                if write.revision != last + 1 { complain("after revision \(last) comes \(write)") }
+                keysOfRevision = [write.key]
+            }
+            last = write.revision
+            guard let value = write.value else { continue }
+            guard let author = authors[value], author.by == write.by else {
+                complain("nobody of that name wrote \(write)")
+                continue
+            }
+            if !seen.insert(value).inserted { complain("it was written twice: \(write)") }
+        }
+    }
+
+    private func isBatch(_ write: Write, _ conversations: [Conversation]) -> Bool {
+        conversations.contains { conversation in
+            conversation.client == write.by
+                && conversation.asked.contains {
+                    if case .batch(let writes) = $0.wish {
+                        writes.contains { $0.value == write.value }
+                    } else {
+                        false
+                    }
+                }
+        }
+    }
+
+    // MARK: Each request's place
+
+    private mutating func place(_ asked: Asked, _ conversation: Conversation) {
+        guard let reply = asked.reply else { return placeUnanswered(asked) }
+        switch (asked.wish, reply.kind) {
+        case (.get(let key), .done): placeRead(key, asked, reply)
+        case (.get(let key), .refused): placeAbsent(key, asked, reply, "not_found")
+        case (let wish, .done) where !wish.writes.isEmpty: placeWrites(asked, reply, conversation.client)
+        case (.publish(let key, _, let condition?), .refused), (.delete(let key, let condition?), .refused):
+            placeRefusal(key, condition, asked, reply)
+        case (.delete(let key, nil), .refused): placeAbsent(key, asked, reply, "not_found")
+        case (let wish, .refused) where !wish.writes.isEmpty: complain("refused: \(reply.text)")
+        default: break
+        }
+    }
+
+    /// It may have been done or not; where it was, it had begun by then.
+    private mutating func placeUnanswered(_ asked: Asked) {
+        for write in asked.wish.writes {
+            guard let value = write.value,
+                let place = log.keys[write.key]?.firstIndex(where: { $0.value == value })
+            else { continue }
+            add(write.key, asked, [place + 1], isWrite: true, ended: .max)
+        }
+    }
+
+    private mutating func placeWrites(_ asked: Asked, _ reply: Told, _ by: String) {
+        for write in asked.wish.writes {
+            guard let place = log.place(of: write.key, at: reply.revision ?? 0),
+                let found = log.write(of: write.key, place), found.value == write.value, found.by == by
+            else {
+                complain("answered, and not there: \(asked.wish) \(reply.text)")
+                continue
+            }
+            add(write.key, asked, [place], isWrite: true, ended: reply.time)
+            checkCondition(asked, write.key, place)
+        }
+    }
+
+    private mutating func checkCondition(_ asked: Asked, _ key: String, _ place: Int) {
+        let before = log.write(of: key, place - 1)
+        let revision = before?.value == nil ? 0 : before?.revision ?? 0
+        switch asked.wish {
+        case .publish(_, _, let condition?) where condition != revision,
+            .delete(_, let condition?) where condition != revision:
+            complain("\(asked.wish) was done, though the key was at \(revision)")
+        default: break
+        }
+    }
+
+    private mutating func placeRefusal(_ key: String, _ condition: UInt64, _ asked: Asked, _ reply: Told) {
+        if reply.name == "not_found" || reply.revision == 0 {
+            if condition == 0 { complain("refused, though it was so: \(reply.text)") }
+            return placeAbsent(key, asked, reply, reply.name)
+        }
+        guard reply.name == "conflict", let revision = reply.revision, revision != condition,
+            let place = log.place(of: key, at: revision), !log.isAbsent(key, after: place)
+        else { return complain("refused for no reason: \(asked.wish) \(reply.text)") }
+        add(key, asked, [place], isWrite: false, ended: reply.time)
+    }
+
+    private mutating func placeRead(_ key: String, _ asked: Asked, _ reply: Told) {
+        guard let place = log.place(of: key, at: reply.revision ?? 0), let write = log.write(of: key, place),
+            write.value == reply.value, write.by == reply.by
+        else { return complain("never was: \(reply.text)") }
+        add(key, asked, [place], isWrite: false, ended: reply.time)
+    }
+
+    private mutating func placeAbsent(_ key: String, _ asked: Asked, _ reply: Told, _ name: String) {
+        guard reply.name == name else { return complain("refused: \(reply.text)") }
+        let count = log.keys[key]?.count ?? 0
+        let places = (0...count).filter { log.isAbsent(key, after: $0) }
+        add(key, asked, places, isWrite: false, ended: reply.time)
+    }
+
+    private mutating func add(_ key: String, _ asked: Asked, _ places: [Int], isWrite: Bool, ended: Int) {
+        let one = Placed(
+            begun: asked.begun,
+            ended: ended,
+            places: places,
+            isWrite: isWrite,
+            text: "\(asked.wish)"
+        )
+        placed[key, default: []].append(one)
+    }
+
+    // MARK: The order
+
+    /// Gives each request the earliest place that is still possible.
+    private mutating func checkOrder(of key: String, _ requests: [Placed]) {
+        var done: [(ended: Int, place: Int, text: String)] = []
+        for request in requests.sorted(by: { $0.begun < $1.begun }) {
+            var least = (place: 0, text: "")
+            for one in done where one.ended < request.begun && one.place >= least.place {
+                least = (one.place, one.text)
+            }
+            let place = request.places.first {
+                request.isWrite ? $0 > least.place || least.text.isEmpty : $0 >= least.place
+            }
+            guard let place else {
+                complain("\(request.text) is answered from before \(least.text), which had ended")
+                continue
+            }
+            done.append((request.ended, place, request.text))
+        }
+    }
+
+    /// The bus has one counter: no reply is from before one that had been given.
+    private mutating func checkCounter(_ conversations: [Conversation]) {
+        let all = conversations.flatMap(\.asked).filter { asked in
+            if case .get = asked.wish { return false }
+            return asked.reply?.kind == .done && asked.reply?.revision != nil
+        }
+        let byEnd = all.sorted { ($0.ended ?? 0) < ($1.ended ?? 0) }
+        var (next, highest) = (0, UInt64(0))
+        for asked in all.sorted(by: { $0.begun < $1.begun }) {
+            while next < byEnd.count, (byEnd[next].ended ?? 0) < asked.begun {
+                highest = max(highest, byEnd[next].reply?.revision ?? 0)
+                next += 1
+            }
+            let revision = asked.reply?.revision ?? 0
+            if revision < highest || revision == highest && !asked.wish.writes.isEmpty {
+                complain("\(asked.wish) was answered \(revision) after \(highest)")
+            }
+        }
+    }
+
+    private mutating func complain(_ complaint: String) {
+        complaints.append(complaint)
+    }
+}

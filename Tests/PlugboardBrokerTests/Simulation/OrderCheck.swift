@@ -1,0 +1,143 @@
+// Whether one connection was told things in the order that is promised: replies in the order
+// of the requests, subscriptions that begin with their reply and end with that of their end,
+// and above each reply everything up to the revision that it names.
+
+/// Holds a conversation against all writes.
+struct OrderCheck {
+    private let conversation: Conversation
+    private let log: WriteLog
+    private let terms: Terms
+    private let emits: [String: Emitted]
+    private var subscriptions: [String: SubscriptionCheck] = [:]
+    private var lastReply = -1
+    private var complaints: [String] = []
+
+    /// What a check may expect of a run.
+    struct Terms {
+        /// Updates may have to wait for others.
+        var hasPhases: Bool
+        /// Values are so large that clients fall behind.
+        var isHeavy: Bool
+        /// When the world had come to rest: a barrier after that is for all subscriptions.
+        var restedAt: Int
+    }
+
+    /// An emit: by whom, its place among all, and when its reply had come.
+    struct Emitted {
+        let key: String
+        let by: String
+        /// The number of the connection: between two of one client there is no order.
+        let connection: Int
+        let begun: Int
+        let ended: Int
+    }
+
+    private init(_ conversation: Conversation, _ log: WriteLog, _ terms: Terms, _ emits: [String: Emitted]) {
+        self.conversation = conversation
+        self.log = log
+        self.terms = terms
+        self.emits = emits
+    }
+
+    static func complaints(_ conversations: [Conversation], _ log: WriteLog, _ terms: Terms) -> [String] {
+        var emits: [String: Emitted] = [:]
+        for (number, conversation) in conversations.enumerated() {
+            for asked in conversation.asked {
+                guard case .emit(let key, let value) = asked.wish else { continue }
+                let ended = asked.reply?.kind == .done ? asked.ended : nil
+                emits[value] = Emitted(
+                    key: key,
+                    by: conversation.client,
+                    connection: number,
+                    begun: asked.begun,
+                    ended: ended ?? .max
+                )
+            }
+        }
+        return conversations.flatMap { conversation -> [String] in
+            var check = OrderCheck(conversation, log, terms, emits)
+            check.run()
+            return check.complaints.map { "\(conversation.client), life \(conversation.life): \($0)" }
+        }
+    }
+
+    private mutating func run() {
+        for told in conversation.told {
+            switch told.kind {
+            case .event: take(event: told)
+            case .done, .refused: take(reply: told)
+            }
+        }
+    }
+
+    private mutating func take(event: Told) {
+        if ["hello", "bye"].contains(event.name) {
+            if event.name == "hello", event.time != conversation.told.first?.time { complain("greeted late") }
+            return
+        }
+        guard subscriptions[event.sub] != nil else {
+            return complain("told of a subscription that isn't there: \(event.text)")
+        }
+        if let complaint = subscriptions[event.sub]?.take(event, log, emits) { complain(complaint) }
+    }
+
+    private mutating func take(reply: Told) {
+        guard let id = reply.id, conversation.asked.indices.contains(id) else {
+            return complain("not asked: \(reply.text)")
+        }
+        let asked = conversation.asked[id]
+        if !asked.isDurable {
+            if id <= lastReply { complain("replies out of order: \(reply.text)") }
+            lastReply = id
+        }
+        if let revision = reply.revision { passBarrier(revision, asked, reply) }
+        if case .emit(_, let value) = asked.wish, reply.kind == .done { checkOwn(value, reply) }
+        if reply.kind == .done { begin(asked, reply) }
+    }
+
+    /// A reply with a revision: all of what is owed up to there stands above it.
+    private mutating func passBarrier(_ revision: UInt64, _ asked: Asked, _ reply: Told) {
+        let isRested = asked.begun > terms.restedAt
+        for sub in subscriptions.keys {
+            guard let one = subscriptions[sub], !one.waits || isRested else { continue }
+            for complaint in one.missing(upTo: revision, log) {
+                complain("\(complaint) above the reply \(reply.text)")
+            }
+            if case .sync = asked.wish, !one.waits || isRested {
+                for complaint in one.missingEmits(before: asked.begun, emits) {
+                    complain("\(complaint) above the reply \(reply.text)")
+                }
+            }
+        }
+    }
+
+    /// A writer is told of its own emit before the reply.
+    private mutating func checkOwn(_ value: String, _ reply: Told) {
+        for one in subscriptions.values where !one.waits {
+            if let complaint = one.missing(emit: value, emits) { complain("\(complaint): \(reply.text)") }
+        }
+    }
+
+    private mutating func begin(_ asked: Asked, _ reply: Told) {
+        switch asked.wish {
+        case .subscribe(let plan):
+            subscriptions[plan.sub] = SubscriptionCheck(plan, reply, terms, log)
+            if plan.since != nil { loosen() }
+        case .unsubscribe(let sub): subscriptions[sub] = nil
+        case .pause(let sub):
+            subscriptions[sub]?.waits = true
+            loosen()
+        case .resume: loosen()
+        default: break
+        }
+    }
+
+    /// From here on something may be owed on this connection, so others may be folded as well.
+    private mutating func loosen() {
+        for sub in subscriptions.keys { subscriptions[sub]?.mayFold = true }
+    }
+
+    private mutating func complain(_ complaint: String) {
+        complaints.append(complaint)
+    }
+}

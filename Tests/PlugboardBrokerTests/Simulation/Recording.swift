@@ -1,0 +1,56 @@
+// A whole run: everything that was asked and told, and all writes. The checks read it.
+
+import PlugboardPosix
+
+/// What is left of a run.
+struct Recording {
+    let seed: UInt64
+    let conversations: [Conversation]
+    var log: WriteLog
+    let terms: OrderCheck.Terms
+    /// What was wrong while it was made.
+    let complaints: [String]
+    let fingerprint: UInt64
+
+    /// Plays a seed.
+    init(seed: UInt64, isShown: Bool = false) {
+        let world = SimulatedWorld(seed: seed)
+        world.isShown = isShown
+        world.play()
+        self.seed = seed
+        conversations = world.clients.flatMap(\.conversations)
+        log = world.log()
+        terms = OrderCheck.Terms(
+            hasPhases: world.scenario.hasPhases,
+            isHeavy: world.scenario.isHeavy,
+            restedAt: world.restedAt
+        )
+        complaints = world.complaints
+        fingerprint = world.fingerprint
+    }
+
+    /// All that is wrong with it.
+    func check() -> [String] {
+        complaints + KeyCheck.complaints(conversations, log)
+            + OrderCheck.complaints(conversations, log, terms)
+    }
+
+    /// How many requests were answered.
+    var answered: Int { conversations.reduce(0) { $0 + $1.asked.count { $0.reply != nil } } }
+
+    /// Whether a subscription may have to wait for more than room.
+    func waits(_ sub: String, _ conversation: Conversation) -> Bool {
+        conversation.asked.contains { asked in
+            switch asked.wish {
+            case .subscribe(let plan): plan.sub == sub && (plan.every > 0 || plan.since != nil)
+            case .pause(let paused): paused == sub
+            default: false
+            }
+        }
+    }
+
+    /// Whether an observer needn't have been told of a delete: it had not been told of the key.
+    func isUnknown(_ event: Told, in conversation: Conversation) -> Bool {
+        !conversation.told.contains { $0.sub == event.sub && $0.key == event.key && $0.name == "update" }
+    }
+}

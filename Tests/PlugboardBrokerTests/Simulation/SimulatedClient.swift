@@ -1,0 +1,203 @@
+// One client of a simulated broker: it asks what chance tells it to, sends and reads in
+// pieces, stops reading for a while, vanishes and comes back, and remembers everything.
+
+import PlugboardPosix
+
+/// A client. Owned by the world.
+final class SimulatedClient {
+    let name: String
+    unowned let world: SimulatedWorld
+    let chance: Chance
+    let habits: Habits
+    private var link: SimulatedLink?
+    private var outgoing = SimulatedPipe()
+    private var half: [UInt8] = []
+    private(set) var conversations: [Conversation] = []
+    private var wishes = WishMaker()
+    /// Requests that wait for their replies.
+    private var open: Set<Int> = []
+    private var wishesLeft: Int
+    /// Turns for which it doesn't read.
+    private var stalled = 0
+    /// It has sent its last byte, but reads on.
+    private var isHalfClosed = false
+
+    init(name: String, world: SimulatedWorld, wishes: Int, habits: Habits) {
+        self.name = name
+        self.world = world
+        chance = world.chance
+        self.habits = habits
+        wishesLeft = wishes
+    }
+
+    /// One who only looks on: at everything, all of it.
+    func witness() {
+        wishes.plan(SubscriptionPlan(sub: "witness", patterns: ["**"], isAll: true))
+    }
+
+    /// It has been told of what was there at the start.
+    private(set) var hasBegun = false
+
+    var isConnected: Bool { link != nil && !isHalfClosed }
+
+    /// What was asked and not answered, though it could have been.
+    var unanswered: [String] {
+        guard link != nil, let last = conversations.last else { return [] }
+        return open.sorted().map { "\(name) was never told about \(last.asked[$0].wish)" }
+    }
+
+    // MARK: Acting
+
+    /// Does one thing, if there is one that it can do.
+    func act() -> Bool {
+        guard let link else { return connectIfWanted() }
+        if stalled > 0 { stalled -= 1 }
+        switch chance.below(4) {
+        case 0: return read(link) || send(link) || ask(link)
+        case 1: return send(link) || ask(link) || read(link)
+        case 2: return ask(link) || read(link) || send(link)
+        default: return vanish(link) || read(link) || send(link) || ask(link)
+        }
+    }
+
+    private func connectIfWanted() -> Bool {
+        guard wishesLeft > 0 || !wishes.forgone.isEmpty, world.isServing else { return false }
+        link = world.network.connect(room: habits.room)
+        conversations.append(Conversation(client: name, life: world.life))
+        (outgoing, half, open, isHalfClosed) = (SimulatedPipe(), [], [], false)
+        ask(.hello)
+        for plan in wishes.takeForgone() { ask(.subscribe(plan)) }
+        return true
+    }
+
+    private func send(_ link: SimulatedLink) -> Bool {
+        guard !outgoing.isEmpty, !link.isHalfClosed else { return false }
+        link.toBroker.append(outgoing.take(chance.part(of: outgoing.count)))
+        return true
+    }
+
+    private func ask(_ link: SimulatedLink) -> Bool {
+        guard wishesLeft > 0, open.count < habits.window, stalled == 0, !isHalfClosed else { return false }
+        wishesLeft -= 1
+        ask(wishes.next(of: name, chance, habits))
+        if wishesLeft == 0, habits.mayVanish, chance.isOne(in: 6) { halfClose(link) }
+        if habits.mayStall, chance.isOne(in: 12) { stalled = 5 + chance.below(60) }
+        return true
+    }
+
+    private func read(_ link: SimulatedLink) -> Bool {
+        if stalled > 0 { return true }
+        if link.toClient.isEmpty {
+            guard link.isClosedByBroker else { return false }
+            part()
+            return true
+        }
+        half += link.toClient.take(chance.part(of: link.toClient.count))
+        takeLines()
+        return true
+    }
+
+    private func vanish(_ link: SimulatedLink) -> Bool {
+        guard habits.mayVanish, chance.isOne(in: 60), world.isServing else { return false }
+        link.close()
+        part()
+        return true
+    }
+
+    /// Sends the rest and nothing more.
+    private func halfClose(_ link: SimulatedLink) {
+        link.toBroker.append(outgoing.take(outgoing.count))
+        link.isHalfClosed = true
+        isHalfClosed = true
+    }
+
+    private func part() {
+        link = nil
+        wishes.forgo()
+    }
+
+    // MARK: What the world wants
+
+    /// Reads again, and lets go of what it holds.
+    func settle() {
+        stalled = 0
+        wishesLeft = 0
+        guard isConnected else { return }
+        for sub in wishes.paused { ask(.resume(sub)) }
+        wishes.paused = []
+    }
+
+    /// Makes sure that everything has been told.
+    func finish(reading keys: [String]) {
+        guard isConnected else { return }
+        ask(.sync)
+        for key in keys { ask(.get(key: key)) }
+    }
+
+    // MARK: Lines
+
+    private func ask(_ wish: Wish) {
+        guard let conversation = conversations.last else { return }
+        let id = conversation.asked.count
+        var asked = Asked(wish: wish, begun: world.count())
+        var options = ""
+        if world.hasJournal, !wish.writes.isEmpty, chance.isOne(in: 8) {
+            asked.isDurable = true
+            options = #","durable":true"#
+        }
+        conversation.asked.append(asked)
+        open.insert(id)
+        var line = wish.line(id: id, options)
+        if case .hello = wish { line = #"{"op":"hello","id":\#(id),"name":"\#(name)"}"# }
+        outgoing.append(line.utf8)
+        outgoing.append(chance.isOne(in: 5) ? [0x0D, 0x0A] : [0x0A])
+    }
+
+    private func takeLines() {
+        var start = 0
+        half.withUnsafeBytes { bytes in
+            while let base = bytes.baseAddress, let feed = memchr(base + start, 0x0A, bytes.count - start) {
+                let end = UnsafeRawPointer(feed) - base
+                take(Array(bytes[start..<end]))
+                start = end + 1
+            }
+        }
+        half.removeFirst(start)
+    }
+
+    private func take(_ line: [UInt8]) {
+        guard let conversation = conversations.last else { return }
+        guard let told = Told(line, time: world.count()) else {
+            return world.complain("\(name) was told \(String(decoding: line.prefix(200), as: UTF8.self))")
+        }
+        world.note(told, to: name)
+        conversation.told.append(told)
+        if told.kind == .event {
+            if told.name == "synced" { hasBegun = true }
+            wishes.learn(told)
+            if !isHalfClosed, let ack = wishes.acknowledgement(of: told, chance) { ask(ack) }
+            return
+        }
+        guard let id = told.id, open.remove(id) != nil else {
+            return world.complain("\(name) was answered what it had not asked: \(told.text)")
+        }
+        conversation.asked[id].ended = told.time
+        conversation.asked[id].reply = told
+        wishes.learn(told, of: conversation.asked[id].wish)
+    }
+}
+
+/// How a client is.
+struct Habits {
+    /// Requests that it sends before it has read the replies.
+    var window = 1
+    /// Bytes that fit between the broker and it.
+    var room = 1_024
+    var mayVanish = false
+    var mayStall = false
+    var hasWindows = false
+    var hasPhases = false
+    /// Bytes that values have in addition.
+    var padding = 0
+    var keys = ["k.0", "k.1", "k.2", "other"]
+}

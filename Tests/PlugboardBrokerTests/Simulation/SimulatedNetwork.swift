@@ -1,0 +1,270 @@
+// Sockets in memory and the waiting for them, as the kernel does it: what is sent arrives in
+// pieces of any size, calls are interrupted, there is less room than one would like, and
+// peers vanish. Every choice comes from one seed. Drives the broker from within its `wait`.
+
+import PlugboardPosix
+import TestSupport
+
+@testable import PlugboardBroker
+
+/// The system around one simulated broker. Used by one thread.
+final class SimulatedNetwork: Sockets, Poller {
+    /// Above all descriptors that a process can have, so that closing one does nothing.
+    private static let firstDescriptor: Int32 = 1 << 24
+    static let listener: Int32 = firstDescriptor - 1
+    private static let owner = PeerIdentity(process: 1, user: Accounts.ownUser)
+
+    private struct Watch {
+        var token: UInt64
+        var interest: Interest
+    }
+
+    let chance: Chance
+    let time: SimulatedTime
+    /// What the broker watches, in the order in which it began to.
+    private var watches: [(fd: Int32, watch: Watch)] = []
+    private var links: [Int32: SimulatedLink] = [:]
+    private var waiting: [SimulatedLink] = []
+    private var lastDescriptor = firstDescriptor
+    /// Whoever acts while the broker waits.
+    weak var world: SimulatedWorld?
+    /// The descriptor by which the broker is told to stop.
+    var stopDescriptor: Int32 = -1
+
+    init(chance: Chance, time: SimulatedTime) {
+        self.chance = chance
+        self.time = time
+    }
+
+    /// A client connects; it can send at once.
+    func connect(room: Int) -> SimulatedLink {
+        let link = SimulatedLink(room: room)
+        waiting.append(link)
+        return link
+    }
+
+    /// The broker's process is gone: so are all connections.
+    func dropAll() {
+        for link in waiting + links.values { link.isClosedByBroker = true }
+        waiting = []
+        links = [:]
+        watches = []
+    }
+
+    // MARK: Sockets
+
+    func accept(_ listener: Int32) throws -> Acceptance {
+        try Acceptance.of {
+            if chance.isOne(in: 12) { return Self.failing(EINTR) }
+            if chance.isOne(in: 20) { return Self.failing(ECONNABORTED) }
+            if waiting.isEmpty { return Self.failing(EAGAIN) }
+            if chance.isOne(in: 60) { return Self.failing(EMFILE) }
+            lastDescriptor += 1
+            links[lastDescriptor] = waiting.removeFirst()
+            return lastDescriptor
+        }
+    }
+
+    func peer(of descriptor: borrowing Descriptor) -> PeerIdentity { Self.owner }
+
+    func groups(of descriptor: borrowing Descriptor) -> [UInt32] { [] }
+
+    func read(_ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        guard let link = links[descriptor.raw] else { return .failed(EBADF) }
+        return Transfer.ofReading {
+            if chance.isOne(in: 15) { return Self.failing(EINTR) }
+            if link.toBroker.isEmpty {
+                if link.isReset {
+                    link.isReset = false
+                    return Self.failing(ECONNRESET)
+                }
+                return link.hasEnded ? 0 : Self.failing(EAGAIN)
+            }
+            if chance.isOne(in: 25) { return Self.failing(EAGAIN) }
+            let count = chance.part(of: min(buffer.count, link.toBroker.count))
+            link.toBroker.take(count, into: buffer)
+            return count
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: borrowing Descriptor) -> Transfer {
+        guard let link = links[descriptor.raw] else { return .failed(EBADF) }
+        return Transfer.ofSending { send(bytes, link) }
+    }
+
+    func write(
+        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>,
+        to descriptor: borrowing Descriptor
+    ) -> Transfer {
+        guard let link = links[descriptor.raw] else { return .failed(EBADF) }
+        var all: [UInt8] = []
+        for piece in pieces.prefix(DescriptorCalls.piecesMax) { all += piece }
+        return Transfer.ofSending { all.withUnsafeBytes { send($0, link) } }
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer, _ link: SimulatedLink) -> Int {
+        if chance.isOne(in: 15) { return Self.failing(EINTR) }
+        if link.isClosedByClient { return Self.failing(EPIPE) }
+        let room = link.room - link.toClient.count
+        if room <= 0 || chance.isOne(in: 25) { return Self.failing(EAGAIN) }
+        let count = chance.part(of: min(room, bytes.count))
+        link.toClient.append(bytes.prefix(count))
+        return count
+    }
+
+    private static func failing<Result: SignedInteger>(_ code: Int32) -> Result {
+        errno = code
+        return -1
+    }
+
+    // MARK: Waiting
+
+    func add(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        watches.append((fd, Watch(token: token, interest: interest)))
+    }
+
+    func change(_ fd: Int32, token: UInt64, interest: Interest) throws {
+        for index in watches.indices where watches[index].fd == fd {
+            watches[index].watch = Watch(token: token, interest: interest)
+        }
+    }
+
+    func remove(_ fd: Int32) {
+        watches.removeAll { $0.fd == fd }
+        guard let link = links.removeValue(forKey: fd) else { return }
+        link.isClosedByBroker = true
+    }
+
+    func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
+        guard let world else { return }
+        try world.beginTurn()
+        time.advance(nanoseconds: UInt64(chance.below(200_000)))
+        if chance.isOne(in: 20) { return }
+        while true {
+            let acted = try world.act()
+            var ready = readiness(world)
+            if !ready.isEmpty {
+                ready.shuffle(using: &chance.generator)
+                for one in ready.prefix(1 + chance.below(ready.count)) { body(one) }
+                return
+            }
+            if milliseconds == 0 { return }
+            let mayPass = !acted || chance.isOne(in: 30)
+            if milliseconds > 0, mayPass {
+                return time.advance(nanoseconds: UInt64(milliseconds) * 1_000_000)
+            }
+            if !acted { try world.noteQuiet() }
+        }
+    }
+
+    private func readiness(_ world: SimulatedWorld) -> [Readiness] {
+        watches.compactMap { fd, watch in
+            if fd == Self.listener { return waiting.isEmpty ? nil : Self.readable(watch) }
+            if fd == stopDescriptor { return world.isStopping ? Self.readable(watch) : nil }
+            if fd == world.journalDescriptor { return world.hasJournalNews ? Self.readable(watch) : nil }
+            guard let link = links[fd] else { return nil }
+            let canRead = watch.interest.contains(.read) && (!link.toBroker.isEmpty || link.hasEnded)
+            let hasRoom = link.toClient.count < link.room || link.isClosedByClient
+            let canWrite = watch.interest.contains(.write) && hasRoom
+            guard canRead || canWrite || link.isClosedByClient else { return nil }
+            return Readiness(
+                token: watch.token,
+                canRead: canRead,
+                canWrite: canWrite,
+                isGone: link.isClosedByClient
+            )
+        }
+    }
+
+    private static func readable(_ watch: Watch) -> Readiness {
+        Readiness(token: watch.token, canRead: true, canWrite: false, isGone: false)
+    }
+}
+
+/// A pair of connected sockets.
+final class SimulatedLink {
+    /// How many bytes the way to the client holds.
+    let room: Int
+    var toBroker = SimulatedPipe()
+    var toClient = SimulatedPipe()
+    /// The client sends no more.
+    var isHalfClosed = false
+    var isClosedByClient = false
+    var isClosedByBroker = false
+    /// The client closed with something unread, which the broker learns once.
+    var isReset = false
+
+    init(room: Int) {
+        self.room = room
+    }
+
+    /// Nothing will come behind what is on its way to the broker.
+    var hasEnded: Bool { isHalfClosed || isClosedByClient }
+
+    /// The client goes without a word.
+    func close() {
+        isClosedByClient = true
+        isReset = !toClient.isEmpty
+    }
+}
+
+/// Bytes on their way.
+struct SimulatedPipe {
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ more: some Collection<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+
+    mutating func take(_ count: Int, into buffer: UnsafeMutableRawBufferPointer) {
+        bytes.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)]))
+        }
+        drop(count)
+    }
+
+    mutating func take(_ count: Int) -> [UInt8] {
+        let taken = Array(bytes[start..<(start + count)])
+        drop(count)
+        return taken
+    }
+
+    private mutating func drop(_ count: Int) {
+        start += count
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: true)
+            start = 0
+        } else if start > 65_536 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+    }
+}
+
+/// The one source of everything that is left to chance.
+final class Chance {
+    var generator: SeededRandom
+
+    init(seed: UInt64) {
+        generator = SeededRandom(seed: seed)
+    }
+
+    func below(_ count: Int) -> Int { Int(generator.next() % UInt64(count)) }
+
+    func isOne(in count: Int) -> Bool { below(count) == 0 }
+
+    /// Often all, sometimes one, else anything between; never none.
+    func part(of count: Int) -> Int {
+        switch below(4) {
+        case 0: 1
+        case 1: 1 + below(count)
+        default: count
+        }
+    }
+
+    func pick<Element>(_ all: [Element]) -> Element { all[below(all.count)] }
+}

@@ -1,0 +1,276 @@
+// One run of a simulation: a broker, its clients, its disk, and the order in which they act,
+// all of it from one seed. The broker is the real one; what it waits for happens here.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+
+@testable import PlugboardBroker
+
+/// The broker was killed.
+struct SimulatedKill: Error {}
+
+/// A run that doesn't come to its end.
+struct NoEnd: Error {}
+
+/// Everything that one seed makes. Used by one thread.
+final class SimulatedWorld {
+    private enum Phase { case busy, settling, finishing, stopping }
+    private static let stepsMax = 400_000
+
+    let seed: UInt64
+    let chance: Chance
+    let scenario: Scenario
+    let network: SimulatedNetwork
+    private let time = SimulatedTime()
+    private(set) var clients: [SimulatedClient] = []
+    private var disk = SimulatedDisk()
+    private var worker: SlowWorker?
+    /// How often the broker was started.
+    private(set) var life = 0
+    private(set) var isServing = true
+    private(set) var complaints: [String] = []
+    private var phase = Phase.busy
+    private var steps = 0
+    private var turns = 0
+    private var killsAt: [Int] = []
+    /// A number for all that was told to everyone, in its order.
+    private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+    /// Printed as it happens, if somebody wants to see it.
+    var isShown = false
+
+    init(seed: UInt64) {
+        self.seed = seed
+        chance = Chance(seed: seed)
+        scenario = Scenario(seed: seed, chance)
+        network = SimulatedNetwork(chance: chance, time: time)
+        network.world = self
+        killsAt = (0..<scenario.kills).map { _ in 20 + chance.below(300) }.sorted()
+        clients = scenario.habits.enumerated().map { number, habits in
+            SimulatedClient(
+                name: "c\(number)",
+                world: self,
+                wishes: scenario.wishes(of: number),
+                habits: habits
+            )
+        }
+        clients[0].witness()
+    }
+
+    var hasJournal: Bool { scenario.hasJournal }
+    var isStopping: Bool { phase == .stopping }
+
+    /// Plays it to its end. What went wrong is in `complaints`.
+    func play() {
+        do {
+            while try !liveOnce() {}
+        } catch {
+            complain("the broker ended: \(error)")
+        }
+    }
+
+    /// A life of the broker. False: it was killed, and another one follows.
+    private func liveOnce() throws -> Bool {
+        life += 1
+        let wakeup = try Wakeup()
+        network.stopDescriptor = wakeup.raw
+        var loop = try EventLoop(
+            poller: network,
+            listener: SimulatedNetwork.listener,
+            wakeup: wakeup,
+            network: network,
+            time: TimeSource(time)
+        )
+        loop.hub.resumeEpoch("00000000000000aa", at: 0)
+        if scenario.hasJournal {
+            let worker = SlowWorker(disk)
+            self.worker = worker
+            try loop.listen(to: worker.wakeup)
+            try loop.open(
+                disk,
+                worker: worker,
+                scenario.journal,
+                boot: "boot",
+                newEpoch: { "00000000000000bb" }
+            )
+        }
+        do {
+            try loop.run()
+            return true
+        } catch is SimulatedKill {
+            network.dropAll()
+            disk = disk.afterKill()
+            return false
+        }
+    }
+
+    /// Every write that was made.
+    func log() -> WriteLog {
+        if scenario.hasJournal {
+            let names = disk.files.keys.filter { $0.hasPrefix("segment-") }.sorted()
+            return WriteLog(journal: names.compactMap { disk.files[$0]?.bytes })
+        }
+        return clients[0].conversations.first.map(WriteLog.init(seenBy:)) ?? WriteLog([])
+    }
+
+    // MARK: While the broker waits
+
+    /// Called as the broker's turn ends and the next begins.
+    func beginTurn() throws {
+        turns += 1
+        if let next = killsAt.first, turns >= next, phase == .busy {
+            killsAt.removeFirst()
+            throw SimulatedKill()
+        }
+    }
+
+    /// Lets some of those who can do something do it. False: nobody could.
+    func act() throws -> Bool {
+        steps += 1
+        if steps > Self.stepsMax { throw NoEnd() }
+        if let worker, chance.isOne(in: 3) { _ = worker.doNext() }
+        // The witness comes first, so that it sees everything.
+        if !clients[0].hasBegun { return clients[0].act() }
+        var hasActed = false
+        for _ in 0..<(1 + chance.below(3)) where chance.pick(clients).act() { hasActed = true }
+        if hasActed { return true }
+        // Chance may have picked those who have nothing to do.
+        for client in clients.shuffled(using: &chance.generator) where client.act() { return true }
+        return worker?.doNext() ?? false
+    }
+
+    var hasJournalNews: Bool { worker?.hasDone ?? false }
+    var journalDescriptor: Int32 { worker?.wakeup.raw ?? -1 }
+
+    /// Nobody has anything to do, the broker included: the next part begins.
+    func noteQuiet() throws {
+        switch phase {
+        case .busy:
+            phase = .settling
+            clients.forEach { $0.settle() }
+        case .settling:
+            phase = .finishing
+            restedAt = count()
+            clients.forEach { $0.finish(reading: scenario.keys) }
+        case .finishing:
+            clients.flatMap(\.unanswered).forEach(complain)
+            isServing = false
+            phase = .stopping
+        case .stopping: throw NoEnd()
+        }
+    }
+
+    // MARK: What is noted
+
+    /// The next moment.
+    func count() -> Int {
+        moment += 1
+        return moment
+    }
+
+    private var moment = 0
+    /// When nothing was left to be told.
+    private(set) var restedAt = Int.max
+
+    func note(_ told: Told, to name: String) {
+        for byte in name.utf8 { mix(byte) }
+        for byte in told.text.utf8 { mix(byte) }
+        if isShown { print("\(told.time) \(name) < \(told.text.prefix(160))") }
+    }
+
+    private func mix(_ byte: UInt8) {
+        fingerprint = (fingerprint ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+    }
+
+    func complain(_ complaint: String) {
+        complaints.append(complaint)
+    }
+}
+
+/// What kind of run a seed makes.
+struct Scenario {
+    let hasJournal: Bool
+    let kills: Int
+    /// Updates may be folded by windows, phases or slowness.
+    let hasWindows: Bool
+    let hasPhases: Bool
+    let isHeavy: Bool
+    let journal: JournalOptions
+    let keys = ["k.0", "k.1", "k.2", "other"]
+    private(set) var habits: [Habits] = []
+    private let wishes: Int
+
+    init(seed: UInt64, _ chance: Chance) {
+        let isHeavy = chance.isOne(in: 40)
+        self.isHeavy = isHeavy
+        // Of what is so much even the witness is not told everything.
+        let hasJournal = seed % 2 == 1 || isHeavy
+        self.hasJournal = hasJournal
+        kills = hasJournal && seed % 3 != 0 ? 1 + chance.below(3) : 0
+        hasWindows = chance.isOne(in: 3)
+        hasPhases = chance.isOne(in: 5)
+        journal = JournalOptions(
+            sync: chance.pick([.never, .interval, .always]),
+            historyBytes: .max / 2,
+            segmentBytes: chance.pick([700, 1 << 20])
+        )
+        wishes = isHeavy ? 30 : 18
+        for _ in 0..<(2 + chance.below(4)) {
+            var one = Habits()
+            one.window = 1 + chance.below(6)
+            one.room = isHeavy ? chance.pick([8_192, 200_000]) : chance.pick([64, 300, 1_024, 200_000])
+            one.mayVanish = chance.isOne(in: 3)
+            one.mayStall = isHeavy || chance.isOne(in: 3)
+            one.hasWindows = hasWindows
+            one.hasPhases = hasPhases
+            one.padding = isHeavy ? 60_000 : 0
+            one.keys = keys
+            habits.append(one)
+        }
+        // The one who sees everything.
+        var witness = Habits()
+        witness.room = 1 << 24
+        witness.keys = keys
+        habits.insert(witness, at: 0)
+    }
+
+    func wishes(of client: Int) -> Int { client == 0 ? 0 : wishes }
+}
+
+/// Brings to disk what it is asked to, whenever chance says so.
+final class SlowWorker: JournalWorker {
+    let wakeup: Wakeup
+    private let worker: ImmediateWorker
+    private var work: [(ImmediateWorker) -> Void] = []
+    private(set) var hasDone = false
+
+    init(_ store: any FileStore) {
+        worker = ImmediateWorker(store)
+        wakeup = (try? Wakeup()).unsafelyUnwrapped
+    }
+
+    func sync(_ requests: [SyncRequest], number: UInt64) {
+        work.append { $0.sync(requests, number: number) }
+    }
+
+    func compact(upTo segment: UInt64, historyBytes: Int) {
+        work.append { $0.compact(upTo: segment, historyBytes: historyBytes) }
+    }
+
+    func takeDone() -> [WorkDone] {
+        hasDone = false
+        return worker.takeDone()
+    }
+
+    func finish() {
+        while doNext() {}
+    }
+
+    /// Does the next piece of work, if there is one.
+    func doNext() -> Bool {
+        guard !work.isEmpty else { return false }
+        work.removeFirst()(worker)
+        hasDone = true
+        return true
+    }
+}

@@ -1,0 +1,62 @@
+// The whole broker in a simulated world: its sockets, its disk, its clock and the order in
+// which everything happens come from a seed. `PLUGBOARD_SEED=n` plays one, and shows it.
+
+import Dispatch
+import PlugboardPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("a simulated world", .oneAtATime, .serialized)
+struct SimulationTests {
+    /// The seeds that somebody wants to see; nil: all.
+    private static let wanted = SocketPath.variable("PLUGBOARD_SEED")?.split(separator: ",").compactMap {
+        UInt64($0)
+    }
+
+    @Test("LongSuite: whatever the order of things, the promises hold", .timeLimit(.minutes(20)))
+    func promises() {
+        if let seeds = Self.wanted {
+            for seed in seeds { report(seed, Recording(seed: seed, isShown: seeds.count == 1).check()) }
+            return
+        }
+        let count = LongSuite.count(10_000, quick: 150)
+        let answered = Atomic<Int>(0)
+        let failed = Mutex<[(UInt64, [String])]>([])
+        DispatchQueue.concurrentPerform(iterations: count) { number in
+            let recording = Recording(seed: UInt64(number))
+            answered.wrappingAdd(recording.answered, ordering: .relaxed)
+            let complaints = recording.check()
+            if !complaints.isEmpty { failed.withLock { $0.append((UInt64(number), complaints)) } }
+        }
+        for (seed, complaints) in failed.withLock({ $0 }).prefix(20) { report(seed, complaints) }
+        #expect(failed.withLock { $0.count } == 0)
+        LongSuite.print("\(count) simulated worlds, \(answered.load(ordering: .relaxed)) requests answered")
+    }
+
+    @Test("a seed is the same run each time")
+    func replay() {
+        for seed in 0..<UInt64(20) {
+            let (first, second) = (Recording(seed: seed), Recording(seed: seed))
+            #expect(first.fingerprint == second.fingerprint, "seed \(seed)")
+        }
+    }
+
+    @Test("every mistake that a broker could make is found", arguments: Mutation.allCases)
+    func mistakes(_ mutation: Mutation) {
+        var made = 0
+        for seed in 0..<UInt64(400) where made < LongSuite.count(40, quick: 8) {
+            var recording = Recording(seed: seed)
+            guard mutation.make(in: &recording, Chance(seed: seed)) else { continue }
+            made += 1
+            #expect(!recording.check().isEmpty, "\(mutation) in seed \(seed)")
+        }
+        #expect(made >= 5)
+    }
+
+    private func report(_ seed: UInt64, _ complaints: [String]) {
+        for complaint in complaints.prefix(5) { Issue.record("seed \(seed): \(complaint)") }
+    }
+}

@@ -1,0 +1,148 @@
+// What a client asks next, from what it has been told so far: revisions to name in `if`,
+// subscriptions to pause, and after a break those to go on with.
+
+/// The memory and the whims of one client.
+struct WishMaker {
+    private struct Live {
+        var plan: SubscriptionPlan
+        /// Everything up to here was told.
+        var known: UInt64?
+    }
+
+    private var revisions: [String: UInt64] = [:]
+    private var live: [Live] = []
+    /// Subscriptions of a connection that has ended, and where they go on.
+    private(set) var forgone: [SubscriptionPlan] = []
+    var paused: [String] = []
+    private var epoch = ""
+    private var made = 0
+
+    mutating func next(of name: String, _ chance: Chance, _ habits: Habits) -> Wish {
+        made += 1
+        let key = chance.pick(habits.keys)
+        let padding = String(repeating: "x", count: habits.padding)
+        let value = "\"\(name)-\(made)-\(padding)\""
+        switch chance.below(100) {
+        case 0..<24: return .publish(key: key, value: value, condition: nil)
+        case 24..<38: return .publish(key: key, value: value, condition: revisions[key] ?? 0)
+        case 38..<56: return .get(key: key)
+        case 56..<61: return .delete(key: key, condition: nil)
+        case 61..<64: return .delete(key: key, condition: max(1, revisions[key] ?? 1))
+        case 64..<68: return .patch(key: key, value: value)
+        case 68..<74: return batch(key, value, chance, habits)
+        case 74..<80: return .emit(key: key, value: value)
+        case 80..<84: return .sync
+        case 84..<93: return subscribe(name, chance, habits)
+        default: return control(chance) ?? .sync
+        }
+    }
+
+    private func batch(_ key: String, _ value: String, _ chance: Chance, _ habits: Habits) -> Wish {
+        let other = habits.keys.filter { $0 != key }
+        return .batch([(key, value), (chance.pick(other), value.replacing("-", with: "+"))])
+    }
+
+    private mutating func subscribe(_ name: String, _ chance: Chance, _ habits: Habits) -> Wish {
+        guard live.count < 3 else { return .sync }
+        let patterns = [["k.*"], ["**"], ["k.0"], ["k.1", "other"], ["k.*", "k.1"]]
+        var plan = SubscriptionPlan(sub: "\(name)s\(made)", patterns: chance.pick(patterns))
+        plan.isInitial = !chance.isOne(in: 4)
+        plan.isAll = chance.isOne(in: 4)
+        if habits.hasWindows, chance.isOne(in: 2) { plan.every = 1 + chance.below(50) }
+        if habits.hasPhases {
+            plan.phase = chance.below(10)
+            plan.acknowledges = chance.isOne(in: 2)
+        }
+        live.append(Live(plan: plan))
+        return .subscribe(plan)
+    }
+
+    private mutating func control(_ chance: Chance) -> Wish? {
+        guard !live.isEmpty else { return nil }
+        let sub = chance.pick(live).plan.sub
+        switch chance.below(4) {
+        case 0:
+            live.removeAll { $0.plan.sub == sub }
+            paused.removeAll { $0 == sub }
+            return .unsubscribe(sub)
+        case 1 where !paused.contains(sub):
+            paused.append(sub)
+            return .pause(sub)
+        case 2 where paused.contains(sub): return .step(sub)
+        default:
+            guard paused.contains(sub) else { return nil }
+            paused.removeAll { $0 == sub }
+            return .resume(sub)
+        }
+    }
+
+    /// Subscribes as soon as there is a connection.
+    mutating func plan(_ plan: SubscriptionPlan) {
+        forgone.append(plan)
+    }
+
+    // MARK: What it learns
+
+    mutating func learn(_ event: Told) {
+        if event.name == "hello" { epoch = event.epoch }
+        guard let revision = event.revision, let place = live.firstIndex(where: { $0.plan.sub == event.sub })
+        else { return }
+        if event.name == "update" { revisions[event.key] = revision }
+        if event.name == "delete" { revisions[event.key] = 0 }
+        if event.name == "synced" {
+            live[place].known = max(live[place].known ?? 0, revision)
+        } else if let known = live[place].known, revision > 0 {
+            // Of a batch the rest may be missing yet.
+            live[place].known = max(known, revision - 1)
+        }
+    }
+
+    mutating func learn(_ reply: Told, of wish: Wish) {
+        switch wish {
+        case .subscribe(let plan): begin(plan, reply)
+        case .get(let key): revisions[key] = reply.kind == .done ? reply.revision : 0
+        case .publish(let key, _, _), .patch(let key, _), .delete(let key, _):
+            if let revision = reply.revision { revisions[key] = revision }
+        default: break
+        }
+    }
+
+    /// A snapshot is known as a whole or not at all; what began without one from the start.
+    private mutating func begin(_ plan: SubscriptionPlan, _ reply: Told) {
+        guard let place = live.firstIndex(where: { $0.plan.sub == plan.sub }) else { return }
+        if reply.kind == .refused {
+            live.remove(at: place)
+        } else if !plan.isInitial {
+            live[place].known = reply.revision
+        } else if reply.isResumed == false {
+            live[place].known = nil
+        }
+    }
+
+    func acknowledgement(of event: Told, _ chance: Chance) -> Wish? {
+        guard let one = live.first(where: { $0.plan.sub == event.sub }), one.plan.acknowledges,
+            event.name == "update" || event.name == "delete", let revision = event.revision,
+            !chance.isOne(in: 5)
+        else { return nil }
+        return .acknowledge(event.sub, revision)
+    }
+
+    /// The connection has ended.
+    mutating func forgo() {
+        forgone += live.compactMap { one in
+            guard let known = one.known else { return nil }
+            var plan = one.plan
+            plan.since = (known, epoch)
+            plan.isInitial = true
+            return plan
+        }
+        live = []
+        paused = []
+    }
+
+    mutating func takeForgone() -> [SubscriptionPlan] {
+        defer { forgone = [] }
+        for plan in forgone { live.append(Live(plan: plan, known: plan.since?.revision)) }
+        return forgone
+    }
+}

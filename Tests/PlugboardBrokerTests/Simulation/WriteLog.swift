@@ -1,0 +1,92 @@
+// All writes of a run in the order of their revisions: the truth that everything else is held
+// against. It is taken from the journal, or from a witness who was told of everything.
+
+/// One write of one key.
+struct Write: Equatable {
+    var revision: UInt64
+    var key: String
+    /// Nil: the key was deleted.
+    var value: String?
+    var by: String
+    var reason = ""
+
+    init(_ told: Told) {
+        revision = told.revision ?? 0
+        key = told.key
+        value = told.name == "update" ? told.value : nil
+        by = told.by
+        reason = told.reason
+    }
+}
+
+/// The writes, and those of each key by their places, from 1.
+struct WriteLog {
+    private(set) var writes: [Write]
+    private(set) var keys: [String: [Write]] = [:]
+
+    init(_ writes: [Write]) {
+        self.writes = writes
+        for write in writes { keys[write.key, default: []].append(write) }
+    }
+
+    /// What a witness saw that was told of everything as it happened.
+    init(seenBy conversation: Conversation) {
+        self.init(conversation.told.filter { ["update", "delete"].contains($0.name) }.map(Write.init))
+    }
+
+    /// The segments of a journal, oldest first.
+    init(journal segments: [[UInt8]]) {
+        var writes: [Write] = []
+        for segment in segments {
+            for line in segment.split(separator: 0x0A) { writes += Self.writes(in: Array(line)) }
+        }
+        self.init(writes)
+    }
+
+    private static func writes(in line: [UInt8]) -> [Write] {
+        guard let told = Told(line, time: 0) else { return [] }
+        switch told.name {
+        case "update", "delete": return [Write(told)]
+        case "batch":
+            let events = LineReading.members(of: line)?.first { $0.name == "events" }?.value ?? "[]"
+            return LineReading.objects(in: Array(events.utf8.dropFirst().dropLast())).compactMap {
+                Told($0, time: 0).map(Write.init)
+            }
+        default: return []
+        }
+    }
+
+    /// How many writes of a key there were up to a revision.
+    func count(of key: String, upTo revision: UInt64) -> Int {
+        guard let writes = keys[key] else { return 0 }
+        var (low, high) = (0, writes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if writes[middle].revision <= revision { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The place of a key's write; nil where there was none with that revision.
+    func place(of key: String, at revision: UInt64) -> Int? {
+        let count = count(of: key, upTo: revision)
+        guard count > 0, keys[key]?[count - 1].revision == revision else { return nil }
+        return count
+    }
+
+    /// A key's write by its place, from 1; nil before the first.
+    func write(of key: String, _ place: Int) -> Write? {
+        guard place > 0, let writes = keys[key], place <= writes.count else { return nil }
+        return writes[place - 1]
+    }
+
+    /// Whether a key has no value after so many writes.
+    func isAbsent(_ key: String, after place: Int) -> Bool {
+        write(of: key, place)?.value == nil
+    }
+
+    /// Replaces the truth, for tests of the checks.
+    mutating func replace(_ writes: [Write]) {
+        self = WriteLog(writes)
+    }
+}

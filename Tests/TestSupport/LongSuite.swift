@@ -1,0 +1,16 @@
+// Whether there is time for everything, and what is told of it.
+
+import PlugboardPosix
+
+/// The long suite: `.ci/long`.
+public enum LongSuite {
+    public static let isOn = SocketPath.variable("PLUGBOARD_LONG") == "1"
+
+    /// How much of something there is time for.
+    public static func count(_ long: Int, quick: Int) -> Int { isOn ? long : quick }
+
+    /// Prints a figure, a line each.
+    public static func print(_ figure: String) {
+        if isOn { Swift.print("figure: \(figure)") }
+    }
+}
