@@ -67,7 +67,9 @@ struct BrokerProcessTests {
             Pause.sleep(seconds: 0.01)
         }
         // A second's worth of waiting at a hundred ticks a second: a loop that spins takes them all.
-        #expect(try processorTicks(of: broker.pid) - before < 30)
+        let ticks = try processorTicks(of: broker.pid) - before
+        #expect(ticks < 30)
+        LongSuite.print("64 descriptors, 200 clients: \(ticks) % of a processor")
         waiting.removeFirst(180)
         for peer in waiting { #expect(try peer.line().hasPrefix(#"{"event":"hello""#)) }
         broker.signal(SIGTERM)
@@ -86,51 +88,5 @@ struct BrokerProcessTests {
 
     private func field(_ path: String) throws -> String {
         String(decoding: try InputFile.contents(path: path, limit: 1 << 20), as: UTF8.self)
-    }
-}
-
-/// A connection without a library: bytes out, lines in, with a deadline on each.
-private final class RawPeer {
-    private let descriptor: Descriptor
-    private var unread: [UInt8] = []
-
-    init(path: String) throws {
-        descriptor = try UnixSocket.connect(path: path)
-    }
-
-    func send(_ bytes: [UInt8]) throws {
-        var sent = 0
-        while sent < bytes.count {
-            let transfer = bytes.withUnsafeBytes {
-                descriptor.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
-            }
-            switch transfer {
-            case .bytes(let count): sent += count
-            case .wouldBlock: try wait(Int16(POLLOUT))
-            default: throw NeverHappened(description: "the broker takes what is sent")
-            }
-        }
-    }
-
-    func line() throws -> String {
-        while true {
-            if let feed = unread.firstIndex(of: 0x0A) {
-                defer { unread.removeFirst(feed + 1) }
-                return String(decoding: unread[..<feed], as: UTF8.self)
-            }
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            switch buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
-            case .bytes(let count): unread += buffer[..<count]
-            case .wouldBlock: try wait(Int16(POLLIN))
-            default: throw NeverHappened(description: "the broker has more to say")
-            }
-        }
-    }
-
-    private func wait(_ events: Int16) throws {
-        var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
-        guard poll(&entry, 1, 20_000) > 0 else {
-            throw NeverHappened(description: "an answer within 20 seconds")
-        }
     }
 }

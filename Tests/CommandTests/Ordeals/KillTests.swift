@@ -1,0 +1,133 @@
+// A broker that is killed again and again while it is written to: whatever anybody was told
+// is there when it comes back.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("killed under load", .oneAtATime, .serialized)
+struct KillTests {
+    /// One of those who write: numbers, one after the other, to a key of its own.
+    private final class Writer {
+        let key: String
+        /// The last number that was sent, and the last that was answered.
+        var sent: UInt64 = 0
+        var answered: UInt64 = 0
+        private var peer: RawPeer?
+        private var rest: [UInt8] = []
+
+        init(_ key: String) {
+            self.key = key
+        }
+
+        func connect(_ path: String) throws {
+            let peer = try RawPeer(path: path)
+            _ = try peer.line()
+            (self.peer, rest) = (peer, [])
+        }
+
+        /// What the broker has, which may be more than was answered.
+        func recover() throws {
+            guard let peer else { return }
+            try peer.send(Array(#"{"op":"get","key":"\#(key)"}"#.utf8) + [0x0A])
+            let line = try peer.line()
+            let value = number("value", in: line) ?? 0
+            #expect(value >= answered && value <= sent, "\(key): \(answered) was answered, \(line)")
+            (sent, answered) = (value, value)
+        }
+
+        func write() {
+            while rest.count < 4_096 {
+                sent += 1
+                rest +=
+                    Array(#"{"op":"publish","id":\#(sent),"key":"\#(key)","value":\#(sent)}"#.utf8) + [0x0A]
+            }
+            if let count = peer?.sendSome(rest) { rest.removeFirst(count) }
+        }
+
+        func read() {
+            for line in peer?.available() ?? [] where line.hasPrefix(#"{"ok":"publish""#) {
+                answered = max(answered, number("id", in: line) ?? 0)
+            }
+        }
+    }
+
+    @Test("nothing is lost that was answered or told", .timeLimit(.minutes(10)))
+    func kills() throws {
+        let rounds = LongSuite.count(1_000, quick: 12)
+        let folder = try TemporaryFolder()
+        let writers = (0..<4).map { Writer("w.\($0)") }
+        var random = SeededRandom(seed: 3)
+        var served: [Double] = []
+        var told: [String: UInt64] = [:]
+        for round in 0..<rounds {
+            let start = MonotonicClock.nanoseconds()
+            let broker = try Run(["broker", "--socket", folder.socket, "--history", "100000"], in: folder)
+            if round % 7 == 3 {
+                // Also before it serves anybody.
+                Pause.sleep(seconds: Double(random.next() % 30) / 1_000)
+            } else {
+                let observer = try firstConnection(folder.socket)
+                served.append(Double(MonotonicClock.nanoseconds() - start) / 1e6)
+                try load(writers, observer, folder.socket, milliseconds: random.next() % 30, &told)
+            }
+            broker.signal(SIGKILL)
+            #expect(try broker.finished().end == .signalled(SIGKILL))
+            writers.forEach { $0.read() }
+        }
+        let answered = writers.reduce(0) { $0 + $1.answered }
+        served.sort()
+        LongSuite.print(
+            "\(rounds) × SIGKILL, \(answered) writes of 4 writers: nothing lost; first connection served after \(served[served.count / 2]) ms, at most \(served.last ?? 0) ms"
+        )
+    }
+
+    private func firstConnection(_ path: String) throws -> RawPeer {
+        let deadline = Deadline(seconds: 20)
+        while true {
+            if let peer = try? RawPeer(path: path), let line = try? peer.line(),
+                line.hasPrefix(#"{"event":"hello""#)
+            {
+                return peer
+            }
+            guard deadline.milliseconds != nil else { throw NeverHappened(description: "the broker serves") }
+            Pause.sleep(seconds: 0.000_5)
+        }
+    }
+
+    private func load(
+        _ writers: [Writer],
+        _ observer: RawPeer,
+        _ path: String,
+        milliseconds: UInt64,
+        _ told: inout [String: UInt64]
+    ) throws {
+        for writer in writers {
+            try writer.connect(path)
+            try writer.recover()
+            #expect(told[writer.key] ?? 0 <= writer.answered, "\(writer.key) was told as \(told)")
+        }
+        try observer.send(Array("subscribe w.*\n".utf8))
+        let end = MonotonicClock.nanoseconds() + milliseconds * 1_000_000
+        repeat {
+            for writer in writers {
+                writer.write()
+                writer.read()
+            }
+            for line in observer.available() where line.hasPrefix(#"{"event":"update""#) {
+                guard let value = number("value", in: line),
+                    let key = writers.first(where: { line.contains(#""\#($0.key)""#) })?.key
+                else { continue }
+                told[key] = max(told[key] ?? 0, value)
+            }
+        } while MonotonicClock.nanoseconds() < end
+    }
+}
+
+/// The number behind `"field":` in a line.
+private func number(_ field: String, in line: String) -> UInt64? {
+    guard let range = line.firstRange(of: "\"\(field)\":") else { return nil }
+    return UInt64(line[range.upperBound...].prefix { $0.isNumber })
+}

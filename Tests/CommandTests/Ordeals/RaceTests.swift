@@ -1,0 +1,38 @@
+// Two brokers at once for one path: one serves, the other says why it doesn't.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("races for a path", .oneAtATime, .serialized)
+struct RaceTests {
+    @Test(
+        "of two brokers for one path one serves and the other ends, whatever was there",
+        .timeLimit(.minutes(10))
+    )
+    func races() throws {
+        let folder = try TemporaryFolder()
+        let rounds = LongSuite.count(500, quick: 10)
+        for round in 0..<rounds {
+            let arguments = ["broker", "--memory", "--ready", "--socket", folder.socket]
+            let both = [try Run(arguments, in: folder), try Run(arguments, in: folder)]
+            try eventually("one serves, one has ended") {
+                both.count { $0.output == "ready\n" } == 1 && both.count { !$0.isRunning } == 1
+            }
+            for run in both where !run.isRunning {
+                let finished = try run.finished()
+                #expect(finished.end != .exited(0))
+                #expect(finished.messages.contains("another broker is running at \(folder.socket)"))
+            }
+            #expect(try RawPeer(path: folder.socket).line().hasPrefix(#"{"event":"hello""#))
+            // Every other time the winner leaves its socket behind, for the next ones to find.
+            for run in both where run.isRunning {
+                run.signal(round % 2 == 0 ? SIGKILL : SIGTERM)
+                _ = try run.finished()
+            }
+        }
+        LongSuite.print("\(rounds) races of two brokers for one path: always one winner")
+    }
+}
