@@ -74,6 +74,12 @@ struct PluginCommandTests {
         try shop.expectGone([again, other])
     }
 
+    /// What ignores SIGTERM would outlive an `up` that is killed.
+    private func end(_ up: Run) throws {
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+    }
+
     @Test("restart waits for the end, however long it takes, and then there is a new process")
     func restart() throws {
         try shop.add("rock", "trap '' TERM; echo $$ >> pids; while :; do sleep 0.05; done")
@@ -86,6 +92,7 @@ struct PluginCommandTests {
         #expect(try row("rock").prefix(4) == ["rock", "running", "\(new)", "1"])
         #expect(up.messages.contains("rock   | restart, as ada asked\n"))
         #expect(up.messages.contains("rock   | didn't stop; killed\n"))
+        try end(up)
     }
 
     @Test("one that is broken is started by hand, with all its chances")
@@ -156,7 +163,7 @@ struct PluginCommandTests {
         for _ in 0...PluginDesk.waitingMax { try caller.send(line) }
         #expect(try caller.nextLine().kind == .error("limit"))
         for _ in 0..<PluginDesk.waitingMax { #expect(try caller.nextLine().kind == .ok("call")) }
-        _ = up
+        try end(up)
     }
 
     @Test("the states leave the bus with up")
