@@ -50,6 +50,11 @@ extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *
 extern int prctl_arguments(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
     __asm__("prctl");
 
+/* sched_getaffinity(2) and sched_setaffinity(2), with the set of processors as words of bits. */
+extern int sched_getaffinity_bits(pid_t thread, size_t bytes, uint64_t *bits) __asm__("sched_getaffinity");
+extern int sched_setaffinity_bits(pid_t thread, size_t bytes, const uint64_t *bits)
+    __asm__("sched_setaffinity");
+
 #ifdef __GLIBC__
 /* mtrace(3): traces allocations, where libc_malloc_debug.so is loaded before libc. */
 extern void mtrace(void);

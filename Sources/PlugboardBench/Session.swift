@@ -21,7 +21,11 @@ final class Session {
 
     /// Sets everything up and warms it. Nil where the system isn't installed.
     init?(_ workload: Workload, _ dialect: any Dialect, programs: Programs, signals: Signals?) throws {
-        guard let server = try Server(dialect, for: workload, programs: programs) else { return nil }
+        // Of a round trip both ways go from one processor to another, for every system alike.
+        let place = workload.measure == .roundTrip ? try ProcessorPlace(.allButFirst) : nil
+        let started = Result { try Server(dialect, for: workload, programs: programs) }
+        place?.leave()
+        guard let server = try started.get() else { return nil }
         let workload = dialect.workload(workload)
         self.dialect = dialect
         self.workload = workload
@@ -54,6 +58,8 @@ final class Session {
 
     /// One run of that length.
     func run(nanoseconds: UInt64) throws -> [Quantity: Double] {
+        let place = workload.measure == .roundTrip ? try ProcessorPlace(.first) : nil
+        defer { place?.leave() }
         let cpuBefore = try ProcessUsage.cpuNanoseconds(of: server.pid)
         let readsBefore = try ProcessUsage.readCalls(of: server.pid)
         let count = try publish(nanoseconds: nanoseconds)

@@ -34,6 +34,7 @@ extension EventLoop {
             worker: worker,
             options: options,
             boot: boot,
+            time: time,
             newEpoch: newEpoch,
             records: &records
         ) { record, line in
@@ -69,18 +70,18 @@ extension EventLoop {
     private mutating func writeRecords() throws {
         guard let journal = hub.journal else { return }
         try journal.flush(&hub.records, revision: hub.revision)
-        askForSync(journal)
+        try askForSync(journal)
         if journal.hasNews { try takeJournalNews() }
     }
 
     /// Asks for what durable writes wait for, once the last of that is done and they have gathered.
-    private mutating func askForSync(_ journal: JournalWriter) {
+    private mutating func askForSync(_ journal: JournalWriter) throws {
         if hub.durables.isEmpty { return hub.durables.noteAsked() }
         guard hub.durables.wantsSync, !journal.isSyncing,
             hub.durables.hasGathered(at: time.nanoseconds())
         else { return }
         hub.durables.noteAsked()
-        journal.wantSync()
+        try journal.wantSync(for: hub.durables.count)
     }
 
     /// Durable writes are gathered, which takes less time than a wait can be told.
@@ -98,7 +99,8 @@ extension EventLoop {
     /// Once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
         guard let journal = hub.journal else { return }
-        if hub.durables.wantsSync, hub.records.isEmpty { askForSync(journal) }
+        if hub.durables.wantsSync, hub.records.isEmpty { try askForSync(journal) }
+        if journal.hasNews { try takeJournalNews() }
         guard journal.wantsTick else { return }
         let now = time.nanoseconds()
         guard now >= nextJournalTick else { return }

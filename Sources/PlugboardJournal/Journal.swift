@@ -12,6 +12,7 @@ public enum Journal {
         worker: any JournalWorker,
         options: JournalOptions,
         boot: String,
+        time: TimeSource = .system,
         newEpoch: () -> String,
         records: inout RecordBuffer,
         _ take: RecordTaker
@@ -25,7 +26,8 @@ public enum Journal {
             options: options,
             after: recovered,
             epoch: epoch,
-            boot: boot
+            boot: boot,
+            time: time
         )
         try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
         return (recovered, writer, epoch)

@@ -20,6 +20,12 @@ public enum JournalLimits {
     public static let looseSegmentsMax = 64
     /// Bytes of ended segments that are kept for who comes back, unless another number is given.
     public static let historyBytesDefault = 67_108_864
+    /// Replies waiting for a sync, up to which a quick disk is waited for in place.
+    public static let inPlaceMax = 64
+    /// A sync that takes no longer is quick.
+    static let quickSyncNanoseconds: UInt64 = 1_000_000
+    /// Syncs that must have been quick, one after the other, before one is waited for.
+    static let quickSyncsMin = 16
     /// Bytes read from a file at a time.
     static let readBytes = 1_048_576
 }

@@ -29,6 +29,7 @@ public typealias JournalMark = UInt64
 public final class JournalWriter {
     private let store: any FileStore
     private let worker: any JournalWorker
+    private let time: TimeSource
     fileprivate let options: JournalOptions
     private let epoch: String
     private let boot: String
@@ -58,6 +59,10 @@ public final class JournalWriter {
     private var isSyncWanted = false
     /// Which mark a sync under way brings to disk, and the bytes of the present segment then.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
+    /// When it was asked for.
+    private var syncBegan: UInt64 = 0
+    /// Syncs since the last one that took its time.
+    private var quickSyncs = 0
     fileprivate var news: [JournalNews] = []
 
     init(
@@ -66,10 +71,12 @@ public final class JournalWriter {
         options: JournalOptions,
         after recovered: Recovered,
         epoch: String,
-        boot: String
+        boot: String,
+        time: TimeSource
     ) throws {
         self.store = store
         self.worker = worker
+        self.time = time
         self.options = options
         self.epoch = epoch
         self.boot = boot
@@ -199,10 +206,21 @@ public final class JournalWriter {
 
     // MARK: Syncing
 
-    /// Somebody waits for what was written: it is brought to disk as soon as that can be.
-    public func wantSync() {
+    /// So many replies wait for what was written: it is brought to disk as soon as that can be.
+    /// Where the disk has been quick for long, few are not worth the way to the worker and back,
+    /// which takes as long as the sync: it is waited for here and now.
+    public func wantSync(for waiting: Int = .max) throws {
+        if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
+            return try syncNow()
+        }
         isSyncWanted = true
         if !isSyncing { beginSync() }
+    }
+
+    /// One slow sync, and the next ones are the worker's.
+    private func noteSyncTime() {
+        let isQuick = time.nanoseconds() - syncBegan <= JournalLimits.quickSyncNanoseconds
+        quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
     }
 
     /// Once a second. What found no room is tried again.
@@ -223,6 +241,7 @@ public final class JournalWriter {
         isSyncing = true
         isSyncWanted = false
         asked = written
+        syncBegan = time.nanoseconds()
         syncNumber += 1
         syncing = (written, segment, bytes)
         worker.sync(takeUnsynced(), number: syncNumber)
@@ -239,9 +258,11 @@ public final class JournalWriter {
     /// Waits for the disk here and now.
     private func syncNow() throws {
         asked = written
+        syncBegan = time.nanoseconds()
         if case .syncFailed(let error) = JournalWork.sync(takeUnsynced(), number: 0, store) {
             throw JournalError.failed(error)
         }
+        noteSyncTime()
         pass(written)
     }
 
@@ -276,6 +297,7 @@ public final class JournalWriter {
 
     private func noteSynced(_ records: inout RecordBuffer) {
         isSyncing = false
+        noteSyncTime()
         pass(syncing.mark)
         if syncing.segment == segment {
             records.append(own: #"{"event":"synced","bytes":\#(syncing.bytes)"#)

@@ -26,6 +26,8 @@ extension Request {
                 guard let found = scanner.plainOperation() else { return false }
                 operation = found.operation
                 scanner.position = found.end
+            } else if field == .durable {
+                guard scanner.takeTrue() else { return false }
             } else {
                 let start = scanner.position
                 guard scanner.skipPlain(field) else { return false }
@@ -34,6 +36,7 @@ extension Request {
         } while scanner.takeWithSpace(",")
         self.operation = operation
         self.fields = fields
+        isDurable = fields.has(.durable)
         return scanner.take("}") && scanner.isAtEnd && fields.isComplete(for: operation)
     }
 
@@ -53,7 +56,8 @@ extension FieldSet {
     fileprivate func isComplete(for operation: Operation) -> Bool {
         // Nearly every line, and known without a look at the tables.
         let published = FieldSet().with(.operation).with(.key).with(.value)
-        if operation == .publish, subtracting(FieldSet().with(.id)) == published { return true }
+        let further = FieldSet().with(.id).with(.durable)
+        if operation == .publish, subtracting(further) == published { return true }
         return isSufficient(for: operation)
     }
 
@@ -112,11 +116,22 @@ extension JSONScanner {
         } else if word & 0xFF_FFFF_FFFF == PlainWord.operation {
             field = .operation
             position &+= 5
+        } else if word == PlainWord.durable, self.word(at: position &+ 8) & 0xFFFF == PlainWord.nameEnd {
+            field = .durable
+            position &+= 10
         } else {
             return nil
         }
         skipSpace()
         return field
+    }
+
+    /// Moves over `true` if it is the next.
+    @inline(__always)
+    fileprivate mutating func takeTrue() -> Bool {
+        guard word(at: position) & 0xFFFF_FFFF == PlainWord.yes else { return false }
+        position &+= 4
+        return true
     }
 
     /// The operation that is named here, and the place after it.
@@ -181,6 +196,12 @@ private enum PlainWord {
     static let id: UInt64 = 0x3A_2264_6922
     /// `"op":`
     static let operation: UInt64 = 0x3A_2270_6F22
+    /// `"durable`
+    static let durable: UInt64 = 0x656C_6261_7275_6422
+    /// `":`
+    static let nameEnd: UInt64 = 0x3A22
+    /// `true`
+    static let yes: UInt64 = 0x6575_7274
     /// `{"op":"p`
     static let publishStart: UInt64 = 0x7022_3A22_706F_227B
     /// `ublish",`

@@ -34,7 +34,9 @@ final class TestJournal {
         _ disk: SimulatedDisk,
         options: JournalOptions = .small,
         boot: String = "boot-1",
-        newEpoch: String = "e1"
+        newEpoch: String = "e1",
+        worker: (any JournalWorker)? = nil,
+        time: TimeSource = .system
     ) throws {
         self.disk = disk
         var records = RecordBuffer(clock: { Self.when })
@@ -42,9 +44,10 @@ final class TestJournal {
         var revision: UInt64 = 0
         let opened = try Journal.open(
             disk,
-            worker: ImmediateWorker(disk),
+            worker: worker ?? ImmediateWorker(disk),
             options: options,
             boot: boot,
+            time: time,
             newEpoch: { newEpoch },
             records: &records
         ) { record, line in
@@ -127,8 +130,9 @@ final class TestJournal {
         try takeNews()
     }
 
-    func sync() throws {
-        writer.wantSync()
+    /// So many replies wait for the disk.
+    func sync(for waiting: Int = .max) throws {
+        try writer.wantSync(for: waiting)
         try takeNews()
     }
 

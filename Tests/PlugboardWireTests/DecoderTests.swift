@@ -181,6 +181,8 @@ struct PlainLineTests {
             #"{"id":0,"value":"plain text of some length, more than sixteen","key":"k","op":"emit"}"#,
             #"{"op": "publish", "key": "a.b", "value": {"c": [1, null]}, "id": "x"}"#,
             #"{"op":"patch","key":"a","value":-1.5e3,"id":7}"#, #"{"key":"a","op":"delete"}"#,
+            #"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"#,
+            #"{"op": "delete", "durable": true, "key": "a"}"#, #"{"op":"get","key":"a","durable":true}"#,
             #"{"op":"sync"}"#, #"{"op":"hello","id":1}"#, #"{"op":"subscribe","key":"a"}"#,
             #"{"op":"batch","key":"a","value":1}"#, #"{"op":"keys","key":"a","value":1}"#,
         ]
@@ -207,6 +209,7 @@ struct PlainLineTests {
             #"{"op": "publish", "key": "a.b", "value": {"c": 1}}"#,
             #"{"id":1,"op":"emit","value":[],"key":"a"}"#, #"{"op":"get","key":"a","id":"x"}"#,
             #"{"op":"publish", "value":"\u00e9","key":"a"}"#,
+            #"{"op":"publish","key":"a","value":1,"durable":true}"#,
         ]
     )
     func usual(line: String) {
@@ -223,6 +226,7 @@ struct PlainLineTests {
         guard short.refusal == nil, long.refusal == nil else { return }
         #expect(short.request.operation == long.request.operation)
         #expect(short.request.fields == long.request.fields)
+        #expect(short.request.isDurable == long.request.isDurable)
         #expect([short.id, short.key, short.value] == [long.id, long.key, long.value])
     }
 

@@ -1,0 +1,44 @@
+// On which processors a thread and the processes that it starts may run, for measurements:
+// where the scheduler moves two processes together and apart, times have two values.
+
+#if os(Linux)
+    import CPlatform
+
+    /// Keeps the calling thread, and what it starts meanwhile, to some of its processors.
+    public struct ProcessorPlace {
+        /// Which of those that the thread may run on.
+        public enum Choice: Sendable {
+            case first
+            case allButFirst
+        }
+
+        private static let words = 16
+        private let before: [UInt64]
+
+        /// Where there is only one processor this changes nothing. Throws `SystemError`.
+        public init(_ choice: Choice) throws {
+            var bits = [UInt64](repeating: 0, count: Self.words)
+            guard sched_getaffinity_bits(0, Self.words * 8, &bits) >= 0 else {
+                throw SystemError(code: errno, operation: "sched_getaffinity")
+            }
+            before = bits
+            let count = bits.reduce(0) { $0 + $1.nonzeroBitCount }
+            guard count > 1, let word = bits.firstIndex(where: { $0 != 0 }) else { return }
+            let first = bits[word] & (~bits[word] &+ 1)
+            switch choice {
+            case .first:
+                bits = [UInt64](repeating: 0, count: Self.words)
+                bits[word] = first
+            case .allButFirst: bits[word] &= ~first
+            }
+            guard sched_setaffinity_bits(0, Self.words * 8, bits) == 0 else {
+                throw SystemError(code: errno, operation: "sched_setaffinity")
+            }
+        }
+
+        /// The thread may run again where it might before.
+        public func leave() {
+            _ = sched_setaffinity_bits(0, Self.words * 8, before)
+        }
+    }
+#endif

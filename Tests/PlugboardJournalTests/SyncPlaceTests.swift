@@ -1,0 +1,77 @@
+// Who waits for the disk: the worker, or the loop itself where that is quicker.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+/// Counts what it is asked for, and takes a time for it that a test says.
+private final class SlowWorker: JournalWorker {
+    private let worker: ImmediateWorker
+    private let time: SimulatedTime
+    var nanoseconds: UInt64 = 0
+    private(set) var syncs = 0
+
+    init(_ disk: SimulatedDisk, _ time: SimulatedTime) {
+        worker = ImmediateWorker(disk)
+        self.time = time
+    }
+
+    func sync(_ requests: [SyncRequest], number: UInt64) {
+        syncs += 1
+        time.advance(nanoseconds: nanoseconds)
+        worker.sync(requests, number: number)
+    }
+
+    func compact(upTo segment: UInt64, historyBytes: Int) {
+        worker.compact(upTo: segment, historyBytes: historyBytes)
+    }
+
+    func takeDone() -> [WorkDone] { worker.takeDone() }
+    func finish() { worker.finish() }
+}
+
+@Suite("A sync that somebody waits for")
+struct SyncPlaceTests {
+    private let time = SimulatedTime()
+    private let worker: SlowWorker
+    private let journal: TestJournal
+
+    init() throws {
+        let disk = SimulatedDisk()
+        worker = SlowWorker(disk, time)
+        journal = try TestJournal(disk, options: .plain, worker: worker, time: TimeSource(time))
+    }
+
+    /// Writes and waits; returns whether the worker was asked.
+    private func write(for waiting: Int = 1) throws -> Bool {
+        let before = worker.syncs
+        journal.publish("a", "1")
+        try journal.endTurn()
+        try journal.sync(for: waiting)
+        #expect(journal.synced == journal.mark || worker.syncs > before)
+        return worker.syncs > before
+    }
+
+    @Test("is the worker's until the disk has been quick for long, and few wait for it")
+    func quick() throws {
+        worker.nanoseconds = 1_000_000
+        for _ in 0..<16 { #expect(try write()) }
+        #expect(try !write())
+        #expect(journal.synced == journal.mark)
+        #expect(try !write(for: JournalLimits.inPlaceMax))
+        #expect(try write(for: JournalLimits.inPlaceMax + 1))
+        #expect(try !write())
+    }
+
+    @Test("is the worker's again after one that took longer")
+    func slow() throws {
+        for _ in 0..<16 { #expect(try write()) }
+        #expect(try !write())
+        worker.nanoseconds = 1_000_001
+        #expect(try write(for: .max))
+        worker.nanoseconds = 0
+        for _ in 0..<16 { #expect(try write()) }
+        #expect(try !write())
+    }
+}
