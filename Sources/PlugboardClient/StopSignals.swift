@@ -68,6 +68,6 @@ final class StopSignals: Sendable {
 extension StandardStream {
     /// A line for a person; where standard error is gone, there is nobody to tell.
     static func complain(_ line: String) {
-        _ = StandardStream.error.write(Array("\(line)\n".utf8))
+        _ = StandardStream.error.write(Array("\(Printable.text(line))\n".utf8))
     }
 }

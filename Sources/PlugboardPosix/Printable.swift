@@ -19,7 +19,8 @@ public enum Printable {
         return shown
     }
 
-    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether a character does more than stand for itself.
+    public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09: false
         case 0..<0x20, 0x7F..<0xA0: true
@@ -29,7 +30,8 @@ public enum Printable {
         }
     }
 
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
+    /// A character as JSON spells it.
+    public static func escape(_ scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16)
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }

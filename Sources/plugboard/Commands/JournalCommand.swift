@@ -118,7 +118,7 @@ private struct JournalListing {
 
     private func show(_ line: UnsafeRawBufferPointer, _ record: RecordLine, _ place: JournalPlace) throws {
         if isJSON {
-            if try matches(line, record) { try console.output.line(String(decoding: line, as: UTF8.self)) }
+            if try matches(line, record) { try console.output.json(Array(line)) }
             return
         }
         switch record.kind {

@@ -108,7 +108,7 @@ extension Command {
     }
 
     private static func tell(_ recorder: Recorder, _ console: Console) {
-        if console.messages.isTerminal { try? console.messages.text("\r") }
+        if console.messages.isTerminal { try? console.messages.bytes([0x0D]) }
         console.say("recorded \(recorder.summary)")
         if recorder.missing > 0 {
             console.say(

@@ -41,12 +41,21 @@ struct OutputStream: Sendable {
 
     /// Writes a text and a line feed.
     func line(_ text: String) throws {
-        try bytes(Array(text.utf8) + [0x0A])
+        try bytes(textLine(text))
+    }
+
+    /// What `line` writes: to a terminal nothing but text, line feeds and this program's colours.
+    func textLine(_ text: String) -> [UInt8] {
+        Array(safe(text).utf8) + [0x0A]
     }
 
     /// Writes a text that has its own line feeds.
     func text(_ text: String) throws {
-        try bytes(Array(text.utf8))
+        try bytes(Array(safe(text).utf8))
+    }
+
+    private func safe(_ text: String) -> String {
+        isTerminal ? Printable.painted(text) : text
     }
 
     /// Writes JSON and a line feed: byte for byte, but safe to show on a terminal.

@@ -13,7 +13,7 @@ struct PendingOutput {
     }
 
     mutating func add(line: String) throws {
-        try add(Array(line.utf8) + [0x0A])
+        try add(stream.textLine(line))
     }
 
     /// JSON, safe to show where the stream is a terminal.

@@ -10,6 +10,41 @@ extension Printable {
             .joined(separator: "\n")
     }
 
+    /// A text of this program's own, of one line or several: of what it does to a terminal the
+    /// colours and line feeds stay. Whatever came from elsewhere and was not made safe is, here at
+    /// the last.
+    static func painted(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var shown = ""
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            if let colour = colour(at: rest) {
+                shown.unicodeScalars.append(contentsOf: colour)
+                rest = rest[colour.endIndex...]
+                continue
+            }
+            if scalar == "\n" || !isUnsafe(scalar) {
+                shown.unicodeScalars.append(scalar)
+            } else {
+                shown += escape(scalar)
+            }
+            rest = rest.dropFirst()
+        }
+        return shown
+    }
+
+    /// `ESC [ 31 m` and the like, as `Paint` writes them.
+    private static func colour(
+        at text: Substring.UnicodeScalarView
+    ) -> Substring.UnicodeScalarView? {
+        guard text.starts(with: "\u{1B}[".unicodeScalars) else { return nil }
+        let digits = text.dropFirst(2).prefix { ("0"..."9").contains($0) }
+        guard digits.count <= 2, digits.endIndex < text.endIndex, text[digits.endIndex] == "m" else {
+            return nil
+        }
+        return text[...digits.endIndex]
+    }
+
     /// Bytes made safe; what is not UTF-8 becomes U+FFFD.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         text(String(decoding: bytes, as: UTF8.self))

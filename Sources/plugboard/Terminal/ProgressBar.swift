@@ -36,14 +36,14 @@ struct ProgressBar {
             seconds: elapsed,
             columns: stream.stream.columns ?? 80
         )
-        try? stream.text("\r\(text)\u{1B}[K")
+        try? stream.bytes(Array("\r\(text)\u{1B}[K".utf8))
     }
 
     /// Takes the bar away, before anything else is written.
     mutating func clear() {
         guard isShown else { return }
         isShown = false
-        try? stream.text("\r\u{1B}[K")
+        try? stream.bytes(Array("\r\u{1B}[K".utf8))
     }
 
     /// `[#####     ]  48 %  48,210 lines  96,000/s  0:03 left`, at most `columns` wide.
