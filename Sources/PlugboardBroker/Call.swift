@@ -10,7 +10,8 @@ struct Call: ~Copyable {
     /// Its name, unique while the broker runs.
     let number: UInt64
     let caller: SessionReference
-    let server: SessionReference
+    /// Who is to answer it; while nobody serves it, who is to see to that.
+    fileprivate(set) var server: SessionReference
     /// The caller's line that made it, for a reply to a call without an `id`.
     let line: UInt64
     /// Milliseconds that it waits.
@@ -86,6 +87,15 @@ struct CallTable: ~Copyable {
         caller.pointee.makeDuties().pointee.addMade(call)
         server.pointee.makeDuties().pointee.addToAnswer(call)
         return call
+    }
+
+    /// Has another server answer a call.
+    func move(_ call: CallReference, to server: SessionReference) {
+        let before = call.pointee.server
+        before.pointee.duties?.pointee.removeToAnswer(call)
+        before.pointee.dropEmptyDuties()
+        call.pointee.server = server
+        server.pointee.makeDuties().pointee.addToAnswer(call)
     }
 
     /// Ends a call, and takes it out on both sides.

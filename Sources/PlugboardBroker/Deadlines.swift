@@ -14,6 +14,8 @@ enum Deadline: BitwiseCopyable, Equatable {
     case window(UInt64)
     /// What the broker tells of itself is looked at anew.
     case ownState
+    /// The plugin with this number may have been wanted by nobody for a while.
+    case idle(plugin: Int)
     /// The gate with this serial has waited long enough.
     case gate(UInt64)
 }

@@ -13,12 +13,27 @@ extension Hub {
         let key = request.key.bytes(of: line)
         try check(.call, request, line, session)
         guard let server = services.server(of: key)?.pointee.session, server.pointee.isOpen else {
+            if !supervision.onDemand.isEmpty, try park(request, line, session) != nil { return }
             throw Self.noProvider(request, line)
         }
         try checkRoom(for: request, from: session, to: server)
+        _ = begin(request, line, session, to: server)
+        appendScratch(to: server)
+    }
+
+    /// Makes a call, and leaves its event in `scratch`.
+    mutating func begin(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference,
+        to server: SessionReference
+    ) -> CallReference {
+        let key = request.key.bytes(of: line)
         let (id, timeout) = (request.id.bytes(of: line), decoder.options.timeout)
         let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server)
-        let time = Deadlines.time(milliseconds: UInt64(timeout), after: clock())
+        let now = clock()
+        if server.pointee.isGuarded { noteAsked(server, at: now) }
+        let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
         call.pointee.deadline = deadlines.add(at: time, .call(call.pointee.number))
         scratch.removeAll()
         CallEncoder.appendEvent(
@@ -29,7 +44,7 @@ extension Hub {
             cause: request.cause,
             to: &scratch
         )
-        appendScratch(to: server)
+        return call
     }
 
     /// A client's answer to a call: to the caller, if it still waits.
@@ -117,6 +132,7 @@ extension Hub {
 
     private mutating func finish(_ call: CallReference) {
         if let deadline = call.pointee.deadline { deadlines.cancel(deadline) }
+        if !supervision.waitingCalls.isEmpty { forgetWaiting(call) }
         calls.remove(call)
     }
 

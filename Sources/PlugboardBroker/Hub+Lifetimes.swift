@@ -37,6 +37,7 @@ extension Hub {
         case .gate(let serial): expireGate(serial)
         case .call(let number): timeOut(call: number)
         case .ownState: lookRound()
+        case .idle(let plugin): checkIdle(plugin, now: now)
         }
     }
 
@@ -54,7 +55,7 @@ extension Hub {
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? session.pointee.makeLegacy() : nil
         let bond = lifetimes.bind(observable, to: legacy)
-        if observable.pointee.isReserved { takeReport(observable) }
+        if observable.pointee.isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
         let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
         let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observable.pointee.revision))

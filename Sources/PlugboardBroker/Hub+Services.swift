@@ -21,6 +21,7 @@ extension Hub {
         }
         duties.pointee.add(services.insert(pattern, session))
         replyWithKey(request, line, session)
+        if !supervision.waitingCalls.isEmpty { askWaiting() }
     }
 
     mutating func unserve(

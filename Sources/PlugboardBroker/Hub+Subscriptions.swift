@@ -76,6 +76,7 @@ extension Hub {
 
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
+        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
         if subscription.pointee.isTracer { tracing.remove(subscription) }
         endThrottle(of: subscription)
         writeOff(subscription)
@@ -181,6 +182,7 @@ extension Hub {
         session.pointee.clearance?.account?.subscriptions += 1
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
         throttle(subscription, milliseconds: decoder.options.every)
+        if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }
 

@@ -88,10 +88,16 @@ extension Hub {
     }
 
     /// Goes by what the supervisor has just published.
-    mutating func takeReport(_ observable: ObservableReference) {
-        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0),
-            let plugin = supervision.take(report)
-        else { return }
+    mutating func takeReport(_ observable: ObservableReference, from reporter: SessionReference) {
+        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0) else {
+            return
+        }
+        supervision.reporter = reporter
+        if let plugin = supervision.take(report) { findClients(of: plugin) }
+        if let plugin = supervision.plugin(named: report.name) { renewDemand(of: plugin) }
+    }
+
+    private mutating func findClients(of plugin: SupervisedPlugin) {
         // Who is a client already may turn out to be the plugin's, or to have taken its name.
         for slot in 0..<sessions.all.count {
             guard let session = sessions.all[slot], session.pointee.clearance?.plugin !== plugin else {

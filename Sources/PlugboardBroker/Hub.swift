@@ -169,6 +169,7 @@ struct Hub: ~Copyable {
         if session.pointee.isOpen { session.pointee.farewell = .gone }
         leave(session)
         closeAccount(of: session)
+        if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
         sessions.remove(session)
     }

@@ -13,9 +13,14 @@ final class SupervisedPlugin {
     fileprivate(set) var process: Int32?
     /// What its declaration allows; nil: that says nothing about it.
     fileprivate(set) var rights: Rights?
+    /// What it is started for; nil: it isn't started on demand.
+    fileprivate(set) var demand: Demand?
+    /// Its place among all.
+    let number: Int
 
-    fileprivate init(name: String) {
+    fileprivate init(name: String, number: Int) {
         self.name = name
+        self.number = number
     }
 }
 
@@ -33,6 +38,15 @@ struct Supervision {
     /// Some plugin may not do everything.
     private(set) var isLimiting = false
     private var plugins: [String: SupervisedPlugin] = [:]
+    /// All of them, by their numbers.
+    private var numbered: [SupervisedPlugin] = []
+    /// Those that are started on demand.
+    private(set) var onDemand: [SupervisedPlugin] = []
+    /// The client that said last how a plugin is.
+    var reporter: SessionReference?
+    /// The events of calls that wait for a plugin to serve, by the calls' numbers.
+    var waitingCalls: [UInt64: [UInt8]] = [:]
+    var waitingBytes = 0
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
@@ -57,13 +71,43 @@ struct Supervision {
         plugins[name] != nil || plugins.count < Self.pluginsMax
     }
 
+    /// The plugin with a name.
+    func plugin(named name: String) -> SupervisedPlugin? { plugins[name] }
+
+    /// The plugin with a number.
+    func plugin(_ number: Int) -> SupervisedPlugin? {
+        numbered.indices.contains(number) ? numbered[number] : nil
+    }
+
+    /// The plugin that would be started for a call, if it can be.
+    func server(of key: UnsafeRawBufferPointer) -> SupervisedPlugin? {
+        onDemand.first { $0.demand?.serves(key) == true }
+    }
+
+    private mutating func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
+        guard let idle = report.idleSeconds, let may = report.may else {
+            plugin.demand = nil
+            return onDemand.removeAll { $0 === plugin }
+        }
+        let demand = plugin.demand ?? Demand()
+        demand.observed = may[.publish] + may[.emit]
+        demand.served = may[.serve]
+        demand.idleNanoseconds = UInt64(idle) * 1_000_000_000
+        demand.isRunning = report.state == "running"
+        demand.canStart = !["broken", "stopped", "ended"].contains(report.state)
+        plugin.demand = demand
+        if !onDemand.contains(where: { $0 === plugin }) { onDemand.append(plugin) }
+    }
+
     /// Takes in what the supervisor says. Returns the plugin where that might make clients its own
     /// that were not.
     mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
-        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name)
+        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: numbered.count)
         let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
+        if isNew { numbered.append(plugin) }
         plugin.rights = report.may.map { Rights([PolicyRule(allow: $0)]) }
         if plugin.rights != nil { isLimiting = true }
+        takeDemand(report, plugin)
         guard isNew || report.process != plugin.process else { return nil }
         plugin.process = report.process
         return plugin
@@ -75,6 +119,12 @@ struct PluginReport {
     let name: String
     let process: Int32?
     let may: ActionPatterns?
+    let state: String
+    /// Of one that is started on demand: after how long it is wanted no more.
+    let idleSeconds: UInt32?
+
+    /// At most a day.
+    static let idleSecondsMax: UInt32 = 86_400
 
     /// Reads a value. Throws a refusal that says what is wrong with it.
     init(_ value: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
@@ -82,12 +132,21 @@ struct PluginReport {
         func fault(_ message: String) -> Refusal { Refusal(.wrongType, message, at: offset) }
         guard json.kind(0) == .object else { throw fault("what a plugin is like is told in an object") }
         var (name, process, may): (String?, Int32?, ActionPatterns?)
+        var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Demand.idleSecondsDefault)
         var member = 1
         for _ in 0..<json.childCount(0) {
             let content = json.bytes(member + 1)
             switch String(decoding: JSONText.characters(json.characters(member)), as: UTF8.self) {
             case "name" where json.kind(member + 1) == .string:
                 name = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
+            case "state":
+                state = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
+            case "start": isOnDemand = content.elementsEqual(#""demand""#.utf8)
+            case "idle":
+                guard let seconds = UInt32(String(decoding: content, as: UTF8.self)),
+                    seconds <= Self.idleSecondsMax
+                else { throw fault("\"idle\" is a number of seconds, \(Self.idleSecondsMax) at most") }
+                idle = seconds
             case "pid":
                 guard let number = Int32(String(decoding: content, as: UTF8.self)), number > 0 else {
                     throw fault("\"pid\" is a process's number")
@@ -106,5 +165,6 @@ struct PluginReport {
             throw fault("\"name\" is the name of a client")
         }
         (self.name, self.process, self.may) = (name, process, may)
+        (self.state, idleSeconds) = (state, isOnDemand ? idle : nil)
     }
 }

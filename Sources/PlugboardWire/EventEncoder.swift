@@ -169,6 +169,14 @@ public enum EventEncoder {
         buffer.append("\n")
     }
 
+    /// Whether a plugin is to be started or stopped, for who looks after it.
+    public static func appendDemand(plugin: String, isWanted: Bool, to buffer: inout ByteBuffer) {
+        buffer.append(#"{"event":"demand","plugin":"#)
+        JSONText.append(plugin, to: &buffer)
+        buffer.append(isWanted ? #","wanted":true}"# : #","wanted":false}"#)
+        buffer.append("\n")
+    }
+
     /// `,"by":"…"`: kept with a client and with what it wrote.
     public static func appendAuthor(name: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
         buffer.append(#","by":"#)

@@ -36,6 +36,9 @@ struct ManifestTests {
         let least = try read(#"{"name":"a","run":"b"}"#).get()
         #expect(least.arguments == [])
         #expect(least.restart == .onFailure)
+        #expect(least.start == .up && least.idleSeconds == nil)
+        let late = try read(#"{"name":"a","run":"b","start":"demand","idle":86400}"#).get()
+        #expect(late.start == .demand && late.idleSeconds == 86_400)
         #expect(
             String(decoding: least.permission, as: UTF8.self)
                 == #"{"subscribe":[],"publish":[],"emit":[],"call":[],"serve":[]}"#
@@ -58,6 +61,9 @@ struct ManifestTests {
             (#"{"name":"a","run":"b","arguments":"-v"}"#, 22, "\"arguments\" is an array of strings"),
             (#"{"name":"a","run":"b","arguments":["-v",1]}"#, 22, "\"arguments\" is an array of strings"),
             (#"{"name":"a","run":"b","restart":"allways"}"#, 22, "did you mean \"always\"?"),
+            (#"{"name":"a","run":"b","start":"demnad"}"#, 22, "did you mean \"demand\"?"),
+            (#"{"name":"a","run":"b","idle":0}"#, 22, "\"idle\" is a number of seconds, 1 to 86400"),
+            (#"{"name":"a","run":"b","idle":86401}"#, 22, "\"idle\" is a number of seconds, 1 to 86400"),
             (#"{"name":"a","run":"b","restart":true}"#, 22, "\"restart\" is a string, not true or false"),
             (#"{"name":"a","run":"b","subscribes":["a..b"]}"#, 22, "is not a key or a pattern"),
             (#"{"name":"a","run":"b","publishes":["a b"]}"#, 22, "is not a key or a pattern"),

@@ -75,7 +75,7 @@ struct PluginsReadmeTests {
     func complete() throws {
         let fields = [
             "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
-            "description", "restart",
+            "description", "start", "idle", "restart",
         ]
         for word in fields + ["PLUGBOARD_SOCKET", "PLUGBOARD_FD", "PLUGBOARD_NAME", "PLUGBOARD_PROGRAM"] {
             #expect(text.contains("`\(word)`"), "\(word)")
@@ -96,6 +96,8 @@ struct PluginsReadmeTests {
         #expect(text.contains("the last \(PluginReport.outputLinesMax) lines of one that is broken"))
         #expect(Supervisor.pluginGraceSeconds == 2)
         for action in PluginAction.allCases { #expect(text.contains("`\(PluginKey.call(action))`")) }
+        for rule in StartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }
+        #expect(text.contains("stopped; \(SupervisedProcess.idleSecondsDefault) where it isn't said"))
         for rule in RestartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }
     }
 }

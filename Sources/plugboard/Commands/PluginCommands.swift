@@ -21,7 +21,7 @@ extension Command {
         options: [.json] + Option.connection,
         details: """
             running: it has a process. waiting: it crashed, and is started again soon. ended: by itself, \
-            and for good. broken: it crashed too often. stopping, stopped: somebody asked for that. \
+            and for good. idle: it is started on demand, and nobody wants it. broken: it crashed too often. stopping, stopped: somebody asked for that. \
             RESTARTS counts its starts after the first one, SINCE is when the state began (UTC).
             """,
         examples: ["plugins", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'"],

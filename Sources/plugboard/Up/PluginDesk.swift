@@ -29,6 +29,8 @@ struct DeskNews {
     var known: [Int32] = []
     /// Process numbers that the broker didn't take, and why.
     var refused: [(pid: Int32, message: String)] = []
+    /// Plugins that are wanted from now on, or no more.
+    var demands: [(plugin: String, isWanted: Bool)] = []
     /// Other refusals, each kind once.
     var faults: [String] = []
 }
@@ -107,6 +109,8 @@ final class PluginDesk {
             if faults.count < Self.faultsMax, faults.insert(message).inserted { news.faults.append(message) }
         } else if line.kind == .ok("publish"), let pid {
             news.known.append(pid)
+        } else if line.kind == .event("demand"), let plugin = line["plugin"]?.string {
+            news.demands.append((plugin, line["wanted"]?.bool == true))
         } else if let request = Self.request(line) {
             news.requests.append(request)
         }

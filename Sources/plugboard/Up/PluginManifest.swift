@@ -33,6 +33,10 @@ struct PluginManifest: Equatable, Sendable {
     var calls: [String] = []
     var serves: [String] = []
     var description = ""
+    /// When it is started first.
+    var start = StartRule.up
+    /// Of one that is started on demand: seconds without demand after which it is stopped.
+    var idleSeconds: UInt64?
     /// Whether it is started again when it ended.
     var restart = RestartRule.onFailure
 
@@ -84,7 +88,7 @@ struct PluginManifest: Equatable, Sendable {
 
     private static let fields = [
         "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
-        "description", "restart",
+        "description", "start", "idle", "restart",
     ]
 
     private mutating func take(_ member: JSONObject.Member) throws(FieldFault) {
@@ -98,7 +102,9 @@ struct PluginManifest: Equatable, Sendable {
         case "calls": calls = try Self.patterns(member)
         case "serves": serves = try Self.patterns(member)
         case "description": description = try Self.string(member)
-        case "restart": restart = try Self.rule(member)
+        case "restart": restart = try Self.word(member, RestartRule.self)
+        case "start": start = try Self.word(member, StartRule.self)
+        case "idle": idleSeconds = try Self.seconds(member)
         default:
             if member.name.hasPrefix("x-") { return }
             let hint = Suggestion.hint(for: member.name, among: Self.fields)
@@ -129,14 +135,25 @@ struct PluginManifest: Equatable, Sendable {
         return strings
     }
 
-    private static func rule(_ member: JSONObject.Member) throws(FieldFault) -> RestartRule {
+    private static func word<Rule: RawRepresentable<String> & CaseIterable>(
+        _ member: JSONObject.Member,
+        _: Rule.Type
+    ) throws(FieldFault) -> Rule {
         let word = try string(member)
-        if let rule = RestartRule(rawValue: word) { return rule }
-        let words = RestartRule.allCases.map(\.rawValue)
+        if let rule = Rule(rawValue: word) { return rule }
+        let words = Rule.allCases.map(\.rawValue)
         let hint = Suggestion.hint(for: word, among: words).map { "; \($0)" } ?? ""
         throw FieldFault(
             message: "\"\(member.name)\" is one of \(words.joined(separator: ", ")), not \"\(word)\"\(hint)"
         )
+    }
+
+    /// A second to a day.
+    private static func seconds(_ member: JSONObject.Member) throws(FieldFault) -> UInt64 {
+        guard let seconds = member.value.integer, (1...86_400).contains(seconds) else {
+            throw FieldFault(message: "\"\(member.name)\" is a number of seconds, 1 to 86400")
+        }
+        return seconds
     }
 
     private static func patterns(_ member: JSONObject.Member) throws(FieldFault) -> [String] {

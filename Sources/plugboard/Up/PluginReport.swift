@@ -18,6 +18,9 @@ enum PluginReport {
         if process.state == .broken {
             object = object.adding("output", strings: process.log.lines.suffix(outputLinesMax))
         }
+        if let seconds = process.idleSeconds {
+            object = object.adding("start", string: StartRule.demand.rawValue).adding("idle", number: seconds)
+        }
         if let permission = process.permission { object = object.adding("may", json: permission) }
         return object.bytes
     }
@@ -30,6 +33,7 @@ enum PluginReport {
         case .ended: "ended"
         case .broken: "broken"
         case .stopped: "stopped"
+        case .idle: "idle"
         }
     }
 

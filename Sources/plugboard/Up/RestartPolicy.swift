@@ -10,6 +10,14 @@ enum RestartRule: String, CaseIterable, Sendable {
     case never
 }
 
+/// When a plugin is started first, as `plugin.json` says it.
+enum StartRule: String, CaseIterable, Sendable {
+    /// With `up`.
+    case up
+    /// When somebody observes what it publishes, or calls what it serves.
+    case demand
+}
+
 /// One child's starts, and what follows from them.
 struct RestartPolicy {
     /// So many starts within the window, and there is no further one by itself.

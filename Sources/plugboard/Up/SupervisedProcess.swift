@@ -17,6 +17,8 @@ final class SupervisedProcess {
         case broken
         /// Ended, or not started again, because somebody asked for that.
         case stopped
+        /// Not started, as nobody wants what it is there for.
+        case idle
     }
 
     /// What happened to a child that was looked at.
@@ -31,9 +33,18 @@ final class SupervisedProcess {
         case stopped
     }
 
+    /// Seconds without demand after which one is stopped that doesn't say how many.
+    static let idleSecondsDefault: UInt64 = 30
+
     let name: String
     /// What it may do on the bus, as JSON; nil: whatever others may.
     let permission: [UInt8]?
+    /// It is started when it is wanted; after so many seconds in which it isn't, it is stopped.
+    let idleSeconds: UInt64?
+    /// Somebody wants what it is there for.
+    private var isWanted = false
+    /// It is being stopped because nobody does.
+    private var fallsIdle = false
     private(set) var state = State.ended
     /// When the state began: milliseconds since 1970.
     private(set) var sinceMilliseconds: UInt64
@@ -64,12 +75,15 @@ final class SupervisedProcess {
         rule: RestartRule = .onFailure,
         doneText: String = "is done",
         permission: [UInt8]? = nil,
+        idleSeconds: UInt64? = nil,
         clock: SupervisorClock = SupervisorClock()
     ) {
         self.name = name
         self.start = start
         self.doneText = doneText
         self.permission = permission
+        self.idleSeconds = idleSeconds
+        if idleSeconds != nil { state = .idle }
         self.clock = clock
         policy = RestartPolicy(rule)
         sinceMilliseconds = clock.wallMilliseconds()
@@ -87,7 +101,7 @@ final class SupervisedProcess {
     var isAlive: Bool {
         switch state {
         case .running, .stopping: true
-        case .waiting, .ended, .broken, .stopped: false
+        case .waiting, .ended, .broken, .stopped, .idle: false
         }
     }
 
@@ -96,14 +110,14 @@ final class SupervisedProcess {
         switch state {
         case .waiting(let moment): moment
         case .stopping(let moment): moment
-        case .running, .ended, .broken, .stopped: nil
+        case .running, .ended, .broken, .stopped, .idle: nil
         }
     }
 
     /// Starts it; what goes wrong with that counts as a crash. `byHand`: earlier crashes don't count.
     func begin(byHand: Bool = false) -> News? {
         if byHand { policy.forget() }
-        beginsAgain = false
+        (beginsAgain, fallsIdle) = (false, false)
         policy.started(atNanoseconds: clock.nanoseconds())
         starts += 1
         do {
@@ -126,15 +140,32 @@ final class SupervisedProcess {
     /// Asks it to end within the time, and then perhaps to begin again. One that waits for its
     /// next start stays stopped; one that isn't there stays as it is.
     func stop(graceSeconds: Double, thenBegin: Bool = false) {
+        fallsIdle = false
         switch state {
         case .running:
             signal(SIGTERM)
             change(to: .stopping(killAtNanoseconds: clock.nanoseconds(afterSeconds: graceSeconds)))
             beginsAgain = thenBegin
         case .stopping: beginsAgain = thenBegin
-        case .waiting: change(to: .stopped)
+        case .waiting, .idle: change(to: .stopped)
         case .ended, .broken, .stopped: break
         }
+    }
+
+    /// Whether somebody wants what it is there for. True where it is to be started because of that.
+    func want(_ isWanted: Bool, graceSeconds: Double) -> Bool {
+        guard idleSeconds != nil else { return false }
+        self.isWanted = isWanted
+        switch (state, isWanted) {
+        case (.idle, true): return true
+        case (.running, false):
+            stop(graceSeconds: graceSeconds)
+            fallsIdle = true
+        case (.stopping, true) where fallsIdle: beginsAgain = true
+        case (.waiting, false): change(to: .idle)
+        default: break
+        }
+        return false
     }
 
     /// Ends it at once; false where that was done before, or it isn't there.
@@ -168,10 +199,10 @@ final class SupervisedProcess {
         self.end = end
         if case .stopping = state {
             endText = "\(end)"
-            change(to: .stopped)
+            change(to: fallsIdle ? .idle : .stopped)
             return .stopped
         }
-        return ended(end == .exited(0) ? doneText : "\(end)", succeeded: end == .exited(0))
+        return ended(end == .exited(0) ? doneText : "\(end)", succeeded: end == .exited(0) && !isWanted)
     }
 
     /// Lets go of a child that ended, and returns what was left of its output.
@@ -208,7 +239,7 @@ final class SupervisedProcess {
         let now = clock.nanoseconds()
         switch policy.ended(succeeded: succeeded, atNanoseconds: now, chance: clock.chance()) {
         case .finished:
-            change(to: .ended)
+            change(to: idleSeconds == nil || end != .exited(0) ? .ended : .idle)
             return .ended(reason)
         case .again(let seconds):
             change(to: .waiting(untilNanoseconds: clock.nanoseconds(afterSeconds: seconds)))

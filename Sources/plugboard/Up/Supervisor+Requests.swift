@@ -10,7 +10,20 @@ extension Supervisor {
         for fault in news.faults { view.say("the broker refused what up tells of its plugins: \(fault)") }
         for pid in news.known { plugin(of: pid)?.release() }
         for (pid, message) in news.refused { giveUp(pid, message) }
+        for (name, isWanted) in news.demands { try want(name, isWanted) }
         for request in news.requests { try serve(request, desk) }
+    }
+
+    /// Starts a plugin that became wanted, and stops one that isn't any more.
+    private func want(_ name: String, _ isWanted: Bool) throws {
+        guard !isStopping, let plugin = plugins.first(where: { $0.name == name }) else { return }
+        let (wasRunning, wasWaiting) = (plugin.isRunning, !plugin.isAlive)
+        if plugin.want(isWanted, graceSeconds: Self.pluginGraceSeconds) {
+            view.tell("started: it is wanted", of: name)
+            return try start(plugin)
+        }
+        if wasRunning, !plugin.isRunning { view.tell("nobody wants it: stopping it", of: name) }
+        if wasWaiting || wasRunning != plugin.isRunning { desk?.tell(plugin) }
     }
 
     private func plugin(of pid: Int32) -> SupervisedProcess? {

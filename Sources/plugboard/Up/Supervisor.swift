@@ -58,7 +58,9 @@ final class Supervisor {
         try startBroker()
         if !isStopping {
             desk = try onReady()
-            for plugin in plugins { try start(plugin) }
+            for plugin in plugins {
+                if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
+            }
         }
         while !isStopping, broker.isRunning {
             try turn()

@@ -38,7 +38,8 @@ extension Command {
             run is the path of a program in that folder, or the name of one beside plugboard; it may be \
             in any language. What it may do on the bus is what it lists: subscribes, publishes (or emits), calls \
             and serves, each with patterns. It may also have arguments, demo_arguments (added by --demo), \
-            restart (always, on-failure or never), and description. A plugin runs in its folder, with \
+            restart (always, on-failure or never), start (up, or demand: when somebody observes what it publishes \
+            or calls what it serves), idle (seconds without that until it is stopped), and description. A plugin runs in its folder, with \
             PLUGBOARD_SOCKET (where the bus is), PLUGBOARD_FD (a connection to it, open already), PLUGBOARD_NAME \
             (its name, which nobody else can take) and PLUGBOARD_PROGRAM (this program, for shell scripts).
             """,
@@ -133,7 +134,9 @@ private struct UpSession {
             name: plugin.name,
             start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder, bus: socket),
             rule: plugin.manifest.restart,
-            permission: plugin.manifest.permission
+            permission: plugin.manifest.permission,
+            idleSeconds: plugin.manifest.start == .demand
+                ? plugin.manifest.idleSeconds ?? SupervisedProcess.idleSecondsDefault : nil
         )
     }
 

@@ -1,0 +1,87 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("up starts a plugin on demand", .oneAtATime)
+struct UpDemandTests {
+    private let shop: Shop
+
+    init() throws {
+        shop = try Shop()
+        try shop.add(
+            "lamp",
+            #"""
+            echo x >> runs
+            echo '{"op":"serve","id":1,"key":"lamp.set"}' >&$PLUGBOARD_FD
+            echo 'publish lamp.hall "on"' >&$PLUGBOARD_FD
+            while read -r line <&$PLUGBOARD_FD; do
+                case $line in
+                *'"event":"call"'*)
+                    call=${line#*'"call":"'}
+                    echo "return ${call%%\"*} \"done\"" >&$PLUGBOARD_FD ;;
+                esac
+            done
+            """#,
+            json: #","publishes":["lamp.*"],"serves":["lamp.set"],"start":"demand","idle":1"#
+        )
+    }
+
+    private func state() throws -> String {
+        let listed = try plugboard("plugins", in: shop.folder).lines.first { $0.hasPrefix("lamp ") } ?? ""
+        return listed.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+    }
+
+    @Test("for the first observer of what it publishes, and stops it when nobody has been there for a while")
+    func observer() throws {
+        let up = try shop.up()
+        #expect(try state() == "idle")
+        let person = try Connection(path: shop.folder.socket)
+        try person.expectGreeting()
+        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.*"))
+        while try person.nextLine()["value"]?.string != "on" {}
+        #expect(try state() == "running")
+        #expect(up.messages.contains("lamp   | started: it is wanted"))
+        _ = try person.accepted(RequestLine("unsubscribe").adding("sub", 1))
+        try eventually("it is stopped") { try state() == "idle" }
+        #expect(up.messages.contains("lamp   | nobody wants it: stopping it"))
+        #expect(shop.text("lamp", "runs") == "x\n")
+        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.hall"))
+        try eventually("it is there again") { try state() == "running" }
+        try eventually("it has begun") { shop.text("lamp", "runs") == "x\nx\n" }
+    }
+
+    @Test("for a call, which waits until it is served")
+    func caller() throws {
+        let up = try shop.up()
+        #expect(try plugboard("call", "lamp.set", in: shop.folder).output == "\"done\"\n")
+        #expect(try plugboard("call", "lamp.set", in: shop.folder).output == "\"done\"\n")
+        try eventually("it is stopped") { try state() == "idle" }
+        #expect(shop.text("lamp", "runs") == "x\n")
+        _ = up
+    }
+
+    @Test("not where somebody has stopped it by hand, until it is started so")
+    func byHand() throws {
+        let up = try shop.up()
+        #expect(try plugboard("plugin", "stop", "lamp", in: shop.folder).output == "lamp is stopped\n")
+        let refused = try plugboard("call", "lamp.set", in: shop.folder)
+        #expect(refused.messages.contains("no_provider"))
+        #expect(try plugboard("plugin", "start", "lamp", in: shop.folder).output.hasPrefix("lamp is running"))
+        #expect(try plugboard("call", "lamp.set", in: shop.folder).output == "\"done\"\n")
+        try eventually("it is stopped when nobody wants it") { try state() == "idle" }
+        _ = up
+    }
+
+    @Test("and gives one up that ends whenever it is wanted")
+    func ends() throws {
+        try shop.add("quick", "echo x >> runs", json: #","publishes":["quick"],"start":"demand""#)
+        let up = try shop.up()
+        let person = try Connection(path: shop.folder.socket)
+        try person.expectGreeting()
+        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "quick"))
+        try eventually("it is broken") { up.messages.contains("quick  | is done; broken after 5 starts") }
+        #expect(shop.text("quick", "runs").count == 10)
+    }
+}
