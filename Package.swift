@@ -145,6 +145,20 @@ let package = Package(
                 ],
                 swiftSettings: strict
             ),
+            .target(
+                name: "FuzzTargets",
+                dependencies: [
+                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
+                path: "Tests/FuzzTargets",
+                exclude: ["Corpus"],
+                swiftSettings: strict
+            ),
+            .testTarget(
+                name: "FuzzTests",
+                dependencies: ["FuzzTargets", "PlugboardPosix"],
+                swiftSettings: strict
+            ),
             .testTarget(name: "TidyTests", swiftSettings: strict),
         ]
 )

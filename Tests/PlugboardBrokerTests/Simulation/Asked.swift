@@ -5,9 +5,17 @@ import PlugboardWire
 
 /// What a client wants of the broker.
 enum Wish {
+    /// What a value ends with: its connection, or its time in milliseconds.
+    enum Bond: Equatable {
+        case connection
+        case time(Int)
+    }
+
     case hello
     /// `condition` is what `if` names.
     case publish(key: String, value: String, condition: UInt64?)
+    /// A value that ends by itself.
+    case bind(key: String, value: String, Bond)
     case patch(key: String, value: String)
     case delete(key: String, condition: UInt64?)
     case batch([(key: String, value: String)])
@@ -24,7 +32,8 @@ enum Wish {
     /// Keys that it writes.
     var writes: [(key: String, value: String?)] {
         switch self {
-        case .publish(let key, let value, _), .patch(let key, let value): [(key, value)]
+        case .publish(let key, let value, _), .patch(let key, let value), .bind(let key, let value, _):
+            [(key, value)]
         case .delete(let key, _): [(key, nil)]
         case .batch(let writes): writes.map { ($0.key, $0.value) }
         default: []
@@ -42,6 +51,10 @@ enum Wish {
         case .hello: named("hello", "")
         case .publish(let key, let value, let condition):
             named("publish", #","key":"\#(key)","value":\#(value)\#(conditional(condition))"#)
+        case .bind(let key, let value, .connection):
+            named("publish", #","key":"\#(key)","value":\#(value),"while":"connected""#)
+        case .bind(let key, let value, .time(let milliseconds)):
+            named("publish", #","key":"\#(key)","value":\#(value),"ttl":\#(milliseconds)"#)
         case .patch(let key, let value): named("patch", #","key":"\#(key)","value":\#(value)"#)
         case .delete(let key, let condition): named("delete", #","key":"\#(key)"\#(conditional(condition))"#)
         case .batch(let writes):
@@ -68,6 +81,7 @@ struct SubscriptionPlan {
     var patterns: [String]
     var isInitial = true
     var isAll = false
+    var hasOld = false
     var every = 0
     var phase = 5
     var acknowledges = false
@@ -77,6 +91,7 @@ struct SubscriptionPlan {
     var fields: String {
         var text = #","sub":"\#(sub)","keys":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
         if !isInitial { text += #","initial":false"# }
+        if hasOld { text += #","old":true"# }
         if isAll { text += #","delivery":"all""# }
         if every > 0 { text += #","every":\#(every)"# }
         if phase != 5 { text += #","phase":\#(phase)"# }
@@ -122,6 +137,7 @@ struct Told {
     var revision: UInt64?
     var value = ""
     var by = ""
+    var old: String?
     var epoch = ""
     var reason = ""
     var skipped: UInt64 = 0
@@ -137,6 +153,8 @@ final class Conversation {
     let life: Int
     var asked: [Asked] = []
     var told: [Told] = []
+    /// When it was over; nil while it isn't.
+    var ended: Int?
 
     init(client: String, life: Int) {
         self.client = client
@@ -164,6 +182,7 @@ extension Told {
             case "key": key = member.value.unquoted
             case "revision": revision = UInt64(member.value)
             case "value": value = String(member.value)
+            case "old": old = member.value
             case "by": by = member.value.unquoted
             case "epoch": epoch = member.value.unquoted
             case "reason": reason = member.value.unquoted

@@ -5,6 +5,14 @@
 
 /// Holds the replies of a run against its writes.
 struct KeyCheck {
+    /// Who asked for a value.
+    private struct Author {
+        let key: String
+        let by: String
+        let bond: Wish.Bond?
+        let conversation: Conversation
+    }
+
     /// A request with its place in a key's order.
     private struct Placed {
         let begun: Int
@@ -19,7 +27,7 @@ struct KeyCheck {
     private var placed: [String: [Placed]] = [:]
     private var complaints: [String] = []
     /// Who asked for a value to be written, and whether it has been seen.
-    private var authors: [String: (key: String, by: String)] = [:]
+    private var authors: [String: Author] = [:]
 
     private init(_ log: WriteLog) {
         self.log = log
@@ -29,6 +37,7 @@ struct KeyCheck {
         var check = KeyCheck(log)
         for conversation in conversations { check.collectAuthors(conversation) }
         check.checkLog(conversations)
+        check.checkEnds(conversations)
         for conversation in conversations {
             for asked in conversation.asked { check.place(asked, conversation) }
         }
@@ -42,7 +51,15 @@ struct KeyCheck {
     private mutating func collectAuthors(_ conversation: Conversation) {
         for asked in conversation.asked {
             for write in asked.wish.writes {
-                if let value = write.value { authors[value] = (write.key, conversation.client) }
+                guard let value = write.value else { continue }
+                var bond: Wish.Bond?
+                if case .bind(_, _, let asked) = asked.wish { bond = asked }
+                authors[value] = Author(
+                    key: write.key,
+                    by: conversation.client,
+                    bond: bond,
+                    conversation: conversation
+                )
             }
         }
     }
@@ -68,6 +85,47 @@ struct KeyCheck {
                 continue
             }
             if !seen.insert(value).inserted { complain("it was written twice: \(write)") }
+        }
+    }
+
+    /// What was deleted was asked to be, or had come to its end; what had come to its end is gone.
+    private mutating func checkEnds(_ conversations: [Conversation]) {
+        for (key, writes) in log.keys {
+            var before: Author?
+            for write in writes {
+                defer { before = write.value.flatMap { authors[$0] } }
+                guard write.value == nil else { continue }
+                switch write.reason {
+                case "disconnected":
+                    if before?.bond != .connection || before?.conversation.ended == nil {
+                        complain("ended early: \(write)")
+                    }
+                case "expired":
+                    guard case .time? = before?.bond else {
+                        complain("ended early: \(write)")
+                        continue
+                    }
+                default:
+                    if !wasAsked(write, conversations) { complain("nobody deleted it: \(write)") }
+                }
+                if write.reason != "", write.by != before?.by { complain("ended by another: \(write)") }
+            }
+            switch before?.bond {
+            case .time?: complain("\(key) didn't end with its time")
+            case .connection? where before?.conversation.ended != nil:
+                complain("\(key) didn't end with its connection")
+            default: break
+            }
+        }
+    }
+
+    private func wasAsked(_ write: Write, _ conversations: [Conversation]) -> Bool {
+        conversations.contains { conversation in
+            conversation.client == write.by
+                && conversation.asked.contains {
+                    guard case .delete(write.key, _) = $0.wish else { return false }
+                    return $0.reply == nil || $0.reply?.revision == write.revision
+                }
         }
     }
 

@@ -113,6 +113,8 @@ final class SimulatedClient {
 
     private func part() {
         link = nil
+        // When the broker stops, nothing ends with its connection.
+        if !world.isStopping { conversations.last?.ended = world.count() }
         wishes.forgo()
     }
 

@@ -16,7 +16,7 @@ struct SimulationTests {
         UInt64($0)
     }
 
-    @Test("LongSuite: whatever the order of things, the promises hold", .timeLimit(.minutes(20)))
+    @Test("whatever the order of things, the promises hold", .timeLimit(.minutes(20)))
     func promises() {
         if let seeds = Self.wanted {
             for seed in seeds { report(seed, Recording(seed: seed, isShown: seeds.count == 1).check()) }

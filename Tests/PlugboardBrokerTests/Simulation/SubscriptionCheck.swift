@@ -87,10 +87,17 @@ struct SubscriptionCheck {
             return place < before ? "older than the reply: \(event.text)" : nil
         }
         if place <= before { return "told before: \(event.text)" }
+        if plan.since == nil, let complaint = checkOld(event, before, log) { return complaint }
         let skipped = place - before - 1
         if UInt64(skipped) != event.skipped { return "\(skipped) were left out: \(event.text)" }
         if skipped > 0, !mayFold { return "folded without need: \(event.text)" }
         return nil
+    }
+
+    /// With `old` comes the value that was told last; nothing where there was none.
+    private func checkOld(_ event: Told, _ before: Int, _ log: WriteLog) -> String? {
+        let expected = plan.hasOld ? log.write(of: event.key, before)?.value : nil
+        return event.old == expected ? nil : "the old value was \(expected ?? "none"): \(event.text)"
     }
 
     private mutating func takeSynced(_ event: Told, _ log: WriteLog) -> String? {

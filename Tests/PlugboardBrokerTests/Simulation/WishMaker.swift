@@ -23,7 +23,9 @@ struct WishMaker {
         let padding = String(repeating: "x", count: habits.padding)
         let value = "\"\(name)-\(made)-\(padding)\""
         switch chance.below(100) {
-        case 0..<24: return .publish(key: key, value: value, condition: nil)
+        case 0..<18: return .publish(key: key, value: value, condition: nil)
+        case 18..<21: return .bind(key: key, value: value, .connection)
+        case 21..<24: return .bind(key: key, value: value, .time(1 + chance.below(300)))
         case 24..<38: return .publish(key: key, value: value, condition: revisions[key] ?? 0)
         case 38..<56: return .get(key: key)
         case 56..<61: return .delete(key: key, condition: nil)
@@ -48,6 +50,7 @@ struct WishMaker {
         var plan = SubscriptionPlan(sub: "\(name)s\(made)", patterns: chance.pick(patterns))
         plan.isInitial = !chance.isOne(in: 4)
         plan.isAll = chance.isOne(in: 4)
+        plan.hasOld = chance.isOne(in: 4)
         if habits.hasWindows, chance.isOne(in: 2) { plan.every = 1 + chance.below(50) }
         if habits.hasPhases {
             plan.phase = chance.below(10)
@@ -101,7 +104,7 @@ struct WishMaker {
         switch wish {
         case .subscribe(let plan): begin(plan, reply)
         case .get(let key): revisions[key] = reply.kind == .done ? reply.revision : 0
-        case .publish(let key, _, _), .patch(let key, _), .delete(let key, _):
+        case .publish(let key, _, _), .patch(let key, _), .delete(let key, _), .bind(let key, _, _):
             if let revision = reply.revision { revisions[key] = revision }
         default: break
         }

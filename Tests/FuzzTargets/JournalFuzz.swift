@@ -1,0 +1,91 @@
+// A segment of a journal as a disk may have left it, or somebody with an editor.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+
+enum JournalFuzz {
+    private static let segment = "segment-0000000001.jsonl"
+    private static let snapshot = "snapshot-0000000001.jsonl"
+
+    /// The first byte: whether the lines get right checksums, so that what is behind them is
+    /// reached, and whether they are a snapshot.
+    static func run(_ bytes: UnsafeRawBufferPointer) {
+        guard let first = bytes.first else { return }
+        let rest = bytes.part(1..<bytes.count)
+        let text = first & 1 == 1 ? sealed(rest) : Array(rest)
+        let disk = SimulatedDisk()
+        write(text, as: first & 2 == 2 ? snapshot : segment, to: disk)
+        for line in rest.lines { read(line) }
+        let seen = try? values(disk.afterKill())
+        // What can be read can be opened, and is then the same.
+        guard let seen, let opened = try? open(disk) else { return }
+        hold(opened == seen, "opened, it has other values")
+        hold((try? values(disk)) == seen, "opened twice, it has other values")
+        var repair = try? JournalRepair(disk)
+        _ = try? repair?.run(epoch: "e")
+    }
+
+    private static func read(_ line: UnsafeRawBufferPointer) {
+        guard let record = RecordLine(line) else { return }
+        hold(record.key.bytes(of: line).count <= line.count, "a key longer than its line")
+        _ = record.forEachEvent(of: line) { event in
+            if let part = RecordLine(event) {
+                hold(part.value.bytes(of: event).count <= event.count, "a value longer than its line")
+            }
+        }
+    }
+
+    private static func values(_ disk: SimulatedDisk) throws -> [[UInt8]: [UInt8]] {
+        var state: [[UInt8]: [UInt8]] = [:]
+        _ = try Journal.check(disk) { record, line in take(record, line, &state) }
+        return state
+    }
+
+    private static func open(_ disk: SimulatedDisk) throws -> [[UInt8]: [UInt8]] {
+        var state: [[UInt8]: [UInt8]] = [:]
+        var records = RecordBuffer(clock: { 1 })
+        let (recovered, writer, _) = try Journal.open(
+            disk,
+            worker: ImmediateWorker(disk),
+            options: JournalOptions(sync: .never),
+            boot: "b",
+            newEpoch: { "e" },
+            records: &records
+        ) { record, line in take(record, line, &state) }
+        try writer.close(&records, revision: recovered.revision)
+        return state
+    }
+
+    private static func take(
+        _ record: RecordLine,
+        _ line: UnsafeRawBufferPointer,
+        _ state: inout [[UInt8]: [UInt8]]
+    ) {
+        let key = Array(record.key.bytes(of: line))
+        state[key] = record.kind == .update ? Array(record.value.bytes(of: line)) : nil
+    }
+
+    private static func write(_ text: [UInt8], as name: String, to disk: SimulatedDisk) {
+        guard let file = try? disk.create(name) else { return }
+        text.withUnsafeBytes { _ = try? file.append($0) }
+        try? file.sync()
+        try? disk.syncNames()
+    }
+
+    /// Each line with the checksum that continues the one before.
+    private static func sealed(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var text: [UInt8] = []
+        var chain: UInt32 = 0
+        for line in bytes.lines.dropLast() {
+            var body = Array(line)
+            if body.last == UInt8(ascii: "}") { body.removeLast() }
+            chain = body.withUnsafeBytes { Checksum.extended(chain, by: $0) }
+            let digits = String(chain, radix: 16)
+            let padded = String(repeating: "0", count: 8 - digits.count) + digits
+            text += body + Array(#","crc":"\#(padded)"}"#.utf8) + [0x0A]
+        }
+        return text
+    }
+}

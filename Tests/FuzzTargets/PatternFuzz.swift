@@ -1,0 +1,79 @@
+// Keys and patterns: the grammar, what matches what, and how patterns stand to each other.
+
+import PlugboardWire
+
+@testable import PlugboardBroker
+
+enum PatternFuzz {
+    /// A line each: a key, and any number of patterns.
+    static func run(_ bytes: UnsafeRawBufferPointer) {
+        let lines = bytes.lines
+        for line in lines {
+            // What is a key is a pattern as well.
+            if Key.fault(line) == nil { hold(Pattern.fault(line) == nil, "a key that is no pattern") }
+        }
+        guard let key = lines.first, Key.fault(key) == nil else { return }
+        let patterns = lines.dropFirst().filter { Pattern.fault($0) == nil }
+        for pattern in patterns { check(pattern, key) }
+        for one in patterns.prefix(4) {
+            for other in patterns.prefix(4) { check(one, other, key) }
+        }
+        checkTree(patterns, key)
+    }
+
+    private static func check(_ pattern: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) {
+        let isMatch = Pattern.matches(pattern, key)
+        hold(isMatch == matches(tokens(pattern), tokens(key)), "matching")
+        hold(Pattern.covers(pattern, pattern) && Pattern.overlaps(pattern, pattern), "a pattern and itself")
+        hold(Pattern.covers(pattern, key) == isMatch, "covering a key is matching it")
+        hold(Pattern.overlaps(pattern, key) == isMatch, "overlapping a key is matching it")
+        let prefix = Pattern.literalPrefix(pattern)
+        if isMatch { hold(key.starts(with: prefix), "a match without the pattern's beginning") }
+    }
+
+    private static func check(
+        _ one: UnsafeRawBufferPointer,
+        _ other: UnsafeRawBufferPointer,
+        _ key: UnsafeRawBufferPointer
+    ) {
+        let (left, right) = (Pattern.matches(one, key), Pattern.matches(other, key))
+        if Pattern.covers(one, other) {
+            hold(!right || left, "covered, and not matched")
+            hold(Pattern.overlaps(one, other), "covered, and no overlap")
+        }
+        if left, right { hold(Pattern.overlaps(one, other), "both match, and no overlap") }
+        hold(Pattern.overlaps(one, other) == Pattern.overlaps(other, one), "overlap on one side")
+    }
+
+    private static func checkTree(_ patterns: [UnsafeRawBufferPointer], _ key: UnsafeRawBufferPointer) {
+        let tree = PatternTree()
+        let wild = patterns.filter { Pattern.hasWildcard($0) }.prefix(16)
+        var places: [(SubscriptionReference, PatternNode, Int)] = []
+        for (index, pattern) in wild.enumerated() {
+            guard let reference = SubscriptionReference(bitPattern: (index + 1) * 64) else { continue }
+            let (node, place) = tree.insert(pattern, reference)
+            places.append((reference, node, place))
+        }
+        var found = List<SubscriptionReference>()
+        tree.match(key, into: &found)
+        let expected = wild.filter { Pattern.matches($0, key) }.count
+        hold(found.count == expected, "the tree finds \(found.count) of \(expected)")
+        // Backwards, nothing moves.
+        for (_, node, place) in places.reversed() { _ = tree.remove(at: place, from: node) }
+        found.removeAll()
+        tree.match(key, into: &found)
+        hold(found.isEmpty, "an empty tree finds something")
+    }
+
+    private static func tokens(_ text: UnsafeRawBufferPointer) -> ArraySlice<[UInt8]> {
+        text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)[...]
+    }
+
+    private static func matches(_ pattern: ArraySlice<[UInt8]>, _ key: ArraySlice<[UInt8]>) -> Bool {
+        guard let wanted = pattern.first else { return key.isEmpty }
+        if wanted == Array("**".utf8) { return key.allSatisfy { $0.first != UInt8(ascii: "$") } }
+        guard let token = key.first else { return false }
+        let isFitting = wanted == Array("*".utf8) ? token.first != UInt8(ascii: "$") : wanted == token
+        return isFitting && matches(pattern.dropFirst(), key.dropFirst())
+    }
+}

@@ -1,0 +1,37 @@
+// What the fuzzer found worth keeping is read again by each test run.
+
+import FuzzTargets
+import PlugboardPosix
+import Testing
+
+@Suite("what fuzzing left")
+struct CorpusTests {
+    private static let folder =
+        SocketPath.folder(of: SocketPath.folder(of: #filePath)) + "/FuzzTargets/Corpus"
+
+    @Test("every input of the corpus is read without harm", arguments: FuzzTarget.allCases)
+    func corpus(_ target: FuzzTarget) throws {
+        let folder = "\(Self.folder)/\(target.rawValue)"
+        let names = try Folder.names(in: folder)
+        #expect(names.count >= 5)
+        for name in names.sorted() {
+            let bytes = try InputFile.contents(path: "\(folder)/\(name)", limit: 1 << 20)
+            bytes.withUnsafeBytes { target.run($0) }
+        }
+    }
+
+    @Test("cut anywhere, and with any byte changed, it does no harm either", arguments: FuzzTarget.allCases)
+    func changed(_ target: FuzzTarget) throws {
+        let folder = "\(Self.folder)/\(target.rawValue)"
+        for name in try Folder.names(in: folder).sorted().prefix(12) {
+            var bytes = Array(try InputFile.contents(path: "\(folder)/\(name)", limit: 1 << 20).prefix(300))
+            for end in bytes.indices { bytes[..<end].withUnsafeBytes { target.run($0) } }
+            for index in bytes.indices {
+                let byte = bytes[index]
+                bytes[index] = byte &+ UInt8(index % 255) &+ 1
+                bytes.withUnsafeBytes { target.run($0) }
+                bytes[index] = byte
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// Where libFuzzer enters: compiled by `.ci/fuzz`, and by nothing else.
+
+import FuzzTargets
+import PlugboardPosix
+
+private let target = FuzzTarget(rawValue: SocketPath.variable("PLUGBOARD_FUZZ") ?? "") ?? .framer
+
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    target.run(UnsafeRawBufferPointer(start: start, count: count))
+    return 0
+}
