@@ -13,6 +13,7 @@ extension Request {
         var scanner = JSONScanner(line)
         var operation = Operation.sync
         var fields = FieldSet()
+        var cause: UInt64 = 0
         if scanner.takePublish() {
             operation = .publish
             fields = fields.with(.operation)
@@ -28,6 +29,9 @@ extension Request {
                 scanner.position = found.end
             } else if field == .durable {
                 guard scanner.takeTrue() else { return false }
+            } else if field == .cause {
+                guard let revision = scanner.takeShortInteger() else { return false }
+                cause = revision
             } else {
                 let start = scanner.position
                 guard scanner.skipPlain(field) else { return false }
@@ -36,6 +40,7 @@ extension Request {
         } while scanner.takeWithSpace(",")
         self.operation = operation
         self.fields = fields
+        self.cause = cause
         isDurable = fields.has(.durable)
         return scanner.take("}") && scanner.isAtEnd && fields.isComplete(for: operation)
     }
@@ -56,7 +61,7 @@ extension FieldSet {
     fileprivate func isComplete(for operation: Operation) -> Bool {
         // Nearly every line, and known without a look at the tables.
         let published = FieldSet().with(.operation).with(.key).with(.value)
-        let further = FieldSet().with(.id).with(.durable)
+        let further = FieldSet().with(.id).with(.cause).with(.durable)
         if operation == .publish, subtracting(further) == published { return true }
         return isSufficient(for: operation)
     }
@@ -116,6 +121,9 @@ extension JSONScanner {
         } else if word & 0xFF_FFFF_FFFF == PlainWord.operation {
             field = .operation
             position &+= 5
+        } else if word == PlainWord.cause {
+            field = .cause
+            position &+= 8
         } else if word == PlainWord.durable, self.word(at: position &+ 8) & 0xFFFF == PlainWord.nameEnd {
             field = .durable
             position &+= 10
@@ -173,6 +181,15 @@ extension JSONScanner {
         }
     }
 
+    /// Moves over an integer of up to 15 digits, and returns it.
+    @inline(never)
+    fileprivate mutating func takeShortInteger() -> UInt64? {
+        let end = endOfShortInteger()
+        guard end >= 0, let value = integer(ByteRange(position, end)) else { return nil }
+        position = end
+        return UInt64(clamping: value)
+    }
+
     /// The place after an integer of up to 15 digits, which certainly is an `id`; negative
     /// where it is none.
     @inline(never)
@@ -196,6 +213,8 @@ private enum PlainWord {
     static let id: UInt64 = 0x3A_2264_6922
     /// `"op":`
     static let operation: UInt64 = 0x3A_2270_6F22
+    /// `"cause":`
+    static let cause: UInt64 = 0x3A22_6573_7561_6322
     /// `"durable`
     static let durable: UInt64 = 0x656C_6261_7275_6422
     /// `":`

@@ -182,6 +182,8 @@ struct PlainLineTests {
             #"{"op": "publish", "key": "a.b", "value": {"c": [1, null]}, "id": "x"}"#,
             #"{"op":"patch","key":"a","value":-1.5e3,"id":7}"#, #"{"key":"a","op":"delete"}"#,
             #"{"op":"publish","id":1,"key":"a","value":1,"durable":true}"#,
+            #"{"op":"publish","key":"a","value":1,"cause":12,"id":7}"#,
+            #"{"op":"emit", "cause": 0, "key":"a", "value": {}}"#, #"{"op":"get","key":"a","cause":1}"#,
             #"{"op": "delete", "durable": true, "key": "a"}"#, #"{"op":"get","key":"a","durable":true}"#,
             #"{"op":"sync"}"#, #"{"op":"hello","id":1}"#, #"{"op":"subscribe","key":"a"}"#,
             #"{"op":"batch","key":"a","value":1}"#, #"{"op":"keys","key":"a","value":1}"#,
@@ -210,6 +212,7 @@ struct PlainLineTests {
             #"{"id":1,"op":"emit","value":[],"key":"a"}"#, #"{"op":"get","key":"a","id":"x"}"#,
             #"{"op":"publish", "value":"\u00e9","key":"a"}"#,
             #"{"op":"publish","key":"a","value":1,"durable":true}"#,
+            #"{"op":"publish","key":"a","value":1,"cause":1234567,"id":3}"#,
         ]
     )
     func usual(line: String) {
@@ -227,6 +230,7 @@ struct PlainLineTests {
         #expect(short.request.operation == long.request.operation)
         #expect(short.request.fields == long.request.fields)
         #expect(short.request.isDurable == long.request.isDurable)
+        #expect(short.request.cause == long.request.cause)
         #expect([short.id, short.key, short.value] == [long.id, long.key, long.value])
     }
 
