@@ -31,7 +31,9 @@ public final class Broker: Sendable {
     public init(configuration: Configuration) throws {
         let path = configuration.socketPath
         try SocketPath.check(path)
-        try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.ownPlace())
+        if configuration.listener == nil {
+            try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.ownPlace())
+        }
         guard let lock = try SocketLock.acquire(for: path) else {
             throw BrokerError.alreadyRunning(path: path)
         }
@@ -39,8 +41,8 @@ public final class Broker: Sendable {
         self.lock = lock
         wakeup = try Wakeup()
         policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
-        listener = try UnixSocket.listen(path: path)
-        if let policy = configuration.policy {
+        listener = try configuration.listener.map(UnixSocket.adopt) ?? UnixSocket.listen(path: path)
+        if configuration.listener == nil, let policy = configuration.policy {
             try UnixSocket.setOpen(path: path, policy.admitsOthers)
         }
     }
@@ -64,6 +66,8 @@ public final class Broker: Sendable {
         if let policy = configuration.policy, let policyInbox {
             try loop.follow(policy, inbox: policyInbox)
         }
+        loop.heartbeat = configuration.heartbeat
+        configuration.serving()
         try loop.run()
         _ = consume folder
     }
@@ -84,12 +88,16 @@ public final class Broker: Sendable {
     /// the socket can't be opened to others, or closed; nothing has changed then.
     public func follow(_ policy: Policy) throws {
         guard let policyInbox else { return }
-        try UnixSocket.setOpen(path: configuration.socketPath, policy.admitsOthers)
+        if configuration.listener == nil {
+            try UnixSocket.setOpen(path: configuration.socketPath, policy.admitsOthers)
+        }
         policyInbox.put(policy)
     }
 
-    /// The lock is still held here, so the file at the path is this broker's own.
+    /// The lock is still held here, so the file at the path is this broker's own, unless it was
+    /// given its socket.
     private func removeSocket() {
+        guard configuration.listener == nil else { return }
         unlink(configuration.socketPath)
     }
 }

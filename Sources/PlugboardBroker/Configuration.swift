@@ -14,6 +14,12 @@ public struct Configuration: Sendable {
     public var journal = JournalOptions()
     /// Who may do what; nil: the broker's own user and root may do everything, others can't connect.
     public var policy: Policy?
+    /// A socket that listens at `socketPath` already; whoever made it removes it. The broker closes it.
+    public var listener: Int32?
+    /// Called, on the broker's thread, when it has all that was kept and begins to serve.
+    public var serving: @Sendable () -> Void = {}
+    /// Called, on the broker's thread, as often as it says, for as long as the loop turns.
+    public var heartbeat: Heartbeat?
     /// The process that says, at `$broker.plugins.…`, what its plugins are and may do; nil: none.
     public var supervisor: Int32?
     /// Called, on the broker's thread, with what a person should know of journal and policy.

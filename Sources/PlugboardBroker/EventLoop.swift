@@ -45,6 +45,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var nextJournalTick: UInt64 = 0
     /// Where policies come from, if one is followed.
     private var policyInbox: Mailbox<Policy>?
+    /// A sign of life, if somebody waits for one.
+    var heartbeat: Heartbeat?
     /// Says what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
     /// No descriptor was free: when the listener, which rests, is tried again.
@@ -78,6 +80,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     mutating func run() throws {
         do {
             while !isStopping {
+                heartbeat?.turn(at: time.nanoseconds())
                 try wakeRestedListener()
                 try turn(milliseconds: patience)
             }
@@ -180,7 +183,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
         if !released.isEmpty || !unsettled.isEmpty || isGathering { return 0 }
-        let until = min(listenerRestsUntil ?? .max, hub.deadlines.next ?? .max, journalTick ?? .max)
+        let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
+        let until = min(listenerRestsUntil ?? .max, due)
         if until == .max { return -1 }
         return Deadlines.milliseconds(from: time.nanoseconds(), until: until)
     }

@@ -32,6 +32,8 @@ public struct ChildStart: Sendable {
     /// It finds a pipe as its standard input, in which a byte comes with `ChildProcess.release`;
     /// else nothing is there to be read.
     public var isHeld: Bool
+    /// A descriptor that the child finds as number 3.
+    public var passing: Int32?
 
     public init(
         program: String,
@@ -71,7 +73,13 @@ public struct ChildStart: Sendable {
     func spawn(outputWriter: Int32?, inputReader: Int32?) throws -> Int32 {
         var actions = SpawnActions()
         defer { actions.destroy() }
-        try actions.prepare(output: output, writer: outputWriter, reader: inputReader, folder: folder)
+        try actions.prepare(
+            output: output,
+            writer: outputWriter,
+            reader: inputReader,
+            passing: passing,
+            folder: folder
+        )
         var attributes = SpawnAttributes()
         defer { attributes.destroy() }
         try attributes.prepare(leading)

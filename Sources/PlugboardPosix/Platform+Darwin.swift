@@ -6,6 +6,7 @@
     let noSignalFlag: Int32 = 0
 
     let streamSocketType = SOCK_STREAM
+    let datagramSocketType = SOCK_DGRAM
 
     func makeStreamSocket() -> Int32 {
         prepareStream(socket(AF_UNIX, streamSocketType, 0))

@@ -5,6 +5,7 @@
     let noSignalFlag = Int32(MSG_NOSIGNAL)
 
     let streamSocketType = Int32(SOCK_STREAM.rawValue)
+    let datagramSocketType = Int32(SOCK_DGRAM.rawValue)
 
     /// A socket of the process's own: non-blocking, not inherited by children.
     func makeStreamSocket() -> Int32 {

@@ -33,6 +33,27 @@ struct SocketAddress {
         }
     }
 
+    /// Where a descriptor listens; nil where it is no stream socket that does, at a path.
+    static func path(ofListener fd: Int32) -> String? {
+        guard option(SO_ACCEPTCONN, of: fd) == 1, option(SO_TYPE, of: fd) == streamSocketType else {
+            return nil
+        }
+        var storage = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(fd, $0, &length) }
+        }
+        guard result == 0, storage.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        let bytes = withUnsafeBytes(of: storage.sun_path) { Array($0.prefix { $0 != 0 }) }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func option(_ name: Int32, of fd: Int32) -> Int32? {
+        var value: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(fd, SOL_SOCKET, name, &value, &length) == 0 ? value : nil
+    }
+
     /// Lends the address in the form that `bind` and `connect` take.
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) { pointer in

@@ -9,6 +9,7 @@
             output: ChildStart.Output,
             writer: Int32?,
             reader: Int32?,
+            passing: Int32?,
             folder: String?
         ) throws {
             posix_spawn_file_actions_init(&raw)
@@ -23,6 +24,7 @@
             } else {
                 try check(posix_spawn_file_actions_adddup2(&raw, 2, 2), "error")
             }
+            if let passing { try check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor") }
             if let folder {
                 try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
             }

@@ -9,6 +9,7 @@
             output: ChildStart.Output,
             writer: Int32?,
             reader: Int32?,
+            passing: Int32?,
             folder: String?
         ) throws {
             posix_spawn_file_actions_init(&raw)
@@ -23,7 +24,9 @@
                     try check(posix_spawn_file_actions_adddup2(&raw, writer, 2), "output")
                 }
             }
-            try check(posix_spawn_file_actions_addclosefrom_np(&raw, 3), "descriptors")
+            if let passing { try check(posix_spawn_file_actions_adddup2(&raw, passing, 3), "descriptor") }
+            let rest: Int32 = passing == nil ? 3 : 4
+            try check(posix_spawn_file_actions_addclosefrom_np(&raw, rest), "descriptors")
             if let folder {
                 try check(posix_spawn_file_actions_addchdir_np(&raw, folder), folder)
             }

@@ -52,6 +52,13 @@ public enum UnixSocket {
         return descriptor
     }
 
+    /// Takes over a socket that listens already, which somebody else made.
+    public static func adopt(listener number: Int32) -> Descriptor {
+        setBlocking(number, false)
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        return Descriptor(adopting: number)
+    }
+
     /// Lets other users connect to a socket at `path`, as far as its folder does, or keeps them
     /// from it. Who they are must be asked when they do.
     public static func setOpen(path: String, _ isOpen: Bool) throws {

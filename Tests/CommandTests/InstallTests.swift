@@ -22,22 +22,30 @@ struct InstallTests {
     }
 
     private let unit = ".config/systemd/user/plugboard.service"
+    private let socketUnit = ".config/systemd/user/plugboard.socket"
 
     @Test("writes a unit that starts this program's broker, and tells what to type")
     func systemd() throws {
         let finished = try install("--user", "--for", "systemd")
         #expect(finished.end == .exited(0))
         #expect(
-            finished.lines == ["systemctl --user daemon-reload", "systemctl --user enable --now plugboard"]
+            finished.lines == [
+                "systemctl --user daemon-reload",
+                "systemctl --user enable --now plugboard.socket plugboard.service",
+            ]
         )
         let program = try #require(ProgramPath.resolved(Products.plugboard))
         let lines = folder.text(unit).split(separator: "\n").map(String.init)
         #expect(lines.contains("ExecStart=\"\(program)\" \"broker\""))
         #expect(lines.contains("Restart=on-failure"))
-        // The broker can do neither.
-        #expect(!lines.contains { $0.contains("notify") || $0.contains("Watchdog") || $0.contains("Socket") })
+        #expect(lines.contains("Type=notify") && lines.contains("WatchdogSec=30"))
+        #expect(lines.contains("Requires=plugboard.socket"))
+        let socket = folder.text(socketUnit).split(separator: "\n")
+        #expect(socket.contains("ListenStream=%t/plugboard/bus.sock") && socket.contains("SocketMode=0600"))
         let printed = try install("--user", "--for", "systemd", "--print")
-        #expect(printed.output == folder.text(unit))
+        #expect(printed.output == folder.text(unit) + "\n" + folder.text(socketUnit))
+        _ = try install("--user", "--for", "systemd", "--socket", "/tmp/100%.sock")
+        #expect(folder.text(socketUnit).contains("ListenStream=/tmp/100%%.sock\n"))
     }
 
     @Test("with --plugins the service is up; what the manager would replace is escaped")
@@ -57,6 +65,7 @@ struct InstallTests {
         let text = folder.text("Library/LaunchAgents/org.plugboard.bus.plist")
         #expect(text.contains("<string>broker</string>\n        <string>--socket</string>\n"))
         #expect(text.contains("<string>/tmp/a&amp;b.sock</string>"))
+        #expect(!folder.exists(socketUnit))
     }
 
     @Test("XDG_CONFIG_HOME goes before ~/.config")
@@ -90,7 +99,7 @@ struct InstallTests {
         let path = "\(folder.path)/\(unit)"
         let run = try Run(
             program: "/usr/bin/systemd-analyze",
-            ["--user", "verify", path],
+            ["--user", "verify", path, "\(folder.path)/\(socketUnit)"],
             in: folder,
             environment: ["XDG_RUNTIME_DIR": folder.path]
         )

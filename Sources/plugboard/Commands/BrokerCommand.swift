@@ -46,6 +46,23 @@ extension Option {
     static let keeping: [Option] = [.state, .memory, .sync, .history]
 }
 
+/// The socket that a service manager has handed over.
+enum ServiceSocket {
+    /// Nil where there is none. Throws where it isn't the one that was asked for.
+    static func take(_ invocation: Invocation) throws -> ActivatedSocket? {
+        let activated: ActivatedSocket?
+        do {
+            activated = try ActivatedSocket.take()
+        } catch {
+            throw CommandError(.refused, "\(error)")
+        }
+        guard let activated, let path = invocation.text(.socket), path != activated.path else {
+            return activated
+        }
+        throw CommandError.usage("--socket \(path): the service manager hands over \(activated.path)")
+    }
+}
+
 /// How a broker tells its parent that it listens.
 enum BrokerReady {
     static let line = "ready"
@@ -66,6 +83,9 @@ extension Command {
             broker was killed. If the journal can't be kept any more, it ends with status 74; a journal \
             that is damaged is left as it is, with status 1: see plugboard journal.
 
+            A service manager may hand it its socket (LISTEN_FDS), which it then leaves where it is, is told when \
+            it is ready (NOTIFY_SOCKET), and again and again that it is alive (WATCHDOG_USEC): see plugboard install.
+
             With --policy, SIGHUP makes it read that file again: whole, and then all at once. A file that \
             is wrong changes nothing, and says where it is wrong. See plugboard policy.
             """,
@@ -75,12 +95,21 @@ extension Command {
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-        let path = invocation.text(.socket) ?? SocketPath.standard()
+        let manager = ServiceNotice.take()
+        let activated = try ServiceSocket.take(invocation)
+        let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
         let poller = invocation.text(.poller).flatMap { PollerKind(rawValue: $0) } ?? .standard
         var configuration = Configuration(socketPath: path, poller: poller)
         configuration.stateFolder = try stateFolder(invocation, socket: path)
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
+        configuration.listener = activated?.number
+        if let manager {
+            configuration.serving = { manager.ready() }
+            configuration.heartbeat = manager.heartbeatNanoseconds.map { nanoseconds in
+                Heartbeat(nanoseconds: nanoseconds) { manager.alive() }
+            }
+        }
         if invocation.has(.supervised) { configuration.supervisor = getppid() }
         let policy = invocation.text(.policy)
         configuration.policy = try policy.map(PolicyFile.read)
@@ -93,6 +122,7 @@ extension Command {
         }
         try Background.start {
             while signals.wait() == SIGHUP, let policy { reload(policy, broker, console) }
+            manager?.stopping()
             broker.stop()
         }
         do {

@@ -18,7 +18,7 @@ extension Command {
     static let install = Command(
         name: "install",
         group: .run,
-        summary: "write the file with which the service manager starts the bus",
+        summary: "write the files with which the service manager starts the bus",
         options: [.user, .printing, .manager, .servicePlugins, .socket],
         details: """
             With --plugins the service is plugboard up with that folder, without it plugboard broker. It \
@@ -26,9 +26,10 @@ extension Command {
             what is to be typed so that it takes effect is told; nothing is started. A file of that name \
             that somebody else wrote is left alone.
 
-            For systemd that is ~/.config/systemd/user/plugboard.service, for launchd \
-            ~/Library/LaunchAgents/org.plugboard.bus.plist. The broker can't take over a socket from the \
-            manager, and doesn't tell it when it is ready; programs that start earlier wait for it.
+            For systemd these are plugboard.service and plugboard.socket in ~/.config/systemd/user, for launchd \
+            it is ~/Library/LaunchAgents/org.plugboard.bus.plist. systemd makes the socket, so that programs can \
+            connect at any time; it is told when the bus is ready, and starts it anew when it hangs. (With \
+            launchd, programs that start earlier wait for it.)
             """,
         examples: ["install --user", "install --user --print --plugins ~/shop/plugins"],
         run: run
@@ -41,15 +42,22 @@ extension Command {
             throw CommandError.usage("say --user: it is installed for this user alone")
         }
         let manager = invocation.text(.manager).flatMap { ServiceManager(rawValue: $0) } ?? .standard
-        let text = try file(invocation).text(for: manager)
-        if invocation.has(.printing) { return try console.output.text(text) }
+        let file = try file(invocation)
+        let text = file.text(for: manager)
+        if invocation.has(.printing) {
+            return try console.output.text(manager == .systemd ? text + "\n" + file.socketUnit : text)
+        }
         guard let home = SocketPath.variable("HOME"), home.hasPrefix("/") else {
             throw CommandError(.refused, "where to? HOME isn't set", hints: ["--print prints the file"])
         }
         let configuration = SocketPath.variable("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
         let path = manager.path(home: home, configuration: configuration)
-        try write(text, to: path)
-        console.say("written: \(path)")
+        let socketPath = manager.socketPath(home: home, configuration: configuration)
+        for (text, path) in [(text, path), (file.socketUnit, socketPath)] {
+            guard let path else { continue }
+            try write(text, to: path)
+            console.say("written: \(path)")
+        }
         console.say("to have it run, now and after each login:")
         for line in manager.enabling(path: path) { try console.output.line(line) }
     }
@@ -66,12 +74,20 @@ extension Command {
         }
         // Plugins have 2 seconds, the broker has 4.
         guard let plugins = invocation.text(.servicePlugins) else {
-            return ServiceFile(words: [executable, "broker"] + (socket ?? []), stopSeconds: 5)
+            return ServiceFile(
+                words: [executable, "broker"] + (socket ?? []),
+                socket: invocation.text(.socket),
+                stopSeconds: 5
+            )
         }
         guard FileStatus(path: plugins).kind == .folder, let folder = ProgramPath.resolved(plugins) else {
             throw CommandError.usage("--plugins \(plugins): there is no such folder")
         }
-        return ServiceFile(words: [executable, "up", "--plugins", folder] + (socket ?? []), stopSeconds: 10)
+        return ServiceFile(
+            words: [executable, "up", "--plugins", folder] + (socket ?? []),
+            socket: invocation.text(.socket),
+            stopSeconds: 10
+        )
     }
 
     private static func write(_ text: String, to path: String) throws {

@@ -1,6 +1,6 @@
 // What a service manager is given so that it starts this program for a user and keeps it
-// running. It promises nothing that the program doesn't do: it neither takes over sockets
-// nor tells when it is ready, so the files don't ask for that.
+// running. systemd also makes the socket, so that clients can connect before the program runs,
+// waits until it is ready, and starts it anew where it gives no sign of life.
 
 import PlugboardPosix
 
@@ -16,11 +16,22 @@ enum ServiceManager: String, CaseIterable, Sendable {
         }
     }
 
+    /// Where the file for the socket is, if there is one.
+    func socketPath(home: String, configuration: String?) -> String? {
+        switch self {
+        case .systemd: "\(configuration ?? "\(home)/.config")/systemd/user/\(ServiceFile.name).socket"
+        case .launchd: nil
+        }
+    }
+
     /// What to type so that it runs, now and after the next login.
     func enabling(path: String) -> [String] {
         switch self {
         case .systemd:
-            ["systemctl --user daemon-reload", "systemctl --user enable --now \(ServiceFile.name)"]
+            [
+                "systemctl --user daemon-reload",
+                "systemctl --user enable --now \(ServiceFile.name).socket \(ServiceFile.name).service",
+            ]
         case .launchd: ["launchctl bootstrap gui/$(id -u) \(ShellWord.quoted(path))"]
         }
     }
@@ -31,10 +42,14 @@ struct ServiceFile {
     static let name = "plugboard"
     static let label = "org.plugboard.bus"
     /// By this a file is known as one that may be replaced.
+    /// From one sign of life to when it is missed.
+    static let watchdogSeconds = 30
     static let mark = "Written by plugboard install."
 
     /// The program's absolute path and its arguments.
     let words: [String]
+    /// Where it listens, if not at the user's own place.
+    let socket: String?
     /// Seconds in which it has ended after SIGTERM, all that it started included.
     let stopSeconds: Int
 
@@ -51,9 +66,12 @@ struct ServiceFile {
         # \(Self.mark) Replaced by it when that is done again.
         [Unit]
         Description=Plugboard, a message bus for this user's programs
+        Requires=\(Self.name).socket
+        After=\(Self.name).socket
 
         [Service]
-        Type=exec
+        Type=notify
+        WatchdogSec=\(Self.watchdogSeconds)
         ExecStart=\(words.map(Self.unitWord).joined(separator: " "))
         Restart=on-failure
         RestartSec=1
@@ -64,6 +82,25 @@ struct ServiceFile {
 
         [Install]
         WantedBy=default.target
+        Also=\(Self.name).socket
+
+        """
+    }
+
+    /// The socket, which is there as long as the user is; for systemd.
+    var socketUnit: String {
+        """
+        # \(Self.mark) Replaced by it when that is done again.
+        [Unit]
+        Description=The socket of Plugboard
+
+        [Socket]
+        ListenStream=\(socket.map(Self.unitText) ?? "%t/plugboard/bus.sock")
+        SocketMode=0600
+        DirectoryMode=0700
+
+        [Install]
+        WantedBy=sockets.target
 
         """
     }
@@ -106,6 +143,11 @@ struct ServiceFile {
             }
         }
         return "\"\(escaped.joined())\""
+    }
+
+    /// What systemd would replace is written twice.
+    private static func unitText(_ text: String) -> String {
+        text.map { $0 == "%" ? "%%" : "\($0)" }.joined()
     }
 
     private static func markup(_ word: String) -> String {

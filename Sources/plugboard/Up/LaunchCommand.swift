@@ -24,6 +24,7 @@ extension Command {
                 guard HeldStart.wait() else { return }
                 _ = InheritedConnection.leave(path: socket)
             }
+            ActivatedSocket.claim()
             let words = Array(invocation.arguments.dropFirst())
             let error = ProgramImage.replace(by: words[0], arguments: Array(words.dropFirst()))
             let hints = error.code == ENOEXEC ? ["a script's first line is #! and its interpreter"] : []

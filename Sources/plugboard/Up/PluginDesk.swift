@@ -31,6 +31,8 @@ struct DeskNews {
     var refused: [(pid: Int32, message: String)] = []
     /// Plugins that are wanted from now on, or no more.
     var demands: [(plugin: String, isWanted: Bool)] = []
+    /// The broker has answered whether it is alive.
+    var isAlive = false
     /// Other refusals, each kind once.
     var faults: [String] = []
 }
@@ -85,6 +87,11 @@ final class PluginDesk {
         return true
     }
 
+    /// Has the broker say that it is there.
+    func askWhetherAlive() {
+        link.send(RequestLine("sync").line)
+    }
+
     /// Says who it is, and what it serves.
     private func introduce() {
         link.send(RequestLine("hello").adding("name", string: Self.name).line)
@@ -109,6 +116,8 @@ final class PluginDesk {
             if faults.count < Self.faultsMax, faults.insert(message).inserted { news.faults.append(message) }
         } else if line.kind == .ok("publish"), let pid {
             news.known.append(pid)
+        } else if line.kind == .ok("sync") {
+            news.isAlive = true
         } else if line.kind == .event("demand"), let plugin = line["plugin"]?.string {
             news.demands.append((plugin, line["wanted"]?.bool == true))
         } else if let request = Self.request(line) {

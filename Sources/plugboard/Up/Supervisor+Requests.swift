@@ -8,6 +8,7 @@ extension Supervisor {
         guard let desk else { return }
         let news = desk.turn()
         for fault in news.faults { view.say("the broker refused what up tells of its plugins: \(fault)") }
+        if news.isAlive { noteAlive() }
         for pid in news.known { plugin(of: pid)?.release() }
         for (pid, message) in news.refused { giveUp(pid, message) }
         for (name, isWanted) in news.demands { try want(name, isWanted) }

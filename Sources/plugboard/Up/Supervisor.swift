@@ -34,6 +34,10 @@ final class Supervisor {
     /// What the broker said before it listened: why it doesn't, if it never does.
     private var brokerWords = ""
     private var isImpatient = false
+    /// Wants to know that all is up, and stays so.
+    private let manager: ServiceNotice?
+    /// When the broker is asked next whether it is alive.
+    private var heartbeatDueNanoseconds: UInt64?
 
     /// `broker` prints a line that is `ready` when it listens.
     init(
@@ -41,8 +45,10 @@ final class Supervisor {
         plugins: [SupervisedProcess],
         signals: Signals,
         view: UpView,
+        manager: ServiceNotice? = nil,
         clock: SupervisorClock = SupervisorClock()
     ) throws {
+        self.manager = manager
         self.broker = broker
         self.plugins = plugins
         self.signals = signals
@@ -61,6 +67,8 @@ final class Supervisor {
             for plugin in plugins {
                 if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
             }
+            manager?.ready()
+            heartbeatDueNanoseconds = manager?.heartbeatNanoseconds.map { _ in clock.nanoseconds() }
         }
         while !isStopping, broker.isRunning {
             try turn()
@@ -68,6 +76,7 @@ final class Supervisor {
         }
         let wasLost = isReady && !broker.isRunning
         isStopping = true
+        manager?.stopping()
         try stop(plugins, graceSeconds: Self.pluginGraceSeconds)
         closeDesk()
         try stop([broker], graceSeconds: Self.brokerGraceSeconds)
@@ -128,7 +137,8 @@ final class Supervisor {
         try watchDesk()
         var ready: [UInt64] = []
         let moments = ([broker] + plugins).filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
-        let wait = milliseconds(until: (moments + [limit, deskDueNanoseconds].compactMap { $0 }).min())
+        let own = [limit, deskDueNanoseconds, heartbeatDueNanoseconds].compactMap { $0 }
+        let wait = milliseconds(until: (moments + own).min())
         try poller.wait(milliseconds: wait) { ready.append($0.token) }
         for token in ready where token < Self.deskToken { read(process(token)) }
         if ready.contains(Self.deskToken) { try serveDesk() }
@@ -169,6 +179,20 @@ final class Supervisor {
         deskDueNanoseconds = nil
         guard desk.connectAgain() else { return loseDesk(desk) }
         for plugin in plugins { desk.tell(plugin) }
+    }
+
+    /// The manager is told that all is alive when the broker has answered.
+    private func askWhetherAlive(_ now: UInt64) {
+        guard let due = heartbeatDueNanoseconds, due <= now, let pause = manager?.heartbeatNanoseconds else {
+            return
+        }
+        heartbeatDueNanoseconds = isStopping ? nil : now + pause
+        desk?.askWhetherAlive()
+    }
+
+    /// The broker has answered.
+    func noteAlive() {
+        manager?.alive()
     }
 
     private func closeDesk() {
@@ -251,6 +275,7 @@ final class Supervisor {
     private func doDue() throws {
         let now = clock.nanoseconds()
         connectDeskAgain(now)
+        askWhetherAlive(now)
         for process in [broker] + plugins {
             guard let moment = process.dueNanoseconds, moment <= now else { continue }
             if process.isAlive {

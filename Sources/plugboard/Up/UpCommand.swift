@@ -56,6 +56,9 @@ private struct UpSession {
     private let console: Console
     private let executable: String
     private let socket: String
+    /// Handed over by a service manager.
+    private let activated: ActivatedSocket?
+    private let manager: ServiceNotice?
     private let folder: PluginFolder?
     private let plugins: [Plugin]
 
@@ -66,7 +69,9 @@ private struct UpSession {
             throw CommandError(.refused, "this system doesn't tell where plugboard is")
         }
         self.executable = executable
-        let path = invocation.text(.socket) ?? SocketPath.standard()
+        manager = ServiceNotice.take()
+        activated = try ServiceSocket.take(invocation)
+        let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
         socket = path.hasPrefix("/") ? path : Folder.current() + "/" + path
         let place = try PluginFolder.find(given: invocation.text(.plugins), executable: executable)
         folder = try place.map { try PluginFolder(path: $0, executable: executable) }
@@ -84,7 +89,7 @@ private struct UpSession {
         let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
         let broker = SupervisedProcess(
             name: "broker",
-            start: start(executable, brokerArguments(), name: "broker", folder: nil),
+            start: brokerStart(),
             rule: .never,
             doneText: "ended"
         )
@@ -93,8 +98,14 @@ private struct UpSession {
             socket: socket,
             names: children.map(\.name) + [broker.name]
         )
-        let supervisor = try Supervisor(broker: broker, plugins: children, signals: signals, view: view)
-        defer { SocketCleanup.removeDead(socket) }
+        let supervisor = try Supervisor(
+            broker: broker,
+            plugins: children,
+            signals: signals,
+            view: view,
+            manager: manager
+        )
+        defer { if activated == nil { SocketCleanup.removeDead(socket) } }
         try supervisor.run {
             try Connection(path: socket).expectGreeting()
             view.greet(plugins: summary())
@@ -107,6 +118,15 @@ private struct UpSession {
             return try PluginDesk { try BusLink(path: socket) }
         }
         console.say("stopped")
+    }
+
+    private func brokerStart() -> ChildStart {
+        var start = start(executable, brokerArguments(), name: "broker", folder: nil)
+        if let activated {
+            start.passing = activated.number
+            start.environment.append("LISTEN_FDS=1")
+        }
+        return start
     }
 
     /// The broker gets what concerns it; a demo begins with an empty shop.

@@ -1,0 +1,79 @@
+// What a service manager (systemd, or one that does as it does: sd_notify(3)) wants to be told:
+// that a service is ready, that it stops, and again and again that it is alive. It says where in
+// variables, which are this process's alone: they are taken out of the environment.
+
+/// The way to a service manager. From any thread.
+public struct ServiceNotice: Sendable {
+    /// How long the manager waits for a sign of life; nil where it wants none.
+    public let watchdogNanoseconds: UInt64?
+    private let socket: DatagramSocket
+
+    /// The manager that started this process; nil where none wants to be told anything.
+    public static func take() -> ServiceNotice? {
+        let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
+        let values = names.map { SocketPath.variable($0) }
+        for name in names { unsetenv(name) }
+        guard let place = values[0], let socket = DatagramSocket(to: place) else { return nil }
+        let isMeant = values[2].map { $0 == "\(getpid())" } ?? true
+        let microseconds = values[1].flatMap { UInt64($0) }.flatMap { $0 > 0 && $0 <= 1 << 40 ? $0 : nil }
+        return ServiceNotice(
+            watchdogNanoseconds: isMeant ? microseconds.map { $0 * 1_000 } : nil,
+            socket: socket
+        )
+    }
+
+    /// Tells it, as `READY=1`; lost where nobody listens.
+    public func send(_ text: String) {
+        socket.send(Array(text.utf8))
+    }
+
+    /// The service does its work.
+    public func ready() { send("READY=1") }
+
+    /// The service is about to end.
+    public func stopping() { send("STOPPING=1") }
+
+    /// The service is alive.
+    public func alive() { send("WATCHDOG=1") }
+
+    /// How often to say so: three times while the manager waits.
+    public var heartbeatNanoseconds: UInt64? { watchdogNanoseconds.map { max(1, $0 / 3) } }
+}
+
+/// A socket that datagrams leave by, always to the same address.
+final class DatagramSocket: Sendable {
+    private let descriptor: Descriptor
+    private let address: sockaddr_un
+    private let length: socklen_t
+
+    /// `place` is an absolute path, or `@` and an abstract name (unix(7)); nil for any other.
+    init?(to place: String) {
+        let bytes = Array(place.utf8)
+        guard let first = bytes.first, first == UInt8(ascii: "/") || first == UInt8(ascii: "@"),
+            (2...SocketAddress.pathBytesMax).contains(bytes.count)
+        else { return nil }
+        var address = sockaddr_un()
+        socketAddressHeader(&address)
+        withUnsafeMutableBytes(of: &address.sun_path) { target in
+            target.copyBytes(from: bytes)
+            if first == UInt8(ascii: "@") { target[0] = 0 }
+        }
+        let fd = socket(AF_UNIX, datagramSocketType, 0)
+        guard fd >= 0 else { return nil }
+        _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+        UnixSocket.setBlocking(fd, false)
+        descriptor = Descriptor(adopting: fd)
+        self.address = address
+        let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+        // An abstract name ends with its last byte, a path with a NUL.
+        length = socklen_t(offset + bytes.count + (first == UInt8(ascii: "/") ? 1 : 0))
+    }
+
+    func send(_ bytes: [UInt8]) {
+        _ = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { target in
+                retrying { sendto(descriptor.raw, bytes, bytes.count, noSignalFlag, target, length) }
+            }
+        }
+    }
+}
