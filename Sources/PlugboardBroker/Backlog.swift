@@ -24,12 +24,14 @@ struct Backlog: ~Copyable {
     var steps = 0
     /// The rhythm of a subscription with `every`.
     var window: Window?
+    /// What is told first, from the journal.
+    var replay: Replay?
     /// In its session's list of those that can go on.
     var isReady = false
 
     init() {}
 
-    var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced }
+    var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
 
     /// It must last, whether anything is owed or not.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }
@@ -37,7 +39,9 @@ struct Backlog: ~Copyable {
     /// It was not answered, it was paused, or its window has not ended yet.
     var isBlocked: Bool {
         if awaitsReply || isPaused && steps == 0 { return true }
+        if let replay, replay.readyCount == 0 { return true }
         guard let window, window.isTicking else { return false }
+        if let replay { return !window.lets(revision: replay.frontRevision) }
         if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
             return !window.lets(revision: owed.pointee.revision)
         }
@@ -46,6 +50,7 @@ struct Backlog: ~Copyable {
 
     /// What comes next waits for the gate of this observable, if that is closed.
     var frontObservable: ObservableReference? {
+        if replay != nil { return nil }
         if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
             return owed.pointee.isGated ? owed.pointee.observable : nil
         }
@@ -54,7 +59,8 @@ struct Backlog: ~Copyable {
 
     /// The revision of what comes next.
     var frontRevision: UInt64? {
-        switch (keys.front?.pointee.revision, lines.frontRevision) {
+        if let replay { return replay.frontRevision }
+        return switch (keys.front?.pointee.revision, lines.frontRevision) {
         case (let key?, let line?): min(key, line)
         case (let key, let line): key ?? line ?? (owesSynced ? lastRevision : nil)
         }

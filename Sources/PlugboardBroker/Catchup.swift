@@ -16,6 +16,8 @@ struct Catchup: ~Copyable {
     var deferredUntil: UInt64 = 0
     /// Subscriptions whose reply is among what is deferred; they begin behind it.
     var unanswered = List<SubscriptionReference>()
+    /// Subscriptions that are told again what is in the journal.
+    var replaying = List<SubscriptionReference>()
     /// Bytes in the line queues of all its subscriptions.
     var queuedBytes = 0
     /// Keys owed to all its subscriptions.
@@ -23,7 +25,18 @@ struct Catchup: ~Copyable {
 
     init() {}
 
+    /// A piece of the journal is on its way to one of them, which isn't paused, with what was
+    /// written up to a revision.
+    func isReading(upTo revision: UInt64 = .max) -> Bool {
+        replaying.elements.contains { subscription in
+            guard let backlog = subscription.pointee.backlog, !backlog.pointee.isPaused else { return false }
+            guard let replay = backlog.pointee.replay else { return false }
+            return replay.isReading && replay.frontRevision <= revision
+        }
+    }
+
     var isEmpty: Bool {
         ready.isEmpty && deferred.isEmpty && queuedBytes == 0 && owedCount == 0 && unanswered.isEmpty
+            && replaying.isEmpty
     }
 }

@@ -90,9 +90,17 @@ extension EventLoop {
         return !journal.isSyncing
     }
 
+    /// Asks for what is to be read again; all of it was written by now.
+    mutating func readAgain() {
+        guard let journal = hub.journal, hub.records.isEmpty else { return }
+        for request in hub.replays.takeRequests() { journal.read(request) }
+    }
+
     /// When the journal is looked after next; nil where there is nothing to do.
     var journalTick: UInt64? {
-        guard let journal = hub.journal, journal.wantsTick else { return nil }
+        guard let journal = hub.journal else { return nil }
+        if journal.hasNews { return 0 }
+        guard journal.wantsTick else { return nil }
         return nextJournalTick
     }
 
@@ -114,6 +122,7 @@ extension EventLoop {
         guard let journal = hub.journal else { return }
         for news in try journal.takeNews(&hub.records) {
             switch news {
+            case .read(let piece): hub.take(piece)
             case .synced(let mark): hub.answerDurable(upTo: mark)
             case .compactionFailed(let message): warn("no snapshot could be made: \(message)")
             case .full(true): warn("the disk under the journal is full: writes are refused")

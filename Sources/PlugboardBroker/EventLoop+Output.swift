@@ -24,6 +24,7 @@ extension EventLoop {
             try serveTouched()
         }
         try keepRecords()
+        if hub.replays.hasRequests { readAgain() }
         hub.endTurn()
         if hub.own.isActive { hub.own.turns.end() }
     }
@@ -73,7 +74,9 @@ extension EventLoop {
             flush(connection)
         }
         if session.pointee.isGuarded { hub.recountOwed(session) }
-        if session.pointee.isBehind, session.pointee.isOpen, !connection.pointee.isWaitingToWrite {
+        if session.pointee.isBehind, session.pointee.isOpen, !connection.pointee.isWaitingToWrite,
+            !hub.awaitsJournal(session)
+        {
             unsettled.append(connection.pointee.token)
         }
     }

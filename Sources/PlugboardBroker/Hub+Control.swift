@@ -39,7 +39,7 @@ extension Hub {
         guard let backlog = subscription.pointee.backlog, backlog.pointee.isPaused else {
             throw Self.notPaused(subscription, request)
         }
-        let owed = backlog.pointee.keys.count + backlog.pointee.lines.count
+        let owed = Self.owedCount(backlog)
         backlog.pointee.steps = min(decoder.options.count, owed)
         replyControl(request, line, subscription, session)
         readyIfFree(subscription)
@@ -98,9 +98,15 @@ extension Hub {
             id: request.id.bytes(of: line),
             sub: subscription.pointee.text.pointee.sub,
             client: request.has(.client) ? decoder.options.client : nil,
-            owed: (backlog?.pointee.keys.count ?? 0) + (backlog?.pointee.lines.count ?? 0),
+            owed: backlog.map(Self.owedCount) ?? 0,
             to: &session.pointee.outbox.own
         )
+    }
+
+    /// Lines that wait, as far as they are known.
+    private static func owedCount(_ backlog: BacklogReference) -> Int {
+        backlog.pointee.keys.count + backlog.pointee.lines.count
+            + (backlog.pointee.replay?.readyCount ?? 0)
     }
 
     private static func notPaused(_ subscription: SubscriptionReference, _ request: Request) -> Refusal {

@@ -187,8 +187,19 @@ extension Hub {
             observable: isGated ? observable : nil,
             count: line.count
         )
-        if !queue(line, header, backlog, catchup) { subscription.pointee.filter?.unsentRevision = revision }
+        let before = journalPlace(of: event, observable)
+        if !queue(line, header, backlog, catchup, before: before) {
+            subscription.pointee.filter?.unsentRevision = revision
+        }
         if accounts.isOn { recountOwed(subscription.pointee.session) }
+    }
+
+    /// How many events of this revision lie before this one in the journal; nil where it isn't there.
+    private func journalPlace(of event: Event, _ observable: ObservableReference?) -> Int? {
+        guard records.isKept, event != .emit, let observable, !observable.pointee.isReserved else {
+            return nil
+        }
+        return records.eventsOfBatch
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -197,12 +208,13 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ header: LineQueue.Header,
         _ backlog: BacklogReference,
-        _ catchup: CatchupReference
+        _ catchup: CatchupReference,
+        before: Int? = nil
     ) -> Bool {
         let cost = LineQueue.cost(of: line)
         let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
         guard fits, !backlog.pointee.lines.hasGap else {
-            backlog.pointee.lines.drop(revision: header.revision)
+            backlog.pointee.lines.drop(revision: header.revision, before: before)
             return false
         }
         catchup.pointee.queuedBytes += cost
@@ -265,6 +277,10 @@ extension Hub {
     /// Something other than room in the outbox stands in the way of what comes next.
     func isBlocked(_ subscription: SubscriptionReference, _ backlog: BacklogReference) -> Bool {
         if backlog.pointee.isBlocked { return true }
+        if !gates.isEmpty, let replay = backlog.pointee.replay {
+            let front = replay.withFrontKey { observables.find($0, hash: observables.hash($0)) }
+            return front.flatMap { $0 }.map { gates.holds($0, from: subscription.pointee.phase) } ?? false
+        }
         guard !gates.isEmpty, let observable = backlog.pointee.frontObservable else { return false }
         return gates.holds(observable, from: subscription.pointee.phase)
     }

@@ -5,15 +5,20 @@
 import PlugboardWire
 
 extension Hub {
-    /// Whether all that a subscription missed since a revision is known: the revision is one of
-    /// this life, and the history goes back so far. It leaves out the broker's own keys.
-    func canResume(_ request: Request, _ wanted: [ByteRange], _ line: UnsafeRawBufferPointer) -> Bool {
-        guard isOfThisLife(request, line), decoder.options.since >= history.completeSince else {
-            return false
-        }
+    /// How a subscription begins: whether all that it missed since a revision is known, because the
+    /// revision is one of this life, and the history or the journal goes back so far. Both leave
+    /// out the broker's own keys; the history has no values, so that it can't tell all.
+    func beginning(_ request: Request, _ wanted: [ByteRange], _ line: UnsafeRawBufferPointer) -> Beginning {
+        guard request.has(.since) else { return .fresh }
+        let since = decoder.options.since
         // What a client may see may have grown with the policy: then it missed more than is new.
-        guard policy == nil || decoder.options.since >= policyRevision else { return false }
-        return !wanted.contains { Key.isReserved($0.bytes(of: line)) }
+        guard isOfThisLife(request, line), policy == nil || since >= policyRevision,
+            !wanted.contains(where: { Key.isReserved($0.bytes(of: line)) })
+        else { return .anew }
+        let isRemembered = since >= history.completeSince
+        if isRemembered, decoder.options.delivery == .latest || since == revision { return .remembered }
+        if let place = journal?.beginReading(after: since) { return .kept(place) }
+        return isRemembered ? .remembered : .anew
     }
 
     /// Owes the newest of each key that was written since, deleted ones too; then `synced`.

@@ -34,7 +34,9 @@ extension Hub {
             }
         }
         if session.pointee.isHeld { releaseDeferred(session, catchup) }
-        if catchup.pointee.ready.isEmpty, !session.pointee.isHeld { session.pointee.isBehind = false }
+        if catchup.pointee.ready.isEmpty, !session.pointee.isHeld, !catchup.pointee.isReading() {
+            session.pointee.isBehind = false
+        }
         session.pointee.dropEmptyCatchup()
     }
 
@@ -46,7 +48,7 @@ extension Hub {
         while !isBlocked(subscription, backlog), session.pointee.outbox.count < end,
             examinedBytes < Self.examinedBytesMax
         {
-            if backlog.pointee.owesSynced, backlog.pointee.awaitedCount == 0 {
+            if backlog.pointee.owesSynced, backlog.pointee.awaitedCount == 0, backlog.pointee.replay == nil {
                 appendSynced(subscription, backlog)
             } else if !appendNext(subscription, backlog) {
                 return
@@ -59,6 +61,11 @@ extension Hub {
         _ subscription: SubscriptionReference,
         _ backlog: BacklogReference
     ) -> Bool {
+        if let replay = backlog.pointee.replay {
+            appendReplayed(replay, subscription, backlog)
+            if backlog.pointee.isPaused, backlog.pointee.steps > 0 { backlog.pointee.steps -= 1 }
+            return true
+        }
         let owed = backlog.pointee.keys.front
         let lineRevision = backlog.pointee.lines.frontRevision
         if let owed, owed.pointee.revision <= lineRevision ?? .max {
@@ -132,22 +139,38 @@ extension Hub {
     ) {
         let session = subscription.pointee.session
         guard let line = backlog.pointee.lines.front else {
-            if let gap = backlog.pointee.lines.gap {
-                EventEncoder.appendLagged(
-                    sub: subscription.pointee.text.pointee.sub,
-                    dropped: gap.dropped,
-                    first: gap.first,
-                    last: gap.last,
-                    to: &session.pointee.outbox.own
-                )
-                backlog.pointee.lastRevision = max(backlog.pointee.lastRevision, gap.last)
-            }
-            return backlog.pointee.lines.closeGap()
+            if let gap = backlog.pointee.lines.gap { close(gap, of: subscription, backlog) }
+            return
         }
         session.pointee.outbox.own.append(line)
         backlog.pointee.lastRevision = backlog.pointee.lines.frontRevision ?? revision
         if let keyHash = backlog.pointee.lines.frontKeyHash { noteWindow(of: subscription, keyHash) }
         session.pointee.catchup?.pointee.queuedBytes -= backlog.pointee.lines.removeFront()
+    }
+
+    /// What was dropped is read again from the journal; what that doesn't have is said to be missing.
+    private mutating func close(
+        _ gap: Gap,
+        of subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) {
+        backlog.pointee.lines.closeGap()
+        let place = gap.isKept ? journal?.beginReading(after: gap.keptFirst - 1) : nil
+        let dropped = place == nil ? gap.dropped : gap.lost
+        if dropped > 0 {
+            EventEncoder.appendLagged(
+                sub: subscription.pointee.text.pointee.sub,
+                dropped: dropped,
+                first: gap.first,
+                last: gap.last,
+                to: &subscription.pointee.session.pointee.outbox.own
+            )
+        }
+        guard let place else {
+            backlog.pointee.lastRevision = max(backlog.pointee.lastRevision, gap.last)
+            return
+        }
+        beginReplay(subscription, from: place, after: gap.keptFirst - 1, skipping: gap.keptBefore)
     }
 
     /// The snapshot is complete. What is still owed is newer than it.
@@ -178,6 +201,7 @@ extension Hub {
     /// A reply that waited follows as soon as everything up to its revision was told.
     private mutating func releaseDeferred(_ session: SessionReference, _ catchup: CatchupReference) {
         let until = catchup.pointee.deferredUntil
+        if catchup.pointee.isReading(upTo: until) { return }
         for subscription in catchup.pointee.ready.elements {
             if let front = subscription.pointee.backlog?.pointee.frontRevision, front <= until { return }
         }

@@ -18,7 +18,10 @@ extension Hub {
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
         var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
-        for observable in currentValues(of: wanted, line, for: subscription.pointee.session) {
+        for observable in currentValues(
+            of: wanted.map { Array($0.bytes(of: line)) },
+            for: subscription.pointee.session
+        ) {
             while let entry = gone.first, entry.revision < observable.pointee.revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
@@ -59,22 +62,23 @@ extension Hub {
         return one != other && one.pointee.key.lexicographicallyPrecedes(other.pointee.key)
     }
 
-    private func currentValues(
-        of wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer,
+    /// The keys with a value that match, in the order in which they were written.
+    func currentValues(
+        of patterns: [[UInt8]],
         for session: SessionReference
     ) -> [ObservableReference] {
         var found: [ObservableReference] = []
-        for range in wanted {
-            let pattern = range.bytes(of: line)
-            if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern, for: session) {
-                    found.append($0); return true
+        for pattern in patterns {
+            pattern.withUnsafeBytes { pattern in
+                if Pattern.hasWildcard(pattern) {
+                    _ = forEachMatch(of: pattern, for: session) {
+                        found.append($0); return true
+                    }
+                } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
+                    observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
+                {
+                    found.append(observable)
                 }
-            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
-            {
-                found.append(observable)
             }
         }
         found.sort(by: Self.precedes)

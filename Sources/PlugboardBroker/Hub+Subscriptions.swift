@@ -14,13 +14,20 @@ extension Hub {
         let sub = try chooseSub(request, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
-        let isResumed = request.has(.since) ? canResume(request, wanted, line) : nil
+        let beginning = beginning(request, wanted, line)
         let subscription = register(sub, wanted, filter, line, session)
-        replyRegistered(subscription, request, line, isResumed: isResumed)
-        if isResumed == true {
-            oweMissed(of: wanted, line, subscription)
-        } else if decoder.options.initial {
-            let gone = isResumed == nil ? [] : goneKeys(of: wanted, request, line, for: session)
+        replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
+        switch beginning {
+        case .remembered: oweMissed(of: wanted, line, subscription)
+        case .kept(let place):
+            beginOwing(to: subscription)
+            subscription.pointee.backlog?.pointee.owesSynced = decoder.options.initial
+            subscription.pointee.backlog?.pointee.lastRevision = decoder.options.since
+            beginReplay(subscription, from: place, after: decoder.options.since)
+        case .fresh, .anew:
+            guard decoder.options.initial else { return }
+            let isAnew = beginning.isResumed == false
+            let gone = isAnew ? goneKeys(of: wanted, request, line, for: session) : []
             oweSnapshot(of: wanted, gone: gone, line, subscription)
         }
     }
@@ -202,6 +209,7 @@ extension Hub {
 
     /// Forgets what a subscription is owed.
     private mutating func writeOff(_ subscription: SubscriptionReference) {
+        endReplay(of: subscription)
         guard let backlog = subscription.pointee.backlog else { return }
         let session = subscription.pointee.session
         while let owed = backlog.pointee.keys.front {

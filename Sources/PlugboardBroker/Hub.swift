@@ -19,6 +19,8 @@ struct Hub: ~Copyable {
     var journal: JournalWriter?
     /// Replies that wait for the disk.
     var durables = DurableReplies()
+    /// Who is told again what the journal has.
+    var replays = ReplayTable()
     /// What was written last.
     var history: History
     var warnings = Warnings()

@@ -11,6 +11,14 @@ struct Gap: BitwiseCopyable {
     /// The revisions of the first and the last of them.
     let first: UInt64
     var last: UInt64
+    /// Those of them that no journal has.
+    var lost: UInt64 = 0
+    /// The revision of the first that one has, and how many events of that went before it; 0 for none.
+    var keptFirst: UInt64 = 0
+    var keptBefore = 0
+
+    /// A journal has some of them.
+    var isKept: Bool { keptFirst > 0 }
 }
 
 /// Whole lines in the order of their revisions.
@@ -53,11 +61,18 @@ struct LineQueue: ~Copyable {
         lineCount += 1
     }
 
-    /// Notes an event that was not kept.
-    mutating func drop(revision: UInt64) {
-        if gap == nil { gap = Gap(dropped: 0, first: revision, last: revision) }
-        gap?.dropped += 1
-        gap?.last = revision
+    /// Notes an event that was not kept here. `before` is how many of its revision went before it
+    /// in the journal; nil where that has none of it.
+    mutating func drop(revision: UInt64, before: Int?) {
+        var gap = gap ?? Gap(dropped: 0, first: revision, last: revision)
+        gap.dropped += 1
+        gap.last = revision
+        if let before {
+            if !gap.isKept { (gap.keptFirst, gap.keptBefore) = (revision, before) }
+        } else {
+            gap.lost += 1
+        }
+        self.gap = gap
     }
 
     /// Notes events that were not kept elsewhere.
@@ -65,6 +80,7 @@ struct LineQueue: ~Copyable {
         guard more.dropped > 0 else { return }
         if gap == nil { gap = Gap(dropped: 0, first: more.first, last: more.last) }
         gap?.dropped += more.dropped
+        gap?.lost += more.dropped
         gap?.last = more.last
     }
 

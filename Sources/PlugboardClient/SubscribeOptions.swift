@@ -14,7 +14,7 @@ public struct SubscribeOptions: Sendable, Equatable {
     public enum Delivery: Sendable, Equatable {
         /// The newest of each key is told, with the number it stands for in `Event.skipped`.
         case latest
-        /// Every one is, as many as the broker has room for; a gap is told as `lagged`.
+        /// Every one is, as many as the broker has room for, or its journal has; a gap is told as `lagged`.
         case all
     }
 

@@ -1,14 +1,15 @@
-// The worker of a broker: two threads of its own, so that no snapshot delays a sync.
+// The worker of a broker: threads of its own, so that no snapshot delays a sync, nor a reader.
 
 import PlugboardPosix
 import Synchronization
 
 /// Does the work on other threads and wakes the loop.
-public final class BackgroundWorker: JournalWorker, Sendable {
+public final class BackgroundWorker: ReadingWorker, Sendable {
     private let store: any FileStore
     private let wakeup: Wakeup
     private let syncs: WorkQueue
     private let compactions: WorkQueue
+    private let readings: WorkQueue
     private let done = Mutex<[WorkDone]>([])
 
     /// Signals `wakeup` after each piece of work. Throws `SystemError`.
@@ -17,6 +18,7 @@ public final class BackgroundWorker: JournalWorker, Sendable {
         self.wakeup = wakeup
         syncs = try WorkQueue()
         compactions = try WorkQueue()
+        readings = try WorkQueue()
     }
 
     public func sync(_ requests: [SyncRequest], number: UInt64) {
@@ -29,6 +31,10 @@ public final class BackgroundWorker: JournalWorker, Sendable {
         }
     }
 
+    public func read(_ request: ReadRequest) {
+        readings.add { [self] in report(.read(SegmentReading.piece(request, store))) }
+    }
+
     public func takeDone() -> [WorkDone] {
         done.withLock { done in
             defer { done = [] }
@@ -39,6 +45,7 @@ public final class BackgroundWorker: JournalWorker, Sendable {
     public func finish() {
         syncs.finish()
         compactions.finish()
+        readings.finish()
     }
 
     private func report(_ work: WorkDone) {

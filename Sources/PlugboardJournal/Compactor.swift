@@ -66,19 +66,15 @@ struct Compactor {
         return bytes
     }
 
-    /// Snapshots before this one, and segments in it except the last `historyBytes` of them.
+    /// Snapshots before this one, segments in it except the last `historyBytes` of them, and
+    /// torn ends of long ago.
     private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws {
         for number in files.snapshots where number < last { try store.remove(JournalFiles.snapshot(number)) }
-        var kept = 0
-        var isKeeping = true
-        for number in files.segments.reversed() where number <= last {
-            let name = JournalFiles.segment(number)
-            if isKeeping {
-                kept += try store.open(name).bytes
-                isKeeping = kept <= historyBytes
-            }
-            if !isKeeping { try store.remove(name) }
+        let first = try SegmentIndex.firstKept(of: files.segments, upTo: last, historyBytes: historyBytes) {
+            try store.open(JournalFiles.segment($0)).bytes
         }
+        for number in files.segments where number < first { try store.remove(JournalFiles.segment(number)) }
+        for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try store.remove(name) }
         try store.syncNames()
     }
 }

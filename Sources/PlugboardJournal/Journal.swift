@@ -18,7 +18,8 @@ public enum Journal {
         _ take: RecordTaker
     ) throws -> (Recovered, JournalWriter, epoch: String) {
         var recovery = try Recovery(store)
-        let recovered = try recovery.run(isCutting: true, boot: boot, take)
+        var recovered = try recovery.run(isCutting: true, boot: boot, take)
+        if recovered.isOverdue(options) { compact(store, options, &recovered) }
         let epoch = recovered.mayLack ? newEpoch() : recovered.epoch ?? newEpoch()
         let writer = try JournalWriter(
             store,
@@ -31,6 +32,20 @@ public enum Journal {
         )
         try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
         return (recovered, writer, epoch)
+    }
+
+    /// Makes the snapshot that the brokers before had no time for. Where it can't be made, all stays
+    /// as it is, and is tried again beside the loop.
+    private static func compact(
+        _ store: any FileStore,
+        _ options: JournalOptions,
+        _ recovered: inout Recovered
+    ) {
+        let compactor = Compactor(store)
+        let last = recovered.lastSegment
+        guard let result = try? compactor.run(upTo: last, historyBytes: options.historyBytes) else { return }
+        recovered.snapshotBytes = result.snapshotBytes
+        (recovered.looseBytes, recovered.looseSegments) = (0, 0)
     }
 
     /// A name for a life of the revision counter, which no other has.

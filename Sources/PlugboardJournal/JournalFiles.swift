@@ -9,6 +9,8 @@ struct JournalFiles {
     private(set) var snapshots: [UInt64] = []
     /// What was being written when it was left.
     private(set) var unfinished: [String] = []
+    /// What crashes left of last lines, by age.
+    private(set) var torn: [String] = []
 
     init(names: [String]) {
         for name in names {
@@ -18,10 +20,13 @@ struct JournalFiles {
                 segments.append(number)
             } else if let number = Self.number(name, Self.snapshotStart) {
                 snapshots.append(number)
+            } else if name.hasPrefix(Self.tornStart) {
+                torn.append(name)
             }
         }
         segments.sort()
         snapshots.sort()
+        torn.sort()
     }
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
@@ -29,11 +34,12 @@ struct JournalFiles {
     static func unfinished(_ name: String) -> String { name + unfinishedEnd }
     /// Where the rest of a segment is kept from `offset` on, which couldn't be used.
     static func torn(_ segment: UInt64, at offset: Int) -> String {
-        "torn-\(padded(segment))-\(offset)\(end)"
+        "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
 
     private static let segmentStart = "segment-"
     private static let snapshotStart = "snapshot-"
+    private static let tornStart = "torn-"
     private static let end = ".jsonl"
     private static let unfinishedEnd = ".unfinished"
     private static let digits = 10

@@ -26,6 +26,21 @@ public enum JournalLimits {
     static let quickSyncNanoseconds: UInt64 = 1_000_000
     /// Syncs that must have been quick, one after the other, before one is waited for.
     static let quickSyncsMin = 16
+    /// And how many segments at most, however small they are: a broker that is started again and
+    /// again leaves one each time.
+    static let historySegmentsMax = 256
+    /// Bytes beyond that, which stay while somebody reads them who came back.
+    static let readingBytesMax = 268_435_456
+    /// Files with what a crash left of a last line: the newest are kept.
+    static let tornFilesMax = 16
+    /// So many times what asks for a snapshot has come together when one is made before anybody
+    /// is served: none of the brokers before lived long enough to make one beside its work.
+    static let overdueFactor = 4
+    /// Bytes and records that are read again at a time for somebody who came back.
+    static let pieceBytesMax = 262_144
+    static let pieceRecordsMax = 1_024
+    /// Bytes read from a file whose first line is looked at.
+    static let headerReadBytes = 4_096
     /// Bytes read from a file at a time.
     static let readBytes = 1_048_576
 }

@@ -17,6 +17,7 @@ public enum WorkDone: Sendable {
     case syncFailed(SystemError)
     case compacted(Compacted)
     case compactionFailed(String)
+    case read(ReadPiece)
 }
 
 /// Somebody who does the slow work, in the order in which it is asked for.
@@ -29,6 +30,12 @@ public protocol JournalWorker: AnyObject {
     func takeDone() -> [WorkDone]
     /// Ends once what was asked for is done.
     func finish()
+}
+
+/// One that reads beside the loop as well; what others would have to read is read at once.
+public protocol ReadingWorker: JournalWorker {
+    /// Reads the next piece for somebody.
+    func read(_ request: ReadRequest)
 }
 
 /// One piece of work, done wherever it is called.

@@ -12,6 +12,8 @@ public enum JournalNews: Sendable {
     case compactionFailed(String)
     /// The disk is full: nothing is written any more, or is again.
     case full(Bool)
+    /// What was read again for somebody.
+    case read(ReadPiece)
 }
 
 extension JournalWriter {
@@ -45,6 +47,8 @@ public final class JournalWriter {
     private var loose: (bytes: Int, segments: Int)
     private var snapshotBytes: Int
     private var isCompacting = false
+    /// Which revisions lie where.
+    private var index: SegmentIndex
     /// The most that there was no room for, until there is.
     private var refused = 0
     fileprivate var isFull = false
@@ -84,7 +88,9 @@ public final class JournalWriter {
         segmentEnd = options.segmentBytes
         loose = (recovered.looseBytes, recovered.looseSegments)
         snapshotBytes = recovered.snapshotBytes
+        index = SegmentIndex(store, epoch: epoch)
         file = try store.create(JournalFiles.segment(segment))
+        index.begin(segment, after: recovered.revision)
     }
 
     /// Writes the first line of the first segment.
@@ -92,6 +98,8 @@ public final class JournalWriter {
         records.begin(after: chain)
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
+        // A broker before this one may have ended before it could.
+        if segment > 1 { compactIfWorthwhile() }
     }
 
     // MARK: Writing
@@ -178,11 +186,13 @@ public final class JournalWriter {
         }
         try? file.releaseRoom()
         ended.append(SyncRequest(file: file, isNew: isFileNew))
+        index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
         (file, isFileNew, bytes) = (next, true, 0)
         segmentEnd = options.segmentBytes
         if roomEnd != nil { roomEnd = JournalLimits.reservedBytesMin }
         segment += 1
+        index.begin(segment, after: revision)
         records.beginFile(header(revision: revision, previous: records.chain))
         try write(&records)
         compactIfWorthwhile()
@@ -201,7 +211,9 @@ public final class JournalWriter {
         let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes)
         guard !isCompacting, isMuch || loose.segments > JournalLimits.looseSegmentsMax else { return }
         isCompacting = true
-        worker.compact(upTo: segment - 1, historyBytes: options.historyBytes)
+        let historyBytes = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
+        worker.compact(upTo: segment - 1, historyBytes: historyBytes)
+        index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
     // MARK: Syncing
@@ -272,6 +284,30 @@ public final class JournalWriter {
         news.append(.synced(mark))
     }
 
+    // MARK: Reading again
+
+    /// Where everything lies that was written after a revision; nil where some of it is gone. It
+    /// stays there until `endReading`, as far as limits allow.
+    public func beginReading(after revision: UInt64) -> ReadPlace? {
+        guard let number = index.segment(after: revision) else { return nil }
+        index.pin(number)
+        return ReadPlace(segment: number)
+    }
+
+    /// Goes on from one place to another, or nowhere.
+    public func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
+        if let next { index.pin(next.segment) }
+        index.unpin(place.segment)
+    }
+
+    /// Reads on beside the loop. All that it is to find has been flushed.
+    public func read(_ request: ReadRequest) {
+        var request = request
+        request.last = segment
+        if let worker = worker as? any ReadingWorker { return worker.read(request) }
+        news.append(.read(SegmentReading.piece(request, store)))
+    }
+
     // MARK: What was done
 
     /// Takes note of what the worker has done, and tells. Throws `JournalError.failed`:
@@ -279,6 +315,7 @@ public final class JournalWriter {
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
         for work in worker.takeDone() {
             switch work {
+            case .read(let piece): news.append(.read(piece))
             case .synced: noteSynced(&records)
             case .syncFailed(let error): throw JournalError.failed(error)
             case .compacted(let result):

@@ -39,10 +39,23 @@ struct LogReader: ~Copyable {
     /// What the last line says its checksum is; nil where it says none.
     private var said: UInt32? = 0
 
+    /// Bytes read at a time.
+    private let readBytes: Int
+
     /// Reads from the file's start.
-    init(_ name: String, in store: any FileStore) throws {
+    init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.readBytes) throws {
         self.name = name
+        self.readBytes = readBytes
         file = try store.open(name)
+    }
+
+    /// Goes on behind a line that was right, whose checksum is `chain`.
+    init(_ name: String, in store: any FileStore, from offset: Int, chain: UInt32) throws {
+        self.name = name
+        readBytes = JournalLimits.pieceBytesMax
+        file = try store.open(name)
+        self.offset = offset
+        self.chain = chain
     }
 
     /// The bytes of the whole file.
@@ -117,8 +130,8 @@ struct LogReader: ~Copyable {
             if let feed = LineFramer.lineFeed(in: window.bytes, from: searched) { return feed }
             searched = window.count
             guard !hasAllRead, window.count <= JournalLimits.recordBytesMax else { return nil }
-            let room = window.reserve(JournalLimits.readBytes)
-            let target = UnsafeMutableRawBufferPointer(start: room, count: JournalLimits.readBytes)
+            let room = window.reserve(readBytes)
+            let target = UnsafeMutableRawBufferPointer(start: room, count: readBytes)
             let count = try file.read(at: offset + window.count, into: target)
             window.commit(count)
             hasAllRead = count == 0

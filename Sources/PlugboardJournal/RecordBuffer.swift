@@ -18,7 +18,9 @@ public struct RecordBuffer: ~Copyable {
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
-    private var isFirstOfBatch = false
+    private var isFirstOfBatch: Bool { eventsOfBatch == 0 }
+    /// Events that the batch under way has so far; 0 without one.
+    public private(set) var eventsOfBatch = 0
     private let clock: () -> UInt64
     /// `,"when":…`, the same all through a turn, and whether it is this turn's.
     private var whenText = ByteBuffer()
@@ -76,7 +78,6 @@ public struct RecordBuffer: ~Copyable {
     /// Commits up to `endBatch` are one record.
     public mutating func beginBatch(revision: UInt64) {
         isBatch = true
-        isFirstOfBatch = true
         beginLine()
         lines.append(#"{"event":"batch","revision":"#)
         lines.append(decimal: revision)
@@ -86,6 +87,7 @@ public struct RecordBuffer: ~Copyable {
     /// Ends the record; a batch that kept nothing leaves none.
     public mutating func endBatch() {
         isBatch = false
+        defer { eventsOfBatch = 0 }
         guard !isFirstOfBatch else { return lines.truncate(to: lineStart) }
         lines.append("]")
         endLine()
@@ -119,7 +121,7 @@ public struct RecordBuffer: ~Copyable {
 
     private mutating func appendToBatch(_ commit: Commit) {
         if !isFirstOfBatch { lines.append(",") }
-        isFirstOfBatch = false
+        eventsOfBatch += 1
         appendBody(commit)
         lines.append("}")
     }

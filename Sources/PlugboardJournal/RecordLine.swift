@@ -31,7 +31,7 @@ public enum RecordKind: Equatable, Sendable {
 
 /// The members of a record. Those that it doesn't have are empty or 0; names that are not
 /// known here are passed over.
-public struct RecordLine {
+public struct RecordLine: Sendable {
     public private(set) var kind = RecordKind.update
     /// Without quotes, as spelled.
     public private(set) var key = ByteRange.none

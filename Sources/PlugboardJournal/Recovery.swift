@@ -32,6 +32,13 @@ public struct Recovered: Sendable {
     public internal(set) var snapshotRevision: UInt64 = 0
     /// The checksum of the last record.
     var chain: UInt32 = 0
+
+    /// Much more has come together than a snapshot is made of.
+    func isOverdue(_ options: JournalOptions) -> Bool {
+        let bytes = max(options.looseBytes, 2 * snapshotBytes)
+        return looseBytes > JournalLimits.overdueFactor * bytes
+            || looseSegments > JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax
+    }
 }
 
 /// Takes the records of a recovery, in their order: only updates and deletes.

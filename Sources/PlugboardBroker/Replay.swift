@@ -1,0 +1,133 @@
+// What one subscription is told again from the journal: who came back and missed more than
+// memory knows, and who is told all and had no room for it. Of "latest" the keys are
+// gathered first, since each is told once; of "all" every event is told as it stands there.
+
+import PlugboardJournal
+import PlugboardWire
+
+/// A replay under way. Owned by its subscription's backlog.
+final class Replay {
+    let number: UInt64
+    let patterns: [[UInt8]]
+    /// What was known before, and how many events of the next revision.
+    let after: UInt64
+    let skipping: Int
+    /// What comes later is told as it happens.
+    let upTo: UInt64
+    /// Keys are gathered, and told when all is read.
+    let gathers: Bool
+    /// Where the next piece begins.
+    var place: ReadPlace
+    /// The next piece was asked for, or is to be.
+    var isReading = true
+    var gathered = OwedKeys()
+    /// Keys that were told to match no longer, by their hash, until they match again.
+    var left: Set<UInt64> = []
+    /// What every event of a key begins with, and who wrote it: work space.
+    var keyPrefix = ByteBuffer()
+    var by = ByteBuffer()
+    /// All up to it was told.
+    private var told: UInt64
+    private var piece: ReadPiece?
+    private var next = 0
+
+    init(
+        _ number: UInt64,
+        from place: ReadPlace,
+        patterns: [[UInt8]],
+        after: UInt64,
+        skipping: Int,
+        upTo: UInt64,
+        gathers: Bool
+    ) {
+        self.number = number
+        self.place = place
+        self.patterns = patterns
+        self.after = after
+        told = after
+        self.skipping = skipping
+        self.upTo = upTo
+        self.gathers = gathers
+    }
+
+    var request: ReadRequest {
+        ReadRequest(
+            number: number,
+            place: place,
+            after: after,
+            skipping: skipping,
+            upTo: upTo,
+            patterns: patterns
+        )
+    }
+
+    /// Events that can be told now.
+    var readyCount: Int { gathers ? 0 : piece.map { $0.entries.count - next } ?? 0 }
+
+    /// The revision of what comes next.
+    var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
+
+    /// The key of the next event.
+    func withFrontKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        guard let entry = nextEntry, let bytes = piece?.bytes else { return nil }
+        return bytes.withUnsafeBytes { body(entry.record.key.bytes(of: entry.place.bytes(of: $0))) }
+    }
+
+    /// Takes a piece that was read.
+    func take(_ piece: ReadPiece) {
+        isReading = false
+        self.piece = piece
+        next = 0
+    }
+
+    /// Takes the next event out of the piece.
+    func popNext() -> (entry: ReadPiece.Entry, bytes: [UInt8])? {
+        guard let entry = nextEntry, let piece else { return nil }
+        next += 1
+        if !gathers { told = entry.record.revision }
+        return (entry, piece.bytes)
+    }
+
+    private var nextEntry: ReadPiece.Entry? {
+        guard let piece, next < piece.entries.count else { return nil }
+        return piece.entries[next]
+    }
+
+    /// What comes after the piece, which is done with.
+    func finishPiece() -> (next: ReadPlace?, hasFailed: Bool) {
+        defer { piece = nil }
+        return (piece?.next, piece?.hasFailed ?? false)
+    }
+}
+
+/// The replays under way, and those whose next piece is to be asked for.
+struct ReplayTable: ~Copyable {
+    private(set) var subscriptions: [UInt64: SubscriptionReference] = [:]
+    private var toAsk: [UInt64] = []
+    private var lastNumber: UInt64 = 0
+
+    init() {}
+
+    var hasRequests: Bool { !toAsk.isEmpty }
+
+    mutating func begin(_ subscription: SubscriptionReference) -> UInt64 {
+        lastNumber += 1
+        subscriptions[lastNumber] = subscription
+        toAsk.append(lastNumber)
+        return lastNumber
+    }
+
+    mutating func ask(_ number: UInt64) {
+        toAsk.append(number)
+    }
+
+    mutating func end(_ number: UInt64) {
+        subscriptions[number] = nil
+    }
+
+    /// What is to be asked for now.
+    mutating func takeRequests() -> [ReadRequest] {
+        defer { toAsk = [] }
+        return toAsk.compactMap { subscriptions[$0]?.pointee.backlog?.pointee.replay?.request }
+    }
+}

@@ -1,0 +1,99 @@
+// Which revisions lie in which segment, so that who comes back is read what it missed; and
+// which segments stay for that after their snapshot was made. Owned by the writer.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The segments that are there, one after the other without a gap.
+struct SegmentIndex {
+    private struct Entry {
+        let number: UInt64
+        /// The revision of the last record before it.
+        let revision: UInt64
+        /// 0 for the segment under way.
+        var bytes: Int
+    }
+
+    private var entries: [Entry] = []
+    /// How many read which segment.
+    private var pins: [UInt64: Int] = [:]
+
+    /// Looks at the first lines of the files of this epoch. What can't be read is left out, with
+    /// all before it.
+    init(_ store: any FileStore, epoch: String) {
+        let numbers = (try? store.names()).map { JournalFiles(names: $0).segments } ?? []
+        var found: [Entry] = []
+        for number in numbers.reversed() {
+            if let next = found.last, number + 1 != next.number { break }
+            guard let entry = try? Self.entry(number, store, epoch) else { break }
+            found.append(entry)
+        }
+        entries = found.reversed()
+    }
+
+    private static func entry(_ number: UInt64, _ store: any FileStore, _ epoch: String) throws -> Entry? {
+        let name = JournalFiles.segment(number)
+        var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
+        guard case .line(let line, _) = try reader.next(), let header = RecordLine(line),
+            header.kind == .segment, header.epoch.bytes(of: line).elementsEqual(epoch.utf8)
+        else { return nil }
+        return Entry(number: number, revision: header.revision, bytes: reader.fileBytes)
+    }
+
+    /// The next segment begins.
+    mutating func begin(_ number: UInt64, after revision: UInt64) {
+        if let last = entries.last, last.number + 1 != number { entries = [] }
+        entries.append(Entry(number: number, revision: revision, bytes: 0))
+    }
+
+    /// The last one has ended.
+    mutating func end(bytes: Int) {
+        if let last = entries.indices.last { entries[last].bytes = bytes }
+    }
+
+    /// The segment in which the first write after a revision lies; nil where that is gone.
+    func segment(after revision: UInt64) -> UInt64? {
+        entries.last { $0.revision <= revision }?.number
+    }
+
+    mutating func pin(_ number: UInt64) {
+        pins[number, default: 0] += 1
+    }
+
+    mutating func unpin(_ number: UInt64) {
+        let count = pins[number, default: 0] - 1
+        pins[number] = count > 0 ? count : nil
+    }
+
+    /// Bytes of ended segments to keep: the history, and more where somebody reads there.
+    func bytesToKeep(upTo last: UInt64, _ historyBytes: Int) -> Int {
+        guard let first = pins.keys.min() else { return historyBytes }
+        let read = entries.filter { $0.number >= first && $0.number <= last }.reduce(0) { $0 + $1.bytes }
+        return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
+    }
+
+    /// Forgets the segments that go when a snapshot was made.
+    mutating func forget(upTo last: UInt64, historyBytes: Int) {
+        let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
+        let numbers = entries.map(\.number)
+        let first = Self.firstKept(of: numbers, upTo: last, historyBytes: historyBytes) { bytes[$0] ?? 0 }
+        entries.removeAll { $0.number < first }
+    }
+
+    /// The first segment that is kept of those up to `last`.
+    static func firstKept(
+        of numbers: [UInt64],
+        upTo last: UInt64,
+        historyBytes: Int,
+        bytes: (UInt64) throws -> Int
+    ) rethrows -> UInt64 {
+        var first = last + 1
+        var kept = 0
+        for number in numbers.reversed() where number <= last {
+            kept += try bytes(number)
+            if kept > historyBytes || last - number >= JournalLimits.historySegmentsMax { break }
+            first = number
+        }
+        return first
+    }
+}

@@ -1,0 +1,145 @@
+// Records read again for somebody who missed them, a piece at a time: from the place where
+// the piece before ended, up to as much as the loop hands on in a turn.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// Where a reading of a journal's segments stands: between two lines.
+public struct ReadPlace: Sendable, Equatable {
+    let segment: UInt64
+    var offset = 0
+    /// The checksum of the line before.
+    var chain: UInt32 = 0
+}
+
+/// What somebody wants to have read.
+public struct ReadRequest: Sendable {
+    /// Who asks.
+    public let number: UInt64
+    let place: ReadPlace
+    /// Records of this revision and older ones are passed over, and of the next one so many events.
+    let after: UInt64
+    let skipping: Int
+    /// Records of later revisions end the reading.
+    let upTo: UInt64
+    /// Keys that match one of these are told.
+    let patterns: [[UInt8]]
+    /// The segment under way.
+    var last: UInt64 = 0
+
+    public init(
+        number: UInt64,
+        place: ReadPlace,
+        after: UInt64,
+        skipping: Int,
+        upTo: UInt64,
+        patterns: [[UInt8]]
+    ) {
+        self.number = number
+        self.place = place
+        self.after = after
+        self.skipping = skipping
+        self.upTo = upTo
+        self.patterns = patterns
+    }
+}
+
+/// Events in their order: updates and deletes, those of a batch one by one.
+public struct ReadPiece: Sendable {
+    /// One event: where its bytes are, and what they say.
+    public struct Entry: Sendable {
+        public let place: ByteRange
+        public let record: RecordLine
+    }
+
+    /// Whom it is for.
+    public let number: UInt64
+    public fileprivate(set) var bytes: [UInt8] = []
+    public fileprivate(set) var entries: [Entry] = []
+    /// Where it goes on; nil: this was all.
+    public fileprivate(set) var next: ReadPlace?
+    /// What follows can't be read.
+    public fileprivate(set) var hasFailed = false
+}
+
+/// One reading.
+struct SegmentReading {
+    private let request: ReadRequest
+    private let store: any FileStore
+    private var piece: ReadPiece
+
+    /// The next piece. What can't be read is said in it.
+    static func piece(_ request: ReadRequest, _ store: any FileStore) -> ReadPiece {
+        var reading = SegmentReading(request, store)
+        do { try reading.run() } catch { reading.piece.hasFailed = true }
+        return reading.piece
+    }
+
+    private init(_ request: ReadRequest, _ store: any FileStore) {
+        self.request = request
+        self.store = store
+        piece = ReadPiece(number: request.number)
+    }
+
+    private mutating func run() throws {
+        var place = request.place
+        while try read(from: place) {
+            guard place.segment < request.last else { return }
+            place = ReadPlace(segment: place.segment + 1)
+        }
+    }
+
+    /// Returns whether the segment came to its end, and more is wanted.
+    private mutating func read(from place: ReadPlace) throws -> Bool {
+        let name = JournalFiles.segment(place.segment)
+        var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
+        while true {
+            switch try reader.next() {
+            case .end: return true
+            case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
+            case .line(let line, let found):
+                guard let record = RecordLine(line) else { throw JournalError.damaged(found, "no record") }
+                guard take(record, line) else { return false }
+                if isFull {
+                    let end = found.offset + line.count + 1
+                    piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
+                    return false
+                }
+            }
+        }
+    }
+
+    private var isFull: Bool {
+        piece.bytes.count >= JournalLimits.pieceBytesMax
+            || piece.entries.count >= JournalLimits.pieceRecordsMax
+    }
+
+    /// False: this and what follows is not wanted.
+    private mutating func take(_ record: RecordLine, _ line: UnsafeRawBufferPointer) -> Bool {
+        switch record.kind {
+        case .segment, .snapshot, .synced, .closed, .revision: return true
+        case .update, .delete, .batch: break
+        }
+        guard record.revision <= request.upTo else { return false }
+        guard record.revision > request.after else { return true }
+        var passed = record.revision == request.after + 1 ? request.skipping : 0
+        guard record.kind == .batch else {
+            if passed == 0 { add(record, line) }
+            return true
+        }
+        _ = record.forEachEvent(of: line) { event in
+            passed -= 1
+            if passed < 0, let part = RecordLine(event) { add(part, event) }
+        }
+        return true
+    }
+
+    private mutating func add(_ record: RecordLine, _ event: UnsafeRawBufferPointer) {
+        let key = record.key.bytes(of: event)
+        let isWanted = request.patterns.contains { $0.withUnsafeBytes { Pattern.matches($0, key) } }
+        guard isWanted else { return }
+        let start = piece.bytes.count
+        piece.bytes += event
+        piece.entries.append(ReadPiece.Entry(place: ByteRange(start, piece.bytes.count), record: record))
+    }
+}

@@ -1,0 +1,261 @@
+// Observers that were away for longer than memory goes back, or who are told all and had no
+// room for it: what they missed is read again from the journal's files.
+
+import Foundation
+import PlugboardBroker
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite("Catching up from the journal", .oneAtATime, .serialized)
+struct CatchingUpTests {
+    private let home: TemporaryFolder
+    private var state: String { home.path + "/state" }
+
+    init() throws {
+        home = try TemporaryFolder(named: "pj")
+    }
+
+    /// Small segments, which a snapshot soon takes in; all of them are kept.
+    private static let small = JournalOptions(
+        sync: .never,
+        historyBytes: 1 << 30,
+        segmentBytes: 4_000,
+        looseBytes: 8_000
+    )
+
+    private func withBroker(_ options: JournalOptions = small, _ body: (TestBroker) throws -> Void) throws {
+        let broker = try TestBroker(state: state, options)
+        try body(broker)
+        broker.stop()
+    }
+
+    /// The lines up to `synced`, that included.
+    private func linesToSynced(_ client: TestClient) throws -> [String] {
+        var lines: [String] = []
+        repeat { lines.append(try client.line()) } while !lines[lines.count - 1].contains(#""synced""#)
+        return lines
+    }
+
+    /// Returns when the broker has executed all that a client sent; every typed line is answered.
+    private func sync(_ client: TestClient) throws {
+        try client.send("sync")
+        while try !client.line().contains(#""ok":"sync""#) {}
+    }
+
+    private func revisions(_ lines: [String]) -> [Int] {
+        lines.compactMap { line in
+            line.firstMatch(of: #/"event":"(?:update|delete|leave)".*?"revision":(\d+)/#).flatMap {
+                Int($0.1)
+            }
+        }
+    }
+
+    @Test("who is told all gets every write in order, from many files and an earlier broker, then live ones")
+    func all() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            _ = try writer.ask("hello till")
+            for number in 1...1_500 { try writer.send("publish k.\(number % 7) \(number)") }
+            try sync(writer)
+        }
+        try withBroker { broker in
+            let writer = try broker.client()
+            _ = try writer.ask("hello other")
+            try writer.send(#"{"op":"publish","key":"k.1","value":"x","cause":7}"#)
+            try writer.send(
+                #"{"op":"batch","writes":[{"op":"delete","key":"k.2"},{"op":"publish","key":"else","value":0},{"op":"patch","key":"k.3","value":{"a":1}}]}"#
+            )
+            try sync(writer)
+            let client = try broker.client()
+            try client.send(#"{"op":"subscribe","id":1,"key":"k.*","since":3,"delivery":"all"}"#)
+            try client.send(#"{"op":"sync","id":2}"#)
+            #expect(
+                try client.line() == #"{"ok":"subscribe","id":1,"sub":1,"revision":1502,"resumed":true}"#
+            )
+            let lines = try linesToSynced(client)
+            #expect(revisions(lines) == Array(4...1_502) + [1_502])
+            #expect(
+                lines[0]
+                    == #"{"event":"update","sub":1,"key":"k.4","revision":4,"value":4,"by":"till"}"#
+            )
+            #expect(
+                Array(lines.suffix(4)) == [
+                    #"{"event":"update","sub":1,"key":"k.1","revision":1501,"value":"x","by":"other","cause":7}"#,
+                    #"{"event":"delete","sub":1,"key":"k.2","revision":1502,"by":"other"}"#,
+                    #"{"event":"update","sub":1,"key":"k.3","revision":1502,"value":{"a":1},"by":"other"}"#,
+                    #"{"event":"synced","sub":1,"revision":1502}"#,
+                ]
+            )
+            // The reply to what was asked next comes behind all that was owed by then.
+            #expect(try client.line() == #"{"ok":"sync","id":2,"revision":1502}"#)
+            _ = try writer.ask(#"publish k.1 "live""#)
+            #expect(try client.line().contains(#""revision":1503,"value":"live""#))
+        }
+    }
+
+    @Test("who wants the newest of each key gets it, and what is gone, also from before the last snapshot")
+    func newest() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            try writer.send("publish old 0\npublish gone 0\npublish back 0\ndelete back")
+            for number in 1...400 { try writer.send("publish k.\(number % 3) \(number)") }
+            try writer.send("delete gone\npublish back 1")
+            for number in 1...400 { try writer.send("publish k.\(number % 3) \(number)") }
+            try sync(writer)
+            try wait { try names().contains { $0.hasPrefix("snapshot-") } }
+        }
+        try withBroker { broker in
+            let client = try broker.client()
+            try client.send(#"{"op":"subscribe","id":1,"key":"**","since":2}"#)
+            #expect(try client.line().contains(#""revision":806,"resumed":true"#))
+            let lines = try linesToSynced(client)
+            #expect(lines.count == 6)
+            #expect(lines[0].hasPrefix(##"{"event":"delete","sub":1,"key":"gone","revision":405,"by":"#1""##))
+            #expect(lines[1].hasPrefix(#"{"event":"update","sub":1,"key":"back","revision":406,"value":1,"#))
+            #expect(lines[1].hasSuffix(#""skipped":2}"#))
+            #expect(revisions(Array(lines[2...])) == [804, 805, 806])
+            #expect(lines[4].contains(#""skipped":266"#) || lines[4].contains(#""skipped":267"#))
+            #expect(!lines.contains { $0.contains(#""initial""#) || $0.contains(#""key":"old""#) })
+            #expect(try client.ask("publish k.9 1").contains(#""event":"update""#))
+        }
+    }
+
+    @Test("what happens while the files are read comes behind it, each once")
+    func meanwhile() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            for number in 1...3_000 { try writer.send("publish k.\(number % 500) \(number)") }
+            try sync(writer)
+            let client = try broker.client()
+            try client.send(#"{"op":"subscribe","id":1,"key":"**","since":1,"delivery":"all"}"#)
+            #expect(try client.line().contains(#""revision":3000,"resumed":true"#))
+            for number in 1...300 { try writer.send("publish k.1 \(number)") }
+            try sync(writer)
+            var told: [Int] = []
+            while told.last != 3_300 { told += revisions([try client.line()]) }
+            #expect(told == Array(2...3_300))
+        }
+    }
+
+    @Test("where the files are gone, everything is told anew")
+    func tooLate() throws {
+        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 4_000, looseBytes: 8_000)
+        try withBroker(options) { broker in
+            let writer = try broker.client()
+            for number in 1...800 { try writer.send("publish k.\(number % 3) \(number)") }
+            try sync(writer)
+            try wait { try names().contains { $0.hasPrefix("snapshot-") } }
+        }
+        try withBroker(options) { broker in
+            let client = try broker.client()
+            try client.send(#"{"op":"subscribe","id":1,"key":"**","since":2}"#)
+            #expect(try client.line().contains(#""resumed":false"#))
+            #expect(try linesToSynced(client).count == 4)
+        }
+    }
+
+    @Test("who is told all and had no room for it reads the gap from the journal, without a repeat")
+    func gap() throws {
+        try withBroker(JournalOptions(sync: .never)) { broker in
+            let (client, writer) = (try broker.client(), try broker.client())
+            _ = try client.ask(#"{"op":"subscribe","key":"k.*","delivery":"all","initial":false}"#)
+            _ = try client.ask("pause 1")
+            let long = String(repeating: "x", count: 40_000)
+            for number in 1...20 { try writer.send(#"publish k.\#(number) "\#(long)""#) }
+            // The room ends in the middle of a batch.
+            let writes = (1...12).map { #"{"op":"publish","key":"k.b\#($0)","value":"\#(long)"}"# }
+            try writer.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#)
+            for number in 1...30 { try writer.send("publish k.c\(number) \(number)\npublish other 1") }
+            try writer.send("emit k.lost 1\ndelete k.1")
+            try sync(writer)
+            try client.send("resume 1")
+            #expect(try client.line().contains(#""ok":"resume""#))
+            var lines: [String] = []
+            while lines.last?.contains(#""event":"delete""#) != true { lines.append(try client.line()) }
+            let expected =
+                Array(1...20) + Array(repeating: 21, count: 12) + (0..<30).map { 22 + 2 * $0 } + [82]
+            #expect(revisions(lines) == expected)
+            let keys = lines.compactMap { $0.firstMatch(of: #/"key":"k\.(b\d+)"/#).map { String($0.1) } }
+            #expect(keys == (1...12).map { "b\($0)" })
+            // Only the emit is no more.
+            let lagged = lines.filter { $0.contains("lagged") }
+            #expect(lagged.count == 1 && lagged[0].contains(#""dropped":1,"#))
+            _ = try writer.ask("publish k.1 1")
+            #expect(try client.line().contains(#""revision":83,"#))
+        }
+    }
+
+    @Test("a gap whose files are gone is told as one, and it goes on behind it")
+    func gapLost() throws {
+        try withBroker(JournalOptions(sync: .never, segmentBytes: 100_000)) { broker in
+            let (client, writer) = (try broker.client(), try broker.client())
+            _ = try client.ask(#"{"op":"subscribe","key":"k","delivery":"all","initial":false}"#)
+            _ = try client.ask("pause 1")
+            let long = String(repeating: "x", count: 40_000)
+            for _ in 1...60 { try writer.send(#"publish k "\#(long)""#) }
+            try sync(writer)
+            for name in try names() where name.hasPrefix("segment-") { unlink("\(state)/\(name)") }
+            try client.send("resume 1")
+            _ = try client.line()
+            var lines: [String] = []
+            while lines.last?.contains("lagged") != true { lines.append(try client.line()) }
+            let told = revisions(lines).count
+            #expect(told < 40 && revisions(lines) == Array(1...told))
+            #expect(
+                lines.last?.hasSuffix(#""dropped":\#(60 - told),"first":\#(told + 1),"last":60}"#) == true
+            )
+            _ = try writer.ask("publish k 1")
+            #expect(try client.line().contains(#""revision":61,"#))
+        }
+    }
+
+    @Test("a key that doesn't match any more is told to have left once")
+    func filtered() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            try writer.send("publish a 0")
+            for number in [5, 50, 60, 70, 6, 80] { try writer.send("publish a \(number)") }
+            try sync(writer)
+            let client = try broker.client()
+            try client.send(
+                #"{"op":"subscribe","key":"a","since":1,"delivery":"all","where":{"":{"<":10}}}"#
+            )
+            let lines = try linesToSynced(client)
+            #expect(revisions(lines) == [2, 3, 6, 7])
+            #expect(lines.count { $0.contains(#""leave""#) } == 2)
+        }
+    }
+
+    @Test("who leaves in the middle leaves nothing behind")
+    func leaving() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            for number in 1...3_000 { try writer.send("publish k.\(number % 500) \(number)") }
+            try sync(writer)
+            for delivery in ["all", "latest"] {
+                let client = try broker.client()
+                try client.send(
+                    #"{"op":"subscribe","id":1,"key":"**","since":1,"delivery":"\#(delivery)","sub":"s"}"#
+                )
+                try client.send(#"{"op":"unsubscribe","sub":"s"}"#)
+                var last = ""
+                while !last.contains(#""ok":"unsubscribe""#) { last = try client.line() }
+                #expect(try client.ask("sync") == #"{"ok":"sync","revision":3000}"#)
+            }
+        }
+    }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: state)
+    }
+
+    private func wait(_ condition: () throws -> Bool) throws {
+        let deadline = Date().addingTimeInterval(10)
+        while try !condition() {
+            guard Date() < deadline else { throw TestFailure(description: "it never came true") }
+            usleep(1_000)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// Brokers that end before they have put their journal together, again and again.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardJournal
+
+@Suite struct ShortLivesTests {
+    /// Never gets to anything.
+    private final class LateWorker: JournalWorker {
+        func sync(_ requests: [SyncRequest], number: UInt64) {}
+        func compact(upTo segment: UInt64, historyBytes: Int) {}
+        func takeDone() -> [WorkDone] { [] }
+        func finish() {}
+    }
+
+    /// Lives of a few writes each, each ended by a kill.
+    private func live(_ lives: Int, writes: Int, options: JournalOptions) throws -> (SimulatedDisk, State) {
+        var disk = SimulatedDisk()
+        var state: State = [:]
+        for life in 1...lives {
+            let journal = try TestJournal(disk, options: options, worker: LateWorker())
+            #expect(journal.state == state)
+            for write in 0..<writes { journal.publish("key.\((life + write) % 5)", "\(life)") }
+            try journal.endTurn()
+            state = journal.state
+            disk = disk.afterKill()
+        }
+        return (disk, state)
+    }
+
+    @Test func `files do not become ever more`() throws {
+        let (disk, state) = try live(300, writes: 1, options: .plain)
+        let segments = disk.files.keys.filter { $0.hasPrefix("segment-") }
+        let most = JournalLimits.overdueFactor * JournalLimits.looseSegmentsMax + 2
+        #expect(segments.count <= most + JournalLimits.historySegmentsMax)
+        #expect(disk.files.keys.count { $0.hasPrefix("snapshot-") } == 1)
+        #expect(try TestJournal(disk, options: .plain).state == state)
+    }
+
+    @Test func `bytes do not become ever more`() throws {
+        let (disk, state) = try live(60, writes: 40, options: .small)
+        #expect(disk.used < 40_000)
+        #expect(try TestJournal(disk).state == state)
+    }
+
+    @Test func `a snapshot is made at the start of a life, not only after its first second`() throws {
+        let options = JournalOptions(sync: .never, historyBytes: 0, segmentBytes: 500, looseBytes: 900)
+        let (disk, _) = try live(2, writes: 10, options: options)
+        #expect(!disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+        _ = try TestJournal(disk, options: options)
+        #expect(disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+    }
+
+    @Test func `of the ends that crashes tore the newest are kept`() throws {
+        var disk = SimulatedDisk()
+        for life in 1...40 {
+            let journal = try TestJournal(disk)
+            for _ in 1...8 {
+                journal.publish("key", String(repeating: "1", count: 100))
+                try journal.endTurn()
+            }
+            disk = disk.afterKill()
+            let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
+            disk.shorten(last, to: disk.text(last).utf8.count - 3)
+            #expect(life > 0)
+        }
+        let torn = disk.files.keys.filter { $0.hasPrefix("torn-") }
+        #expect(torn.count > 0 && torn.count <= JournalLimits.tornFilesMax + 1)
+    }
+
+    @Test func `segments stay while somebody reads them, up to a limit`() {
+        var index = SegmentIndex(SimulatedDisk(), epoch: "e1")
+        for number in UInt64(1)...10 {
+            index.begin(number, after: number * 100)
+            index.end(bytes: 1_000)
+        }
+        #expect(index.segment(after: 99) == nil)
+        #expect(index.segment(after: 100) == 1 && index.segment(after: 199) == 1)
+        #expect(index.segment(after: 200) == 2 && index.segment(after: 5_000) == 10)
+        #expect(index.bytesToKeep(upTo: 9, 2_000) == 2_000)
+        index.pin(4)
+        #expect(index.bytesToKeep(upTo: 9, 2_000) == 6_000)
+        var other = index
+        index.forget(upTo: 9, historyBytes: 6_000)
+        #expect(index.segment(after: 350) == nil && index.segment(after: 400) == 4)
+        other.unpin(4)
+        #expect(other.bytesToKeep(upTo: 9, 2_000) == 2_000)
+    }
+}
