@@ -23,6 +23,16 @@ public final class Broker: Sendable {
     private let lock: SocketLock
     private let listener: Descriptor
     private let wakeup: Wakeup
+    private let succession = Succession()
+    /// What stays open between two lives in one process.
+    private let kept = Shared(Kept())
+
+    private struct Kept: Sendable {
+        var folder: JournalFolder?
+        var state: DataFile?
+        var hasMadeWay = false
+    }
+
     /// Only where a policy is followed.
     private let policyInbox: Mailbox<Policy>?
 
@@ -34,34 +44,63 @@ public final class Broker: Sendable {
         if configuration.listener == nil {
             try SocketPath.prepareFolder(of: path, mustBePrivate: path == SocketPath.ownPlace())
         }
-        guard let lock = try SocketLock.acquire(for: path) else {
-            throw BrokerError.alreadyRunning(path: path)
-        }
+        let inheritance = configuration.inheritance.flatMap { $0.hasSocket(at: path) ? $0 : nil }
+        lock = try Self.lock(of: path, inheritance)
         self.configuration = configuration
-        self.lock = lock
         wakeup = try Wakeup()
         policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
-        listener = try configuration.listener.map(UnixSocket.adopt) ?? UnixSocket.listen(path: path)
+        listener = try Self.listener(configuration, inheritance)
+        kept.set(Kept(state: inheritance?.takeState()))
         if configuration.listener == nil, let policy = configuration.policy {
             try UnixSocket.setOpen(path: path, policy.admitsOthers)
         }
     }
 
-    /// Serves until `stop` is called, on the calling thread alone. Throws `SystemError`
-    /// where the system fails the loop itself, `JournalError` where the journal can't be read
-    /// or kept; never for what a peer does.
+    private static func lock(of path: String, _ inheritance: Inheritance?) throws -> SocketLock {
+        if let lock = inheritance?.takeLock() { return lock }
+        guard let lock = try SocketLock.acquire(for: path) else {
+            throw BrokerError.alreadyRunning(path: path)
+        }
+        return lock
+    }
+
+    private static func listener(_ configuration: Configuration, _ inheritance: Inheritance?) throws
+        -> Descriptor
+    {
+        if let number = configuration.listener { return UnixSocket.adopt(listener: number) }
+        if let listener = inheritance?.takeListener() { return listener }
+        return try UnixSocket.listen(path: configuration.socketPath)
+    }
+
+    /// Serves until `stop` or `makeWay` is called, on the calling thread alone; `hasMadeWay` says which.
+    /// Throws `SystemError` where the system fails the loop itself, `JournalError` where the journal
+    /// can't be read or kept; never for what a peer does.
     public func run() throws {
-        defer { removeSocket() }
+        defer { if !hasMadeWay { removeSocket() } }
+        try serve()
+    }
+
+    /// The last `run` ended because of `makeWay`: the socket goes on holding connections back, for
+    /// the program that is left the `descriptors`, or for the next `run`.
+    public var hasMadeWay: Bool { kept.get().hasMadeWay }
+
+    private func serve() throws {
         let poller = try configuration.poller.make()
-        let folder = try configuration.stateFolder.map { try JournalFolder(path: $0) }
+        let before = kept.get()
+        let folder = try before.folder ?? openFolder()
+        // Held for as long as it serves, and on until the next program has it.
+        kept.set(Kept(folder: folder))
+        defer { if !hasMadeWay { kept.set(Kept()) } }
         var loop = try EventLoop(
             poller: poller,
             listener: listener.raw,
             wakeup: wakeup,
             network: KernelSockets(),
+            succession: succession,
             report: configuration.report
         )
         if let folder { try loop.open(folder, configuration.journal) }
+        if let state = before.state, folder == nil { try loop.goOn(withState: state) }
         if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
         if let policy = configuration.policy, let policyInbox {
             try loop.follow(policy, inbox: policyInbox)
@@ -69,8 +108,29 @@ public final class Broker: Sendable {
         loop.heartbeat = configuration.heartbeat
         configuration.serving()
         try loop.run()
-        _ = consume folder
+        guard succession.isWanted else { return }
+        let state = folder == nil ? try loop.carry() : nil
+        kept.set(Kept(folder: folder, state: state, hasMadeWay: true))
     }
+
+    private func openFolder() throws -> JournalFolder? {
+        try configuration.stateFolder.map {
+            try JournalFolder(path: $0, inheritance: configuration.inheritance)
+        }
+    }
+
+    /// What the program that takes the place of this one is to be left, after `run` came back for
+    /// that. It stays this broker's own.
+    public var descriptors: [Handover.Role: Int32] {
+        let kept = kept.get()
+        var all: [Handover.Role: Int32] = [.listener: listener.raw, .lock: lock.raw]
+        all[.journal] = kept.folder?.lockFD
+        all[.state] = kept.state?.raw
+        return all
+    }
+
+    /// Whether the last word was that another broker is to take the place of this one.
+    public var isToMakeWay: Bool { succession.isWanted }
 
     deinit {
         removeSocket()
@@ -79,6 +139,14 @@ public final class Broker: Sendable {
     /// Ends `run`: every client is told, what waits for it is sent for up to a second,
     /// the socket is removed. From any thread; more than once does no harm.
     public func stop() {
+        succession.want(false)
+        wakeup.signal()
+    }
+
+    /// Ends `run` as `stop` does, but for another broker to take the place of this one: the socket
+    /// stays and holds connections back, and what is kept in memory alone goes with it.
+    public func makeWay() {
+        succession.want(true)
         wakeup.signal()
     }
 

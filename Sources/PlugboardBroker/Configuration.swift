@@ -22,6 +22,8 @@ public struct Configuration: Sendable {
     public var heartbeat: Heartbeat?
     /// The process that says, at `$broker.plugins.…`, what its plugins are and may do; nil: none.
     public var supervisor: Int32?
+    /// What the broker before left in this process, whose place this one takes; nil: nothing.
+    public var inheritance: Inheritance?
     /// Called, on the broker's thread, with what a person should know of journal and policy.
     public var report: @Sendable (String) -> Void = { _ in }
 

@@ -81,6 +81,15 @@ struct Deadlines: ~Copyable {
         remove(at: place)
     }
 
+    /// When a deadline falls due; nil for one that did, or was cancelled.
+    func time(of ticket: DeadlineTicket) -> UInt64? {
+        let slot = Int(ticket.slot)
+        guard slot < slots.count else { return nil }
+        let place = Int(slots.elements[slot].place)
+        guard place >= 0, heap.elements[place].order == ticket.order else { return nil }
+        return heap.elements[place].at
+    }
+
     /// Takes out the earliest deadline if its time has come.
     mutating func popDue(at now: UInt64) -> Deadline? {
         guard let first = heap.elements.first, first.at <= now else { return nil }

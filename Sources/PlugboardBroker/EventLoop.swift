@@ -40,6 +40,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     /// The count of events told at which this turn has done enough.
     private(set) var eventsEnd: UInt64 = 0
     private var isStopping = false
+    /// Whether another broker takes the place of this one when it has ended.
+    private let succession: Succession
     /// Where the journal's work beside the loop reports, and when it is looked after next.
     private var journalWakeup: Wakeup?
     var nextJournalTick: UInt64 = 0
@@ -58,12 +60,14 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         wakeup: Wakeup,
         network: Network,
         time: TimeSource = .system,
+        succession: Succession = Succession(),
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.network = network
         self.time = time
         hub = Hub(time: time)
         self.report = report
+        self.succession = succession
         self.poller = poller
         self.listener = listener
         self.wakeup = wakeup
@@ -208,7 +212,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         hub.isStopping = true
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
         for connection in connections.all() where connection.pointee.session.pointee.isOpen {
-            dismiss(connection, .stopping, keepingUnread: true)
+            dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
         try finishTurn()
         while connections.count > 0 {

@@ -94,6 +94,9 @@ struct History: ~Copyable {
     /// Of each revision after this one all writes are known, the broker's own left out.
     var completeSince: UInt64 { oldest > 0 ? max(beginning, self[oldest].revision) : beginning }
 
+    /// The revision of the newest write, the broker's own left out.
+    var lastRevision: UInt64 { count > 0 ? max(beginning, self[count - 1].revision) : beginning }
+
     /// The entry with a number from `oldest` up to, and not including, `count`.
     subscript(number: UInt64) -> Entry {
         get { entries[Int(number & Self.mask)] }

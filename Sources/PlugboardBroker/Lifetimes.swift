@@ -78,6 +78,13 @@ struct Lifetimes: ~Copyable {
         return bond.ticket
     }
 
+    /// What ends a key's value; nil where nothing does.
+    func bond(of observable: ObservableReference) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
+        guard let place = observable.pointee.marks.bond else { return nil }
+        let bond = bonds.elements[place]
+        return (bond.legacy != nil, bond.ticket)
+    }
+
     /// The key whose bond stands at `place`, if that is still the one of this revision.
     func find(_ place: Int, revision: UInt64) -> ObservableReference? {
         guard place < bonds.count, bonds.elements[place].revision == revision else { return nil }

@@ -17,6 +17,7 @@ extension Hub {
         }
         own.value.append("{")
         own.value.append(member: "uptime", (now - own.start) / 1_000_000_000, isFirst: true)
+        own.value.append(member: "pid", UInt64(getpid()))
         own.value.append(member: "revision", revision)
         own.value.append(member: "keys", UInt64(keyCount))
         own.value.append(member: "clients", UInt64(clients))

@@ -178,6 +178,8 @@ struct Session: ~Copyable {
 /// Why the broker ends a connection, as its last line says. One byte in each session.
 enum Farewell: UInt8 {
     case slow, overlong, clients, stopping, goodbye
+    /// Another broker takes the place of this one.
+    case restarting
     /// Its user may not be here, or not any more.
     case forbidden
     /// It lost the right to see something, and had not read what it was sent before.
@@ -194,6 +196,7 @@ enum Farewell: UInt8 {
         case .overlong: "too_long"
         case .clients: "clients"
         case .stopping: "stopping"
+        case .restarting: "restarting"
         case .goodbye: "goodbye"
         case .forbidden: "forbidden"
         case .revoked: "revoked"
@@ -210,6 +213,7 @@ enum Farewell: UInt8 {
             "more than \(Limits.overlongLinesMax) lines in a row were over \(Limits.lineBytesMax) bytes"
         case .clients: "all \(Limits.clientsMax) connections are taken"
         case .stopping: "the broker is stopping"
+        case .restarting: "the broker begins anew: connect again"
         case .goodbye: "as the client wished"
         case .forbidden:
             "this user is not admitted: the broker serves its own user, root and whom its policy names"

@@ -101,14 +101,20 @@ struct SnapshotOutput: ~Copyable {
         if lines.count >= JournalLimits.readBytes { try write() }
     }
 
+    mutating func append(_ commit: Commit) throws {
+        lines.append(commit)
+        if lines.count >= JournalLimits.readBytes { try write() }
+    }
+
     mutating func append(own text: String) {
         lines.append(own: text)
     }
 
-    /// Returns the size, once all of it is on disk.
-    mutating func finish() throws -> Int {
+    /// Returns the size, once all of it is on disk, where that is wanted.
+    @discardableResult
+    mutating func finish(isSynced: Bool = true) throws -> Int {
         try write()
-        try file.sync()
+        if isSynced { try file.sync() }
         return bytes
     }
 

@@ -10,10 +10,26 @@ public final class JournalFolder: Sendable {
 
     /// Makes the folder where it is missing, with mode 0700, and takes its lock. Throws
     /// `JournalError.inUse` or `SystemError`.
-    public init(path: String) throws {
+    public convenience init(path: String) throws {
         let folder = try DataFolder(path: path)
         guard let lock = try folder.lock("lock") else { throw JournalError.inUse(folder: path) }
-        self.path = path
+        self.init(folder, lock)
+    }
+
+    /// The same with a lock that the program before held in this process, if it left one.
+    public convenience init(path: String, inheritance: Inheritance?) throws {
+        guard let lock = inheritance?.takeLock(ofFolder: path) else {
+            try self.init(path: path)
+            return
+        }
+        self.init(try DataFolder(path: path), lock)
+    }
+
+    /// The descriptor of the lock, for calls that borrow it.
+    public var lockFD: Int32 { lock.raw }
+
+    private init(_ folder: DataFolder, _ lock: consuming Descriptor) {
+        path = folder.path
         self.lock = lock
         store = DiskStore(folder)
     }

@@ -86,6 +86,26 @@ public final class DataFile: Sendable {
         descriptor = Descriptor(adopting: fd)
     }
 
+    /// A file without a name, which is gone when nobody has it open. Throws `SystemError`.
+    public static func unnamed() throws -> DataFile {
+        let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        var template = Array("\(parent)/plugboard.XXXXXX".utf8CString)
+        let fd = mkstemp(&template)
+        guard fd >= 0 else { throw SystemError.last("mkstemp", parent) }
+        _ = fcntl(fd, F_SETFD, FD_CLOEXEC)
+        unlink(template)
+        return DataFile(adopting: fd)
+    }
+
+    /// Goes on with a file that is open.
+    init(adopting fd: Int32) {
+        path = "a file without a name"
+        descriptor = Descriptor(adopting: fd)
+    }
+
+    /// The number, for calls that borrow it.
+    public var raw: Int32 { descriptor.raw }
+
     /// The size.
     public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
 

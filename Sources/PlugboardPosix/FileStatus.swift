@@ -50,6 +50,33 @@ public struct FileStatus: Sendable {
     }
 }
 
+/// Which file something is: two names or descriptors of one file are equal, and one that was
+/// written anew is another.
+public struct FileIdentity: Equatable, Sendable {
+    private let device: UInt64
+    private let node: UInt64
+    private let bytes: Int64
+
+    /// Follows symbolic links; nil where nothing is there.
+    public init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(fd: Int32) {
+        var status = stat()
+        guard fstat(fd, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        node = UInt64(status.st_ino)
+        bytes = Int64(status.st_size)
+    }
+}
+
 /// Folders and what is in them.
 public enum Folder {
     /// The names in a folder but `.` and `..`, in byte order. Throws `SystemError`.

@@ -47,6 +47,25 @@ public final class Signals: Sendable {
         handle(SIGTSTP)
     }
 
+    /// Sends a process a signal. Throws `SystemError`: there is none, or it is somebody else's.
+    public static func send(_ number: Int32, to pid: Int32) throws {
+        guard pid > 0 else { throw SystemError(code: ESRCH, operation: "signal", subject: "\(pid)") }
+        guard kill(pid, number) == 0 else { throw SystemError.last("signal", "\(pid)") }
+    }
+
+    /// Those that come from now on wait for who catches them next, also in another program.
+    public static func hold(_ numbers: [Int32]) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in numbers { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    /// Takes that back.
+    public static func release(_ numbers: [Int32]) {
+        unblock(numbers)
+    }
+
     /// A vanished reader of a pipe becomes an error of `write` instead of a signal.
     public static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)

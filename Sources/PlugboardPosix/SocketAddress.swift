@@ -20,17 +20,32 @@ struct SocketAddress {
         }
     }
 
-    /// Whether a descriptor is a socket whose other end listened at `path`.
-    static func isConnected(_ fd: Int32, to path: String) -> Bool {
+    /// Whether a descriptor is a socket that listens at `path`.
+    static func isListening(_ fd: Int32, at path: String) -> Bool {
+        var isListening: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0, isListening != 0 else {
+            return false
+        }
+        return name(fd, getsockname) == Array(path.utf8)
+    }
+
+    private typealias NameCall = (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) ->
+        Int32
+
+    private static func name(_ fd: Int32, _ call: NameCall) -> [UInt8]? {
         var storage = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
         let result = withUnsafeMutablePointer(to: &storage) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(fd, $0, &length) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(fd, $0, &length) }
         }
-        guard result == 0 else { return false }
-        return withUnsafeBytes(of: storage.sun_path) { bytes in
-            bytes.prefix { $0 != 0 }.elementsEqual(path.utf8)
-        }
+        guard result == 0 else { return nil }
+        return withUnsafeBytes(of: storage.sun_path) { Array($0.prefix { $0 != 0 }) }
+    }
+
+    /// Whether a descriptor is a socket whose other end listened at `path`.
+    static func isConnected(_ fd: Int32, to path: String) -> Bool {
+        name(fd, getpeername) == Array(path.utf8)
     }
 
     /// Where a descriptor listens; nil where it is no stream socket that does, at a path.

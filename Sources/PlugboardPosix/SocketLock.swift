@@ -18,6 +18,14 @@ public struct SocketLock: ~Copyable, Sendable {
         return nil
     }
 
+    /// Goes on with a lock that the program before held in this process.
+    init(adopting descriptor: consuming Descriptor) {
+        self.init(descriptor: descriptor)
+    }
+
+    /// The number, for calls that borrow it.
+    public var raw: Int32 { descriptor.raw }
+
     private init(descriptor: consuming Descriptor) {
         self.descriptor = descriptor
     }

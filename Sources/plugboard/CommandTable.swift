@@ -3,7 +3,7 @@
 /// The table of commands, in the order of the overview.
 enum CommandTable {
     static let all: [Command] = [
-        .up, .plugins, .plugin, .broker, .install,
+        .up, .plugins, .plugin, .broker, .restart, .install,
         .publish, .emit, .patch, .delete, .batch, .call, .replay,
         .get, .keys, .subscribe, .record, .top,
         .who, .why, .trace, .explain, .pause, .step, .resume, .journal, .policy, .bench, .limits, .help,

@@ -88,13 +88,18 @@ extension Command {
 
             With --policy, SIGHUP makes it read that file again: whole, and then all at once. A file that \
             is wrong changes nothing, and says where it is wrong. See plugboard policy.
+
+            If its program's file has been replaced, SIGHUP has it begin anew as the new one, with its \
+            socket, so that nobody is refused; SIGUSR2 does so in any case. See plugboard restart.
             """,
         examples: ["broker --socket /tmp/bus.sock", "broker --memory"],
         run: run
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        let inheritance = Handover.take()
+        let variables = Handover.variables(BrokerSuccessor.variables)
+        let signals = try Signals(catching: BrokerSuccessor.signals)
         let manager = ServiceNotice.take()
         let activated = try ServiceSocket.take(invocation)
         let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
@@ -103,6 +108,7 @@ extension Command {
         configuration.stateFolder = try stateFolder(invocation, socket: path)
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
+        configuration.inheritance = inheritance
         configuration.listener = activated?.number
         if let manager {
             configuration.serving = { manager.ready() }
@@ -114,19 +120,34 @@ extension Command {
         let policy = invocation.text(.policy)
         configuration.policy = try policy.map(PolicyFile.read)
         let broker = try Broker(configuration: configuration)
-        if invocation.has(.ready) {
+        if inheritance != nil {
+            console.say("begun anew, as \(Program.version)")
+        } else if invocation.has(.ready) {
             try console.output.line(BrokerReady.line)
         } else {
             console.say("listening on \(path); Ctrl-C stops")
             console.say("try: \(HelpText.handLine(path: path))   and type: help")
         }
+        let successor = BrokerSuccessor(broker, console, variables)
         try Background.start {
-            while signals.wait() == SIGHUP, let policy { reload(policy, broker, console) }
-            manager?.stopping()
-            broker.stop()
+            while true {
+                switch signals.wait() {
+                case SIGHUP where policy != nil || successor.isAnotherProgram:
+                    if let policy { reload(policy, broker, console) }
+                    successor.comeIfOther()
+                case SIGUSR2: successor.come()
+                default:
+                    manager?.stopping()
+                    return broker.stop()
+                }
+            }
         }
         do {
             try broker.run()
+            while broker.hasMadeWay {
+                successor.replace()
+                try broker.run()
+            }
         } catch let error as JournalError {
             if case .failed = error { throw CommandError(.inputOutput, "\(error)") }
             throw error

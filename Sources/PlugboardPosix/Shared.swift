@@ -1,0 +1,20 @@
+// A value that more than one thread looks at.
+
+import Synchronization
+
+/// One value, read and set as a whole. From any thread.
+public final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    public init(_ value: Value) {
+        self.value = Mutex(value)
+    }
+
+    public func get() -> Value {
+        value.withLock { $0 }
+    }
+
+    public func set(_ new: Value) {
+        value.withLock { $0 = new }
+    }
+}

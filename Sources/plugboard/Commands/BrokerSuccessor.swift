@@ -1,0 +1,82 @@
+// The program that takes the place of a running broker: in the same process, so that whoever
+// looks after that notices nothing, with the socket and the locks that are open.
+
+import PlugboardBroker
+import PlugboardPosix
+
+/// Who comes after a broker. `come` is for the thread of signals, `replace` for the broker's.
+final class BrokerSuccessor: Sendable {
+    /// What a broker catches.
+    static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
+    /// What a service manager says in the environment, which goes for who comes after, too.
+    static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
+    private static let patienceNanoseconds: UInt64 = 10_000_000_000
+    private static let pauseSeconds = 0.002
+
+    private let broker: Broker
+    private let console: Console
+    /// Where this program's file was when it began, and which that was.
+    private let program: String?
+    private let identity: FileIdentity?
+    private let inherited: [String: String]
+
+    init(_ broker: Broker, _ console: Console, _ inherited: [String: String]) {
+        self.inherited = inherited
+        self.broker = broker
+        self.console = console
+        program = ProgramPath.current()
+        identity = program.flatMap { FileIdentity(path: $0) }
+    }
+
+    /// Another program lies where this one did.
+    var isAnotherProgram: Bool {
+        guard let program, let now = FileIdentity(path: program) else { return false }
+        return now != identity
+    }
+
+    /// Has the broker make way if another program lies there.
+    func comeIfOther() {
+        if isAnotherProgram { come() }
+    }
+
+    /// Has the broker make way for the program that lies there, if that can be started.
+    func come() {
+        guard let program else {
+            return console.say("it goes on as it was: the system doesn't say where its program is")
+        }
+        if let problem = Self.problem(with: program) {
+            return console.say("it goes on as it was: \(program) \(problem)")
+        }
+        broker.makeWay()
+    }
+
+    /// Becomes that program. Returns only where that failed, or is not wanted any more: then the
+    /// broker is to be run again, or has stopped.
+    func replace() {
+        Signals.hold(Self.signals)
+        defer { Signals.release(Self.signals) }
+        guard let program, broker.isToMakeWay else { return }
+        let descriptors = broker.descriptors
+        Handover.leave(descriptors, variables: inherited)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let failure = ProgramImage.replace(by: program, arguments: arguments)
+        Handover.withdraw(descriptors, variables: inherited)
+        console.say("it goes on as it was: \(failure)")
+    }
+
+    /// Why a program can't take the place; nil where it says what it is and ends well.
+    private static func problem(with program: String) -> String? {
+        let start = ChildStart(program: program, arguments: ["--version"], output: .piped)
+        do {
+            var child = try ChildProcess(starting: start)
+            let deadline = MonotonicClock.nanoseconds() + patienceNanoseconds
+            while MonotonicClock.nanoseconds() < deadline {
+                if let end = child.end() { return end == .exited(0) ? nil : "\(end) when it was tried" }
+                Pause.sleep(seconds: pauseSeconds)
+            }
+            return "did not end when it was tried"
+        } catch {
+            return "can't be started: \(error)"
+        }
+    }
+}

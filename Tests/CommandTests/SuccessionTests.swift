@@ -1,0 +1,189 @@
+import PlugboardPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+/// Brokers that make way for the next program while they run.
+@Suite("restart", .oneAtATime, .serialized)
+struct SuccessionTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Counts connections of somebody who connects again and again.
+    private final class Caller: Sendable {
+        private let path: String
+        private let isEnding = Atomic<Bool>(false)
+        private let ended = Atomic<Bool>(false)
+        let greetings = Atomic<Int>(0)
+        let failures = Mutex<[String]>([])
+
+        init(path: String) throws {
+            self.path = path
+            try Background.start { [self] in call() }
+        }
+
+        func end() throws {
+            isEnding.store(true, ordering: .relaxed)
+            try eventually("the caller has ended") { ended.load(ordering: .relaxed) }
+        }
+
+        private func call() {
+            while !isEnding.load(ordering: .relaxed) {
+                do {
+                    let connection = try Connection(path: path, timeout: 20)
+                    let first = try connection.nextLine()
+                    guard first.kind == .event("hello") || first.kind == .event("bye") else {
+                        throw CommandError(.refused, "neither hello nor bye")
+                    }
+                    greetings.add(1, ordering: .relaxed)
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+            ended.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Follows a key as the library does: connects again, and goes on behind what it knows.
+    private final class Follower: Sendable {
+        private let path: String
+        private let last: Int
+        private let ended = Atomic<Bool>(false)
+        let values = Mutex<[Int]>([])
+        private let known = Mutex<Int>(0)
+        let resumptions = Mutex<[Bool]>([])
+
+        init(path: String, last: Int) throws {
+            self.path = path
+            self.last = last
+            try Background.start { [self] in
+                while (values.withLock { $0.last } ?? 0) < last { try? follow() }
+                ended.store(true, ordering: .relaxed)
+            }
+        }
+
+        func wait() throws {
+            try eventually("the last write was told") { ended.load(ordering: .relaxed) }
+        }
+
+        private func follow() throws {
+            let connection = try Connection(path: path, timeout: 20)
+            _ = try connection.nextLine()
+            let known = self.known.withLock { $0 }
+            let request = #"{"op":"subscribe","key":"n","delivery":"all","since":\#(known)}"# + "\n"
+            try connection.send(Array(request.utf8))
+            while true {
+                let line = try connection.nextLine()
+                if let isResumed = line["resumed"]?.bool { resumptions.withLock { $0.append(isResumed) } }
+                if line.kind == .event("bye") { return }
+                guard line.kind == .event("update"), let revision = line["revision"]?.integer,
+                    let value = line["value"]?.integer
+                else { continue }
+                self.known.withLock { $0 = Int(revision) }
+                let isLast = values.withLock { values in
+                    values.append(Int(value))
+                    return Int(value) >= last
+                }
+                if isLast { return }
+            }
+        }
+    }
+
+    @Test("twenty times: nobody who connects is refused, who comes back is told each write once")
+    func twenty() throws {
+        let broker = try startBroker(in: folder)
+        let path = folder.socket
+        let callers = try (0..<3).map { _ in try Caller(path: path) }
+        let follower = try Follower(path: path, last: 200)
+        for round in 0..<20 {
+            for number in 1...10 {
+                #expect(try plugboard("publish", "n", "\(round * 10 + number)", in: folder).end == .exited(0))
+            }
+            if round % 4 == 0 {
+                let run = try plugboard("restart", in: folder)
+                #expect(run.end == .exited(0), "\(run.messages)")
+                #expect(run.output.hasPrefix("the broker has begun anew, at revision "))
+            } else {
+                let count = broker.messages.components(of: "begun anew")
+                broker.signal(SIGUSR2)
+                try eventually("it has begun anew") { broker.messages.components(of: "begun anew") > count }
+            }
+        }
+        try follower.wait()
+        for caller in callers { try caller.end() }
+        #expect(callers.flatMap { $0.failures.withLock { $0 } } == [])
+        #expect(callers.allSatisfy { $0.greetings.load(ordering: .relaxed) > 20 })
+        #expect(follower.values.withLock { $0 } == Array(1...200))
+        #expect(follower.resumptions.withLock { $0.allSatisfy { $0 } })
+        #expect(broker.messages.components(of: "begun anew") == 20)
+    }
+
+    @Test("without a journal what is there goes with the process: values, writers, times and the epoch")
+    func memory() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        #expect(try plugboard("publish", "a", "[1, 2.50]", "--name", "till", in: folder).end == .exited(0))
+        #expect(try plugboard("publish", "gone", "1", in: folder).end == .exited(0))
+        #expect(try plugboard("delete", "gone", in: folder).end == .exited(0))
+        #expect(try plugboard("publish", "soon", "1", "--ttl", "3600", in: folder).end == .exited(0))
+        let before = try #require(try Connection(path: folder.socket).nextLine()["epoch"]?.string)
+        #expect(
+            try plugboard("restart", in: folder).output.hasPrefix("the broker has begun anew, at revision ")
+        )
+        let after = try Connection(path: folder.socket).nextLine()
+        #expect(after["epoch"]?.string == before && (after["revision"]?.integer ?? 0) >= 4)
+        let late = try Connection(path: folder.socket)
+        let request = RequestLine("subscribe").adding("key", string: "*").adding("since", 4)
+        #expect(try late.request(request)["resumed"]?.bool == true)
+        #expect(try plugboard("get", "a", in: folder).output == "[1, 2.50]\n")
+        #expect(try plugboard("get", "a", "--json", in: folder).output.contains(#""by":"till""#))
+        #expect(try plugboard("keys", in: folder).output.split(separator: "\n").count == 2)
+        #expect(broker.messages.contains("begun anew"))
+    }
+
+    @Test(
+        "SIGHUP has the broker begin anew if its program was replaced; one that can't start changes nothing"
+    )
+    func replaced() throws {
+        let program = try copyProgram("plugboard")
+        let broker = try Run(program: program, ["broker", "--socket", folder.socket], in: folder)
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        rename(try folder.script("other", "exit 3"), program)
+        broker.signal(SIGHUP)
+        try eventually("it says that it goes on") { broker.messages.contains("it goes on as it was: ") }
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+        rename(try copyProgram("next"), program)
+        broker.signal(SIGHUP)
+        try eventually("it has begun anew") { broker.messages.contains("begun anew") }
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+    }
+
+    /// The program in a file of its own.
+    private func copyProgram(_ name: String) throws -> String {
+        try folder.write(name, InputFile.contents(path: Products.plugboard, limit: 1 << 30), mode: 0o700)
+    }
+
+    @Test("a variable that anybody set leaves a broker what it is")
+    func pretended() throws {
+        for text in ["listener=0,lock=1", "listener=5,lock=6", "nonsense", "listener=99999999999"] {
+            let broker = try Run(
+                ["broker", "--socket", folder.socket],
+                in: folder,
+                environment: [Handover.variable: text]
+            )
+            try eventually("the broker listens") { folder.exists("s") }
+            #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+            broker.signal(SIGTERM)
+            #expect(try broker.finished().end == .exited(0))
+        }
+    }
+}
+
+extension String {
+    fileprivate func components(of part: String) -> Int { ranges(of: part).count }
+}
