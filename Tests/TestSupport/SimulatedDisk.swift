@@ -25,6 +25,9 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var stopsAt = Int.max
     /// Operations that are refused, with the error, before anything is done.
     public var refusals: [Int: Int32] = [:]
+    /// Syncs that only pretend: of which files (the folder's own names are ""), for tests of the
+    /// tests.
+    public var pretends: (String) -> Bool = { _ in false }
     /// A write that is refused has been made by half.
     public var tearsRefusedWrites = false
     /// What each operation was: `write`, `sync`, `rename` and so on.
@@ -69,7 +72,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         let contents = Contents()
         files[name] = contents
         noteNames()
-        return Appending(self, contents)
+        return Appending(self, contents, name)
     }
 
     public func truncate(_ name: String, to bytes: Int) throws {
@@ -99,6 +102,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public func syncNames() throws {
         try step("sync names")
+        if pretends("") { return }
         safeNames = files
         unsafeNames = []
     }
@@ -169,9 +173,11 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     private final class Appending: AppendableFile, @unchecked Sendable {
         private let disk: SimulatedDisk
         private let contents: Contents
+        private let name: String
 
-        init(_ disk: SimulatedDisk, _ contents: Contents) {
+        init(_ disk: SimulatedDisk, _ contents: Contents, _ name: String) {
             self.disk = disk
+            self.name = name
             self.contents = contents
         }
 
@@ -204,6 +210,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
         func sync() throws {
             try disk.step("sync")
+            if disk.pretends(name) { return }
             contents.safeCount = contents.bytes.count
             contents.unsafeEnds = []
         }

@@ -98,7 +98,7 @@ final class SimulatedClient {
     }
 
     private func vanish(_ link: SimulatedLink) -> Bool {
-        guard habits.mayVanish, chance.isOne(in: 60), world.isServing else { return false }
+        guard habits.mayVanish, chance.isOne(in: 60), world.isBusy else { return false }
         link.close()
         part()
         return true

@@ -59,6 +59,8 @@ final class SimulatedWorld {
 
     var hasJournal: Bool { scenario.hasJournal }
     var isStopping: Bool { phase == .stopping }
+    /// Nothing has been brought to rest yet.
+    var isBusy: Bool { phase == .busy }
 
     /// Plays it to its end. What went wrong is in `complaints`.
     func play() {
