@@ -75,6 +75,10 @@ struct DialectTests {
         )
         #expect(dialect.plan(folder: "/f", for: workload)?.arguments.contains("/f/state") == true)
         #expect(dialect.plan(folder: "/f", for: Self.plain)?.arguments.contains("--memory") == true)
+        // What a row with a journal is compared with has none.
+        let without = PlugboardDialect(program: "", isPlain: true)
+        let journalled = workload.with { $0.keeping = .journal }
+        #expect(without.plan(folder: "/f", for: journalled)?.arguments.contains("--memory") == true)
     }
 
     @Test("plugboard: a write says what its row is about")

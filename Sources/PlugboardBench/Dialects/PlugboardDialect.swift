@@ -24,7 +24,8 @@ struct PlugboardDialect: Dialect {
 
     func plan(folder: String, for workload: Workload) -> ServerPlan? {
         let path = folder + "/bus.sock"
-        let keeping = workload.keeping == .nothing ? ["--memory"] : ["--state", folder + "/state"]
+        let isKept = self.workload(workload).keeping != .nothing
+        let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
         let command = allocationLog == nil ? ["broker"] + keeping : ["bench-traced"]
         return ServerPlan(
             program: program,
