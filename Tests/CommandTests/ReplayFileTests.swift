@@ -47,6 +47,20 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").output.isEmpty)
     }
 
+    @Test("what it says to be missing may be any number, and more than can be counted")
+    func muchMissing() throws {
+        let most = #","skipped":\#(UInt64.max)"#
+        let finished = try replay(
+            recording(
+                update("a", "1", 1, more: most),
+                update("a", "2", 2, more: most),
+                #"{"ms":0,"event":"lagged","dropped":\#(UInt64.max),"first":1,"last":2}"#
+            )
+        )
+        #expect(finished.end == .exited(0))
+        #expect(finished.messages.contains("\(UInt64.max) events missing in the recording"))
+    }
+
     @Test("what is no recording at all is told")
     func noRecording() throws {
         for text in ["", "\n\n# nothing\n"] {

@@ -128,7 +128,7 @@ struct FileImport: ~Copyable {
     private mutating func note(_ line: BrokerLine) {
         guard let refusal = line.refusal else { return }
         sent -= 1
-        report(Int(line["line"]?.integer ?? 0) - firstLine, refusal.message)
+        report(Int(clamping: line["line"]?.integer ?? 0) - firstLine, refusal.message)
     }
 
     private mutating func report(_ number: Int, _ message: String) {

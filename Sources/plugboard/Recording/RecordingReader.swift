@@ -97,7 +97,7 @@ struct RecordingReader: ~Copyable {
             case .event(let event):
                 guard let reason = check(event) else { return taken(event) }
                 fail(line, reason)
-            case .missing(let count): missing += count
+            case .missing(let count): lack(count)
             case .aside, nil: break
             }
         }
@@ -108,9 +108,14 @@ struct RecordingReader: ~Copyable {
 
     private mutating func taken(_ event: RecordedEvent) -> RecordedEvent {
         events += 1
-        missing += event.skipped
+        lack(event.skipped)
         milliseconds = max(milliseconds, event.milliseconds)
         return event
+    }
+
+    /// A file may name any number, and many of them.
+    private mutating func lack(_ count: UInt64) {
+        missing += min(count, .max - missing)
     }
 
     /// What a line says; nil where it is wrong, or the file ends within it.

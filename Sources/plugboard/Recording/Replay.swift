@@ -194,7 +194,7 @@ struct Replay: ~Copyable {
             }
             outcome.refused += UInt64(events.count)
             bar.clear()
-            let place = Int(reply["write"]?.integer ?? 0)
+            let place = Int(clamping: reply["write"]?.integer ?? 0)
             report(events[min(place, events.count - 1)].number, refusal.message)
             return
         }
