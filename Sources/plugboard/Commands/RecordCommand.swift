@@ -36,6 +36,8 @@ extension Command {
         let reply = try connection.accepted(
             RequestLine("subscribe")
                 .adding("keys", strings: invocation.arguments)
+                // Told first: what other observers hold back is written down when it happened.
+                .adding("phase", 0)
                 .adding("initial", !invocation.has(.noInitial), unless: true)
         )
         try connection.watchOutput()
@@ -112,7 +114,7 @@ extension Command {
         console.say("recorded \(recorder.summary)")
         if recorder.missing > 0 {
             console.say(
-                "\(Plural.events(recorder.missing)) were not told one by one: they came faster than they were written"
+                "\(Plural.events(recorder.missing)) folded into later ones: they came faster than they were written"
             )
         }
     }

@@ -9,7 +9,7 @@ struct Recorder {
     private(set) var values: UInt64 = 0
     /// Changes, deletes and emits since.
     private(set) var events: UInt64 = 0
-    /// Changes and events that the broker didn't tell one by one, since this reader was too slow.
+    /// Changes and events that the broker didn't tell one by one: they were folded into later ones.
     private(set) var missing: UInt64 = 0
     private let start = MonotonicClock.nanoseconds()
     /// When the lines that are being taken came: those that were read together have one time.
@@ -30,11 +30,11 @@ struct Recorder {
     mutating func take(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         try pending.add(json: Recording.line(line, nanoseconds: now - start))
-        missing += line["skipped"]?.integer ?? 0
+        missing &+= line["skipped"]?.integer ?? 0
         switch name {
         case "synced": return false
         case "lagged":
-            missing += line["dropped"]?.integer ?? 0
+            missing &+= line["dropped"]?.integer ?? 0
             return false
         default: break
         }
