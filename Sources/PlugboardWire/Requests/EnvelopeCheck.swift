@@ -96,7 +96,8 @@ struct EnvelopeCheck {
     private func oneOf(_ first: Field, _ second: Field, _ request: Request) -> Refusal? {
         guard request.has(first), request.has(second) else {
             if request.has(first) || request.has(second) { return nil }
-            return missing(first, request.operation.name.text)
+            let message = "\(request.operation.name) needs \"\(first.name)\" or \"\(second.name)\""
+            return Refusal(.missingField, message, at: start)
         }
         return tooMany(first, second, request.operation)
     }

@@ -52,7 +52,9 @@ extension EnvelopeReader {
     ) throws(JSONFailure) -> UInt64 {
         let start = scanner.position
         guard let value = try decodeInteger(&scanner) else {
-            complain(Refusal(.wrongType, "\"\(field.name)\" takes an integer", at: start))
+            let message =
+                "\"\(field.name)\" takes an integer from \(range.lowerBound) to \(range.upperBound)"
+            complain(Refusal(.wrongType, message, at: start))
             return range.lowerBound
         }
         if value >= 0, range.contains(UInt64(value)) { return UInt64(value) }

@@ -4,7 +4,9 @@
 extension EnvelopeReader {
     /// Stops `read` at an array of writes, unless this is a write itself.
     mutating func noteWrites(_ scanner: inout JSONScanner, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        guard !isInWrite, scanner.current == UInt8(ascii: "[") else {
+        // What holds writes is no write itself, which is the better complaint.
+        if isInWrite { return try scanner.skipValue() }
+        guard scanner.current == UInt8(ascii: "[") else {
             return try refuseType(of: .writes, "an array of writes", &scanner)
         }
         check.isAtWrites = true
@@ -12,8 +14,8 @@ extension EnvelopeReader {
 
     /// Stops `read` at a single write; `null` is none.
     mutating func noteWrite(_ scanner: inout JSONScanner, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        if scanner.current == UInt8(ascii: "n") { return try scanner.skipValue() }
-        guard !isInWrite, scanner.current == UInt8(ascii: "{") else {
+        if isInWrite || scanner.current == UInt8(ascii: "n") { return try scanner.skipValue() }
+        guard scanner.current == UInt8(ascii: "{") else {
             return try refuseType(of: .write, "a write, as in a batch", &scanner)
         }
         check.isAtWrites = true

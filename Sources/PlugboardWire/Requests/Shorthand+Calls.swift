@@ -18,7 +18,7 @@ extension EnvelopeReader {
             if request.operation == .call { return }
             throw missing(request.operation)
         }
-        try checkValue(value, after: word, line, request.operation)
+        try checkValue(value, line)
         (request.value, request.fields) = (value, request.fields.with(.value))
     }
 

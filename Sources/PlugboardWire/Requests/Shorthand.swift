@@ -100,25 +100,20 @@ extension EnvelopeReader {
         _ request: inout Request
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
-        try checkValue(value, after: key, line, request.operation)
+        try checkValue(value, line)
         request.key = key
         request.value = value
         request.fields = request.fields.with(.key).with(.value)
     }
 
-    /// Throws unless the rest of a line is JSON; `word` is what stands before it.
-    func checkValue(
-        _ value: ByteRange,
-        after word: ByteRange,
-        _ line: UnsafeRawBufferPointer,
-        _ operation: Operation
-    ) throws(Refusal) {
+    /// Throws unless the rest of a line is JSON.
+    func checkValue(_ value: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
         } catch {
             var refusal = Refusal(error)
             refusal.offset = value.start + error.offset
-            if error.kind == .syntax { refusal.hint = quotedLine(operation, word, value, line) }
+            if error.kind == .syntax { refusal.hint = quotedLine(value, line) }
             throw refusal
         }
     }
@@ -176,16 +171,15 @@ extension EnvelopeReader {
     }
 
     /// The same line with its value in quotes, which is nearly always what was meant.
-    private func quotedLine(
-        _ operation: Operation,
-        _ key: ByteRange,
-        _ value: ByteRange,
-        _ line: UnsafeRawBufferPointer
-    ) -> String? {
-        guard value.count <= Limits.keyBytesMax, UTF8Sequence.firstMalformed(line) == nil else { return nil }
+    private func quotedLine(_ value: ByteRange, _ line: UnsafeRawBufferPointer) -> String? {
+        guard value.count <= Limits.keyBytesMax, value.start <= 2 * Limits.keyBytesMax else { return nil }
+        var words = Words(UnsafeRawBufferPointer(rebasing: line[..<value.start]))
         var quoted = ByteBuffer()
+        while let word = words.next() {
+            quoted.append(word.bytes(of: line))
+            quoted.append(" ")
+        }
         JSONText.append(value.bytes(of: line), to: &quoted)
-        let key = String(decoding: key.bytes(of: line), as: UTF8.self)
-        return "\(operation.name) \(key) \(String(decoding: quoted.bytes, as: UTF8.self))"
+        return String(decoding: quoted.bytes, as: UTF8.self)
     }
 }
