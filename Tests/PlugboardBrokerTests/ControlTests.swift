@@ -70,6 +70,22 @@ struct ControlTests {
         #expect(told(hub.read(observer)) == ["b=1"])
     }
 
+    @Test("what one is told when it goes on folds nothing of another, also in the same breath")
+    func neighbours() {
+        hub.send("subscribe a\nsubscribe b\npause 1\npublish a 1\npublish a 2", from: observer)
+        _ = hub.read(observer)
+        hub.send("step 1\npublish b 1\npublish b 2\npublish a 3", from: observer)
+        hub.send("resume 1\npublish b 3\npublish b 4", from: observer)
+        let lines = hub.read(observer).filter { $0.contains(#""event""#) }
+        #expect(told(lines) == ["a=2+1", "b=1", "b=2", "a=3", "b=3", "b=4"])
+        hub.send(#"{"op":"subscribe","key":"c","every":1000,"initial":false}"#, from: observer)
+        hub.send("publish c 1\npublish c 2", from: writer)
+        _ = hub.read(observer)
+        hub.expireAll(after: 1_001)
+        hub.send("publish b 5\npublish b 6", from: writer)
+        #expect(told(hub.read(observer)) == ["c=2", "b=5", "b=6"])
+    }
+
     @Test("what can't be paused is answered")
     func refusals() {
         subscribe()
@@ -192,6 +208,19 @@ struct PhaseTests {
         )
         hub.send(#"{"op":"ack","sub":1,"revision":1,"id":1}"#, from: price)
         #expect(hub.read(price) == [#"{"ok":"ack","id":1,"revision":1}"#])
+    }
+
+    @Test("what an acknowledgement lets pass folds nothing of the same client's others")
+    func neighbours() {
+        let price = observer("price", #","phase":1,"ack":true"#)
+        let logger = hub.client()
+        hub.send("subscribe a\nsubscribe b", from: logger)
+        let writer = hub.client()
+        hub.send("publish a 1", from: writer)
+        _ = (hub.read(price), hub.read(logger))
+        hub.send("ack 1 1\nunsubscribe 1\npublish b 1\npublish b 2", from: price)
+        let lines = hub.read(logger)
+        #expect(lines.count == 3 && !lines.contains { $0.contains("skipped") }, "\(lines)")
     }
 
     @Test("an observer that leaves is waited for no longer, nor is one that unsubscribes")

@@ -202,6 +202,6 @@ extension Hub {
             HeldBytes.retain(unacknowledged)
             owed.pointee.unacknowledged = unacknowledged
         }
-        readyIfFree(subscription)
+        tellOwed(to: subscription)
     }
 }

@@ -40,7 +40,7 @@ extension Hub {
             _ = backlog.pointee.window?.age()
             backlog.pointee.window?.open(revision: revision, event: log.eventNumber)
             tick(subscription, backlog, at: now + window.span)
-            readyIfFree(subscription)
+            tellOwed(to: subscription)
         }
     }
 

@@ -26,7 +26,7 @@ extension Hub {
         subscription.pointee.backlog?.pointee.steps = 0
         replyControl(request, line, subscription, session)
         subscription.pointee.dropEmptyBacklog()
-        readyIfFree(subscription)
+        tellOwed(to: subscription)
     }
 
     /// Lets so many lines pass that are owed; none that are still to come.
@@ -42,7 +42,7 @@ extension Hub {
         let owed = Self.owedCount(backlog)
         backlog.pointee.steps = min(decoder.options.count, owed)
         replyControl(request, line, subscription, session)
-        readyIfFree(subscription)
+        tellOwed(to: subscription)
     }
 
     /// The subscription that a request names, of this client or of the one it names.

@@ -47,11 +47,13 @@ extension Hub {
         subscription.pointee.session.pointee.makeCatchup()
     }
 
-    /// After that: tells at once as much of it as there is room for.
+    /// Tells at once as much of what a subscription is owed as there is room for: what is left for
+    /// the end of the turn has others of the same client wait, and what comes for them be folded.
     mutating func tellOwed(to subscription: SubscriptionReference) {
-        let isFirst = !subscription.pointee.session.pointee.isBehind
+        let session = subscription.pointee.session
+        let isFirst = !session.pointee.isBehind
         readyIfFree(subscription)
-        if isFirst { settle(subscription.pointee.session) }
+        if isFirst, session.pointee.isBehind { settle(session) }
     }
 
     /// Keys of one batch share a revision; the same key stands side by side.
