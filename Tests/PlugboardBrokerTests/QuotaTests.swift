@@ -45,7 +45,7 @@ struct QuotaTests {
         #expect(code("publish a 1", from: guest) == "ok")
         #expect(code("publish b 1", from: guest) == "ok")
         let refusal = ask("publish c 1", from: guest)
-        #expect(refusal.contains(#""error":"limit""#) && refusal.contains("there are 2 at most"))
+        #expect(refusal.contains(#""error":"limit""#) && refusal.contains("has at most 2 keys"))
         #expect(code("get c", from: guest) == "not_found")
         #expect(code("publish a 2", from: guest) == "ok")
         #expect(code("emit c 1", from: guest) == "ok")

@@ -16,7 +16,7 @@ extension Hub {
         guard let account = session.pointee.clearance?.account,
             account.subscriptions >= account.quota.subscriptions
         else { return }
-        throw Self.overQuota("subscriptions", account.quota.subscriptions, "its clients have")
+        throw Self.overQuota("subscriptions", "has at most \(account.quota.subscriptions) subscriptions")
     }
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.
@@ -31,10 +31,10 @@ extension Hub {
         let keys = own == nil ? 1 : 0
         let bytes = key.count + count - (own?.pointee.keptBytes ?? 0)
         guard keys == 0 || account.keys + account.planned.keys + keys <= account.quota.keys else {
-            throw Self.overQuota("keys", account.quota.keys, "there are")
+            throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
         }
         guard bytes <= 0 || account.kept + account.planned.bytes + bytes <= account.quota.kept else {
-            throw Self.overQuota("kept", account.quota.kept, "bytes of keys and values are kept")
+            throw Self.overQuota("kept", "has at most \(account.quota.kept) bytes of keys and values")
         }
         guard isPlanningBatch else { return }
         account.planned.keys += keys
@@ -87,10 +87,10 @@ extension Hub {
         clearance.account = nil
     }
 
-    private static func overQuota(_ name: String, _ limit: Int, _ what: String) -> Refusal {
+    private static func overQuota(_ name: String, _ quota: String) -> Refusal {
         Refusal(
             .limit,
-            "that is more than this user may have: \(what) \(limit) at most",
+            "this user, all its clients together, \(quota)",
             hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
         )
     }
