@@ -37,6 +37,7 @@ struct InstallTests {
         let program = try #require(ProgramPath.resolved(Products.plugboard))
         let lines = folder.text(unit).split(separator: "\n").map(String.init)
         #expect(lines.contains("ExecStart=\"\(program)\" \"broker\""))
+        #expect(lines.contains("ExecReload=/bin/kill -HUP $MAINPID"))
         #expect(lines.contains("Restart=on-failure"))
         #expect(lines.contains("Type=notify") && lines.contains("WatchdogSec=30"))
         #expect(lines.contains("Requires=plugboard.socket"))

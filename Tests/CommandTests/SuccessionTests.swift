@@ -163,6 +163,22 @@ struct SuccessionTests {
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
     }
 
+    @Test("a policy that the next broker could not start with is found out before, and changes nothing")
+    func wrongPolicy() throws {
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
+        let broker = try startBroker(in: folder, "--policy", "p.json")
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        try folder.write("p.json", "{")
+        broker.signal(SIGUSR2)
+        try eventually("it says that it goes on") {
+            broker.messages.contains("it goes on as it was: p.json:1:2: ")
+        }
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        #expect(try plugboard("get", "a", in: folder).output == "1\n")
+    }
+
     /// The program in a file of its own.
     private func copyProgram(_ name: String) throws -> String {
         try folder.write(name, InputFile.contents(path: Products.plugboard, limit: 1 << 30), mode: 0o700)

@@ -90,7 +90,8 @@ extension Command {
             is wrong changes nothing, and says where it is wrong. See plugboard policy.
 
             If its program's file has been replaced, SIGHUP has it begin anew as the new one, with its \
-            socket, so that nobody is refused; SIGUSR2 does so in any case. See plugboard restart.
+            socket, so that nobody is refused; SIGUSR2 does so in any case. See plugboard restart. With \
+            neither, SIGHUP changes nothing. Where it was started at a terminal that is closed, it stops.
             """,
         examples: ["broker --socket /tmp/bus.sock", "broker --memory"],
         run: run
@@ -100,7 +101,37 @@ extension Command {
         let inheritance = Handover.take()
         let variables = Handover.variables(BrokerSuccessor.variables)
         let signals = try Signals(catching: BrokerSuccessor.signals)
+        let terminal = ControllingTerminal()
         let manager = ServiceNotice.take()
+        var configuration = try configuration(invocation, console, manager)
+        configuration.inheritance = inheritance
+        let broker = try Broker(configuration: configuration)
+        if inheritance != nil {
+            console.say("begun anew, as \(Program.version)")
+        } else {
+            try greet(invocation, console, path: configuration.socketPath)
+        }
+        let policy = invocation.text(.policy)
+        let successor = BrokerSuccessor(broker, console, variables, policy: policy)
+        try Background.start {
+            while true {
+                switch signals.wait() {
+                case SIGHUP where !terminal.isGone: readAgain(policy, broker, successor, console)
+                case SIGUSR2: successor.come()
+                default:
+                    manager?.stopping()
+                    return broker.stop()
+                }
+            }
+        }
+        try serve(broker, successor)
+    }
+
+    private static func configuration(
+        _ invocation: Invocation,
+        _ console: Console,
+        _ manager: ServiceNotice?
+    ) throws -> Configuration {
         let activated = try ServiceSocket.take(invocation)
         let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
         let poller = invocation.text(.poller).flatMap { PollerKind(rawValue: $0) } ?? .standard
@@ -108,7 +139,6 @@ extension Command {
         configuration.stateFolder = try stateFolder(invocation, socket: path)
         configuration.journal = journalOptions(invocation)
         configuration.report = { message in console.say(message) }
-        configuration.inheritance = inheritance
         configuration.listener = activated?.number
         if let manager {
             configuration.serving = { manager.ready() }
@@ -117,31 +147,18 @@ extension Command {
             }
         }
         if invocation.has(.supervised) { configuration.supervisor = getppid() }
-        let policy = invocation.text(.policy)
-        configuration.policy = try policy.map(PolicyFile.read)
-        let broker = try Broker(configuration: configuration)
-        if inheritance != nil {
-            console.say("begun anew, as \(Program.version)")
-        } else if invocation.has(.ready) {
-            try console.output.line(BrokerReady.line)
-        } else {
-            console.say("listening on \(path); Ctrl-C stops")
-            console.say("try: \(HelpText.handLine(path: path))   and type: help")
-        }
-        let successor = BrokerSuccessor(broker, console, variables)
-        try Background.start {
-            while true {
-                switch signals.wait() {
-                case SIGHUP where policy != nil || successor.isAnotherProgram:
-                    if let policy { reload(policy, broker, console) }
-                    successor.comeIfOther()
-                case SIGUSR2: successor.come()
-                default:
-                    manager?.stopping()
-                    return broker.stop()
-                }
-            }
-        }
+        configuration.policy = try invocation.text(.policy).map(PolicyFile.read)
+        return configuration
+    }
+
+    private static func greet(_ invocation: Invocation, _ console: Console, path: String) throws {
+        if invocation.has(.ready) { return try console.output.line(BrokerReady.line) }
+        console.say("listening on \(path); Ctrl-C stops")
+        console.say("try: \(HelpText.handLine(path: path))   and type: help")
+    }
+
+    /// Runs it to its end, as whatever program takes its place.
+    private static func serve(_ broker: Broker, _ successor: BrokerSuccessor) throws {
         do {
             try broker.run()
             while broker.hasMadeWay {
@@ -151,6 +168,19 @@ extension Command {
         } catch let error as JournalError {
             if case .failed = error { throw CommandError(.inputOutput, "\(error)") }
             throw error
+        }
+    }
+
+    /// What may have changed on the disk since: the policy, and the program.
+    private static func readAgain(
+        _ policy: String?,
+        _ broker: Broker,
+        _ successor: BrokerSuccessor,
+        _ console: Console
+    ) {
+        if let policy { reload(policy, broker, console) }
+        if !successor.comeIfOther(), policy == nil {
+            console.say("it goes on as it was: there is no --policy, and its program is the same")
         }
     }
 

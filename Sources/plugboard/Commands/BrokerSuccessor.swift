@@ -19,9 +19,12 @@ final class BrokerSuccessor: Sendable {
     private let program: String?
     private let identity: FileIdentity?
     private let inherited: [String: String]
+    /// The file that it will have to read, if any.
+    private let policy: String?
 
-    init(_ broker: Broker, _ console: Console, _ inherited: [String: String]) {
+    init(_ broker: Broker, _ console: Console, _ inherited: [String: String], policy: String?) {
         self.inherited = inherited
+        self.policy = policy
         self.broker = broker
         self.console = console
         program = ProgramPath.current()
@@ -29,14 +32,16 @@ final class BrokerSuccessor: Sendable {
     }
 
     /// Another program lies where this one did.
-    var isAnotherProgram: Bool {
+    private var isAnotherProgram: Bool {
         guard let program, let now = FileIdentity(path: program) else { return false }
         return now != identity
     }
 
-    /// Has the broker make way if another program lies there.
-    func comeIfOther() {
-        if isAnotherProgram { come() }
+    /// Has the broker make way if another program lies there; whether one does.
+    func comeIfOther() -> Bool {
+        guard isAnotherProgram else { return false }
+        come()
+        return true
     }
 
     /// Has the broker make way for the program that lies there, if that can be started.
@@ -46,6 +51,12 @@ final class BrokerSuccessor: Sendable {
         }
         if let problem = Self.problem(with: program) {
             return console.say("it goes on as it was: \(program) \(problem)")
+        }
+        do {
+            // A broker doesn't start with a policy that is wrong.
+            if let policy { _ = try Policy(path: policy) }
+        } catch {
+            return console.say("it goes on as it was: \(error)")
         }
         broker.makeWay()
     }

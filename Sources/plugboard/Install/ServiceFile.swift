@@ -41,9 +41,9 @@ enum ServiceManager: String, CaseIterable, Sendable {
 struct ServiceFile {
     static let name = "plugboard"
     static let label = "org.plugboard.bus"
-    /// By this a file is known as one that may be replaced.
     /// From one sign of life to when it is missed.
     static let watchdogSeconds = 30
+    /// By this a file is known as one that may be replaced.
     static let mark = "Written by plugboard install."
 
     /// The program's absolute path and its arguments.
@@ -73,6 +73,7 @@ struct ServiceFile {
         Type=notify
         WatchdogSec=\(Self.watchdogSeconds)
         ExecStart=\(words.map(Self.unitWord).joined(separator: " "))
+        ExecReload=/bin/kill -HUP $MAINPID
         Restart=on-failure
         RestartSec=1
         RestartPreventExitStatus=64

@@ -23,6 +23,7 @@ final class Supervisor {
     private(set) var isStopping = false
     private let broker: SupervisedProcess
     private let signals: Signals
+    private let terminal = ControllingTerminal()
     private let clock: SupervisorClock
     private let poller: any Poller
     /// What the desk's connection is polled for; nil when it isn't.
@@ -227,6 +228,8 @@ final class Supervisor {
         while let number = signals.next() {
             if number == SIGCHLD {
                 for process in [broker] + plugins { try checkEnd(process) }
+            } else if number == SIGHUP, !terminal.isGone {
+                passOn(SIGHUP)
             } else if isStopping {
                 isImpatient = true
             } else {
@@ -234,6 +237,12 @@ final class Supervisor {
                 if number == SIGINT { view.interrupted() }
             }
         }
+    }
+
+    /// The broker is who has something to read again. Before it listens a signal could end it.
+    private func passOn(_ number: Int32) {
+        guard isReady, broker.isRunning, let pid = broker.pid else { return }
+        try? Signals.send(number, to: pid)
     }
 
     private func checkEnd(_ process: SupervisedProcess) throws {
@@ -264,11 +273,11 @@ final class Supervisor {
         }
     }
 
-    /// A broker that is lost takes what it kept with it, and plugins that are done won't
-    /// publish again: a bus that is half there would be worse than none.
+    /// What was bound to connections is gone with a broker, and without a journal all that it kept;
+    /// plugins that are done won't publish again: a bus that is half there would be worse than none.
     private func tellLoss(_ reason: String) {
         guard isReady else { return }
-        view.tell("\(reason): the bus is gone with all it kept; stopping", of: broker.name)
+        view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }
 
     /// Starts what has waited long enough, and kills what was given enough time to end.

@@ -31,6 +31,9 @@ extension Command {
             this process is killed outright, the broker and the plugins get a \
             SIGTERM from the kernel (on Linux; elsewhere they go on).
 
+            SIGHUP is passed on to the broker, which reads its --policy again; where the terminal is closed \
+            that this was started at, all stops.
+
             A plugin is a folder with a plugin.json:
 
               {"name": "cart", "run": "cart"}

@@ -1,0 +1,31 @@
+// The terminal that a program belongs to, whatever its streams are. When it is closed the
+// system says SIGHUP, which is also what people send a service so that it reads its files
+// again: whether the terminal is gone tells the one from the other.
+
+/// The terminal that this program was started at, if any.
+public struct ControllingTerminal: Sendable {
+    private let wasThere: Bool
+
+    /// As it is now, at the program's start.
+    public init() {
+        wasThere = Self.state == .there
+    }
+
+    /// There was one, and it has been closed: who started the program has left.
+    public var isGone: Bool { wasThere && Self.state == .none }
+
+    private enum State {
+        case there, none
+        /// It can't be said, for want of descriptors perhaps.
+        case unknown
+    }
+
+    private static var state: State {
+        let fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        guard fd < 0 else {
+            close(fd)
+            return .there
+        }
+        return errno == ENXIO ? .none : .unknown
+    }
+}

@@ -1,0 +1,57 @@
+// A terminal that is closed while a program belongs to it.
+
+#if os(Linux)
+    import PlugboardPosix
+    import TestSupport
+    import Testing
+
+    @testable import plugboard
+
+    @Suite("When its terminal is closed", .oneAtATime)
+    struct HangupTests {
+        private let shop: Shop
+
+        init() throws {
+            shop = try Shop()
+        }
+
+        /// Starts a command that leads a session, with that terminal.
+        private func start(_ words: [String], at terminal: TestTerminal) throws -> ChildProcess {
+            let variables: KeyValuePairs = [
+                "PLUGBOARD_SOCKET": shop.folder.socket, "XDG_STATE_HOME": "\(shop.folder.path)/state",
+            ]
+            let script = #"exec 0<>"$0" 1>&0 2>&0; exec "$@""#
+            return try ChildProcess(
+                starting: ChildStart(
+                    program: "/bin/sh",
+                    arguments: ["-c", script, terminal.path, Products.plugboard] + words,
+                    environment: Environment.all(with: variables),
+                    folder: shop.folder.path,
+                    leading: .session
+                )
+            )
+        }
+
+        @Test("the broker stops, also with a policy; up stops with all its plugins")
+        func closed() throws {
+            try shop.folder.write("p.json", #"{"rules":[{"allow":{"everything":["**"]}}]}"#)
+            try shop.add("plain", "echo $$ > pids; exec sleep 1000")
+            for words in [["broker"], ["broker", "--policy", "p.json"], ["up"]] {
+                var terminal: TestTerminal? = try TestTerminal()
+                var child = try start(words, at: try #require(terminal))
+                try eventually("it serves") {
+                    try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0)
+                }
+                if words[0] == "up" { _ = try shop.pids("plain", count: 1) }
+                // Another's SIGHUP, while the terminal is there, is none of that.
+                try Signals.send(SIGHUP, to: child.pid)
+                #expect(try plugboard("get", "a", in: shop.folder).output == "1\n")
+                #expect(child.end() == nil)
+                terminal = nil
+                try eventually("\(words) ends") { child.end() == .exited(0) }
+                #expect(!shop.folder.exists("s"))
+            }
+            try shop.expectGone(shop.pids("plain", count: 1))
+        }
+    }
+#endif
