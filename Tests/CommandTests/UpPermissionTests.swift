@@ -98,6 +98,33 @@ struct UpPermissionTests {
         #expect(pid.map { Processes.children(of: up.pid).contains($0) } == true)
     }
 
+    @Test("and when the broker begins anew the plugins go on: known, bound, and serving as before")
+    func begunAnew() throws {
+        let tests = SocketPath.folder(of: #filePath)
+        let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
+        let up = try shop.up("--memory", "--plugins", plugins, "cart")
+        let folder = shop.folder
+        func serves() throws -> Bool {
+            try plugboard("call", "cart.clear", in: folder).output == "[]\n"
+        }
+        func pid() throws -> UInt64? {
+            let state = try plugboard("get", "$broker.plugins.cart", in: folder)
+            return try JSONObject(parsing: Array(state.output.utf8)[...])["pid"]?.integer
+        }
+        try eventually("the cart serves") { try serves() }
+        let before = try #require(try pid())
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        try eventually("up tells of it again") {
+            try plugboard("get", "$broker.plugins.cart", in: folder).end == .exited(0)
+        }
+        #expect(try pid() == before && up.isRunning)
+        try eventually("it serves again") { try serves() }
+        let forged = try plugboard("publish", "a", "1", "--name", "cart", in: folder)
+        #expect(forged.end == .exited(1) && forged.messages.contains("is the name of a plugin"))
+        #expect(try plugboard("plugin", "restart", "cart", in: folder).end == .exited(0))
+        #expect(try pid() != before)
+    }
+
     @Test("and up connects again when its own connection is lost: its plugins are known as before")
     func reconnects() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
