@@ -25,10 +25,13 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         syncs.add { [self] in report(JournalWork.sync(requests, number: number, store)) }
     }
 
-    public func compact(upTo segment: UInt64, historyBytes: Int) {
-        compactions.add { [self] in
-            report(JournalWork.compact(upTo: segment, historyBytes: historyBytes, store))
-        }
+    public func compact(_ request: CompactionRequest) {
+        compactions.add { [self] in report(JournalWork.compact(request, store)) }
+    }
+
+    public func close(_ files: [any AppendableFile]) {
+        // They end with what refers to them last, which is this piece of work.
+        compactions.add { _ = files }
     }
 
     public func read(_ request: ReadRequest) {

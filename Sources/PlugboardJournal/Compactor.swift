@@ -1,6 +1,7 @@
-// Puts segments together: from the last snapshot and the segments after it comes the next
-// snapshot, file to file, without the broker and its state. Written beside, brought to disk,
-// then named; only then are older files removed. Runs on a thread of its own.
+// Makes snapshots: from the last snapshot and the segments after it comes the next one, file to
+// file, without the broker and its state; or from that state, where it is so small that it came
+// along. Written beside, brought to disk, then named; only then are older files removed. Runs on a
+// thread of its own.
 
 import PlugboardPosix
 import PlugboardWire
@@ -8,11 +9,18 @@ import PlugboardWire
 /// What a compaction came to.
 public struct Compacted: Sendable {
     public let segment: UInt64
-    public let keys: Int
-    public let snapshotBytes: Int
+    public fileprivate(set) var keys = 0
+    public fileprivate(set) var snapshotBytes = 0
     /// Bytes of the segments that the snapshot took in, and how many they were.
-    let segmentBytes: Int
+    fileprivate(set) var segmentBytes = 0
     let segments: Int
+    /// The first segment that wasn't removed.
+    fileprivate(set) var firstKept: UInt64 = 0
+
+    fileprivate init(segment: UInt64, segments: Int) {
+        self.segment = segment
+        self.segments = segments
+    }
 }
 
 /// One compaction.
@@ -23,52 +31,73 @@ struct Compactor {
         self.store = store
     }
 
-    /// Makes the snapshot of segment `last`, which has ended. Throws `JournalError` where a file
-    /// is damaged: then all files stay.
-    func run(upTo last: UInt64, historyBytes: Int) throws -> Compacted {
+    /// Makes the snapshot. Throws `JournalError` where a file is damaged: then all files stay.
+    func run(_ request: CompactionRequest) throws -> Compacted {
+        let last = request.segment
         let files = JournalFiles(names: try store.names())
         let from = files.snapshots.last { $0 <= last }
         let segments = files.segments.filter { $0 > from ?? 0 && $0 <= last }
-        var survey = Survey(store)
-        if let from { try survey.read(JournalFiles.snapshot(from)) }
-        for segment in segments { try survey.read(JournalFiles.segment(segment)) }
         let name = JournalFiles.snapshot(last)
-        let bytes = try write(&survey, last, as: name)
-        try removeOld(files, last, historyBytes)
-        return Compacted(
-            segment: last,
-            keys: survey.index.count,
-            snapshotBytes: bytes,
-            segmentBytes: survey.segmentBytes,
-            segments: segments.count
-        )
+        var made = Compacted(segment: last, segments: segments.count)
+        if let state = request.state {
+            try write(state, as: name)
+            (made.keys, made.snapshotBytes) = (state.keys, state.bytes.count)
+            made.segmentBytes = try segments.reduce(0) {
+                try $0 + store.open(JournalFiles.segment($1)).bytes
+            }
+        } else {
+            var survey = Survey(store)
+            if let from { try survey.read(JournalFiles.snapshot(from)) }
+            for segment in segments { try survey.read(JournalFiles.segment(segment)) }
+            made.snapshotBytes = try write(&survey, last, as: name)
+            (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
+        }
+        made.firstKept = try removeOld(files, last, request.historyBytes)
+        return made
+    }
+
+    private func write(_ state: SnapshotText, as name: String) throws {
+        try place(name) { file in
+            try state.bytes.withUnsafeBytes { try file.appendAll($0) }
+            try file.sync()
+        }
     }
 
     private func write(_ survey: inout Survey, _ last: UInt64, as name: String) throws -> Int {
+        try place(name) { file in
+            var output = SnapshotOutput(file, when: survey.when)
+            output.begin(
+                FileHeader.text(
+                    .snapshot,
+                    last,
+                    epoch: survey.epoch,
+                    boot: survey.boot,
+                    revision: survey.revision,
+                    previous: survey.chain,
+                    keys: survey.index.count
+                )
+            )
+            try survey.forEachLatest { body in try output.append(body) }
+            output.append(own: #"{"event":"synced","revision":\#(survey.revision)"#)
+            return try output.finish()
+        }
+    }
+
+    /// Has a file written, which gets its name when it is on disk.
+    private func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws
+        -> Result
+    {
         let unfinished = JournalFiles.unfinished(name)
         if try store.names().contains(unfinished) { try store.remove(unfinished) }
-        var output = SnapshotOutput(try store.create(unfinished), when: survey.when)
-        let header = FileHeader.text(
-            .snapshot,
-            last,
-            epoch: survey.epoch,
-            boot: survey.boot,
-            revision: survey.revision,
-            previous: survey.chain,
-            keys: survey.index.count
-        )
-        output.begin(header)
-        try survey.forEachLatest { body in try output.append(body) }
-        output.append(own: #"{"event":"synced","revision":\#(survey.revision)"#)
-        let bytes = try output.finish()
+        let result = try write(try store.create(unfinished))
         try store.rename(unfinished, to: name)
         try store.syncNames()
-        return bytes
+        return result
     }
 
     /// Snapshots before this one, segments in it except the last `historyBytes` of them, and
-    /// torn ends of long ago.
-    private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws {
+    /// torn ends of long ago. Returns the first segment that stays.
+    private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws -> UInt64 {
         for number in files.snapshots where number < last { try store.remove(JournalFiles.snapshot(number)) }
         let first = try SegmentIndex.firstKept(of: files.segments, upTo: last, historyBytes: historyBytes) {
             try store.open(JournalFiles.segment($0)).bytes
@@ -76,6 +105,7 @@ struct Compactor {
         for number in files.segments where number < first { try store.remove(JournalFiles.segment(number)) }
         for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try store.remove(name) }
         try store.syncNames()
+        return first
     }
 }
 

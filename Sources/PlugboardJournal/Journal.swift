@@ -43,7 +43,8 @@ public enum Journal {
     ) {
         let compactor = Compactor(store)
         let last = recovered.lastSegment
-        guard let result = try? compactor.run(upTo: last, historyBytes: options.historyBytes) else { return }
+        let request = CompactionRequest(segment: last, historyBytes: options.historyBytes)
+        guard let result = try? compactor.run(request) else { return }
         recovered.snapshotBytes = result.snapshotBytes
         (recovered.looseBytes, recovered.looseSegments) = (0, 0)
     }

@@ -18,6 +18,10 @@ public enum JournalLimits {
     public static let looseBytesMax = 33_554_432
     /// Ended segments past which the same is done, however small they are.
     public static let looseSegmentsMax = 64
+    /// Keys and bytes of a state up to which the loop itself writes it down for a snapshot: it
+    /// takes less than a millisecond.
+    public static let stateKeysMax = 4_096
+    public static let stateBytesMax = 1_048_576
     /// Bytes of ended segments that are kept for who comes back, unless another number is given.
     public static let historyBytesDefault = 67_108_864
     /// Replies waiting for a sync, up to which a quick disk is waited for in place.

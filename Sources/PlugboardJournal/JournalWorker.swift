@@ -10,6 +10,16 @@ public struct SyncRequest: Sendable {
     let isNew: Bool
 }
 
+/// A snapshot that is to be made.
+public struct CompactionRequest: Sendable {
+    /// It stands for all segments up to this one, which has ended.
+    let segment: UInt64
+    /// Bytes of those segments that stay.
+    let historyBytes: Int
+    /// What it says, where that is known; else it is put together from the files.
+    var state: SnapshotText?
+}
+
 /// What was asked for and is over.
 public enum WorkDone: Sendable {
     /// All requests up to this number are on disk.
@@ -24,12 +34,18 @@ public enum WorkDone: Sendable {
 public protocol JournalWorker: AnyObject {
     /// Brings files to disk; `number` says which request it was.
     func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Puts all segments up to a number together.
-    func compact(upTo segment: UInt64, historyBytes: Int)
+    /// Makes a snapshot.
+    func compact(_ request: CompactionRequest)
+    /// Lets go of files that were removed, which takes its time with large ones.
+    func close(_ files: [any AppendableFile])
     /// Takes what was done since the last call.
     func takeDone() -> [WorkDone]
     /// Ends once what was asked for is done.
     func finish()
+}
+
+extension JournalWorker {
+    public func close(_ files: [any AppendableFile]) {}
 }
 
 /// One that reads beside the loop as well; what others would have to read is read at once.
@@ -52,9 +68,9 @@ enum JournalWork {
         }
     }
 
-    static func compact(upTo segment: UInt64, historyBytes: Int, _ store: any FileStore) -> WorkDone {
+    static func compact(_ request: CompactionRequest, _ store: any FileStore) -> WorkDone {
         do {
-            return .compacted(try Compactor(store).run(upTo: segment, historyBytes: historyBytes))
+            return .compacted(try Compactor(store).run(request))
         } catch {
             return .compactionFailed("\(error)")
         }
@@ -74,8 +90,8 @@ public final class ImmediateWorker: JournalWorker {
         done.append(JournalWork.sync(requests, number: number, store))
     }
 
-    public func compact(upTo segment: UInt64, historyBytes: Int) {
-        done.append(JournalWork.compact(upTo: segment, historyBytes: historyBytes, store))
+    public func compact(_ request: CompactionRequest) {
+        done.append(JournalWork.compact(request, store))
     }
 
     public func takeDone() -> [WorkDone] {

@@ -29,10 +29,10 @@ public typealias JournalMark = UInt64
 
 /// Adds records to a journal.
 public final class JournalWriter {
-    private let store: any FileStore
-    private let worker: any JournalWorker
+    let store: any FileStore
+    let worker: any JournalWorker
     private let time: TimeSource
-    fileprivate let options: JournalOptions
+    let options: JournalOptions
     private let epoch: String
     private let boot: String
     private var file: any AppendableFile
@@ -44,11 +44,13 @@ public final class JournalWriter {
     private var segmentEnd: Int
     /// Bytes of the segment that are certain to have room; nil where that can't be known.
     private var roomEnd: Int? = 0
-    private var loose: (bytes: Int, segments: Int)
-    private var snapshotBytes: Int
-    private var isCompacting = false
+    var loose: (bytes: Int, segments: Int)
+    var snapshotBytes: Int
+    var isCompacting = false
+    /// A segment has just ended: the state is what it left.
+    var segmentBefore: SnapshotText.End?
     /// Which revisions lie where.
-    private var index: SegmentIndex
+    var index: SegmentIndex
     /// The most that there was no room for, until there is.
     private var refused = 0
     fileprivate var isFull = false
@@ -56,7 +58,7 @@ public final class JournalWriter {
     fileprivate var asked: JournalMark = 0
     private var synced: JournalMark = 0
     /// Ended segments that are not on disk yet.
-    private var ended: [SyncRequest] = []
+    var ended: [(segment: UInt64, request: SyncRequest)] = []
     private var syncNumber: UInt64 = 0
     /// A sync is under way.
     public private(set) var isSyncing = false
@@ -67,7 +69,7 @@ public final class JournalWriter {
     private var syncBegan: UInt64 = 0
     /// Syncs since the last one that took its time.
     private var quickSyncs = 0
-    fileprivate var news: [JournalNews] = []
+    var news: [JournalNews] = []
 
     init(
         _ store: any FileStore,
@@ -104,9 +106,11 @@ public final class JournalWriter {
 
     // MARK: Writing
 
-    /// Writes what the turn recorded. Call it before anybody is told of it. What finds no
-    /// room stays, and `records.room` says that there is none.
+    /// Writes what the turn recorded. Call it before anybody is told of it, and `compact` after it
+    /// where a segment has ended. What finds no room stays, and `records.room` says that there is
+    /// none.
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
+        segmentBefore = nil
         if records.isEmpty { return }
         try write(&records)
         if options.sync == .always, records.isEmpty { try syncNow() }
@@ -185,17 +189,24 @@ public final class JournalWriter {
             return
         }
         try? file.releaseRoom()
-        ended.append(SyncRequest(file: file, isNew: isFileNew))
+        ended.append((segment, SyncRequest(file: file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
         (file, isFileNew, bytes) = (next, true, 0)
         segmentEnd = options.segmentBytes
         if roomEnd != nil { roomEnd = JournalLimits.reservedBytesMin }
+        segmentBefore = SnapshotText.End(
+            segment: segment,
+            epoch: epoch,
+            boot: boot,
+            revision: revision,
+            chain: records.chain,
+            when: records.when
+        )
         segment += 1
         index.begin(segment, after: revision)
         records.beginFile(header(revision: revision, previous: records.chain))
         try write(&records)
-        compactIfWorthwhile()
     }
 
     /// The next segment's file, with room for what comes first.
@@ -205,15 +216,6 @@ public final class JournalWriter {
         if (try? file.reserve(JournalLimits.reservedBytesMin)) != nil { return file }
         try? store.remove(name)
         return nil
-    }
-
-    private func compactIfWorthwhile() {
-        let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes)
-        guard !isCompacting, isMuch || loose.segments > JournalLimits.looseSegmentsMax else { return }
-        isCompacting = true
-        let historyBytes = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        worker.compact(upTo: segment - 1, historyBytes: historyBytes)
-        index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
     // MARK: Syncing
@@ -264,7 +266,7 @@ public final class JournalWriter {
             ended = []
             isFileNew = false
         }
-        return ended + [SyncRequest(file: file, isNew: isFileNew)]
+        return ended.map(\.request) + [SyncRequest(file: file, isNew: isFileNew)]
     }
 
     /// Waits for the disk here and now.
@@ -284,30 +286,6 @@ public final class JournalWriter {
         news.append(.synced(mark))
     }
 
-    // MARK: Reading again
-
-    /// Where everything lies that was written after a revision; nil where some of it is gone. It
-    /// stays there until `endReading`, as far as limits allow.
-    public func beginReading(after revision: UInt64) -> ReadPlace? {
-        guard let number = index.segment(after: revision) else { return nil }
-        index.pin(number)
-        return ReadPlace(segment: number)
-    }
-
-    /// Goes on from one place to another, or nowhere.
-    public func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
-        if let next { index.pin(next.segment) }
-        index.unpin(place.segment)
-    }
-
-    /// Reads on beside the loop. All that it is to find has been flushed.
-    public func read(_ request: ReadRequest) {
-        var request = request
-        request.last = segment
-        if let worker = worker as? any ReadingWorker { return worker.read(request) }
-        news.append(.read(SegmentReading.piece(request, store)))
-    }
-
     // MARK: What was done
 
     /// Takes note of what the worker has done, and tells. Throws `JournalError.failed`:
@@ -322,6 +300,7 @@ public final class JournalWriter {
                 isCompacting = false
                 snapshotBytes = result.snapshotBytes
                 loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
+                letGo(before: result.firstKept)
             case .compactionFailed(let message):
                 isCompacting = false
                 loose = (loose.bytes / 2, loose.segments / 2)

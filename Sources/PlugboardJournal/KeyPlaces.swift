@@ -1,6 +1,7 @@
 // Keys and where their newest records stand: a table whose keys lie one after another in
 // one piece of memory, so that a million of them cost little more than their own bytes.
 
+import PlugboardPosix
 import PlugboardWire
 
 /// Places by key.
@@ -19,15 +20,15 @@ struct KeyPlaces: ~Copyable {
     private var used = 0
     /// Keys that are present.
     private(set) var count = 0
+    /// The slot that was asked for last: most records are of a key that was written just before.
+    private var last = 0
 
     init() {
         slots = Self.empty(1_024)
     }
 
     mutating func set(_ key: UnsafeRawBufferPointer, _ place: KeyPlace) {
-        if (used + 1) * 4 > slots.count * 3 { grow() }
-        let index = slot(of: key)
-        if slots[index].keyCount == 0 { claim(index, key) }
+        let index = claimed(key)
         if !slots[index].isPresent { count += 1 }
         slots[index].isPresent = true
         slots[index].place = place
@@ -35,7 +36,7 @@ struct KeyPlaces: ~Copyable {
 
     /// A key that isn't there stays so.
     mutating func remove(_ key: UnsafeRawBufferPointer) {
-        let index = slot(of: key)
+        let index = isAt(last, key) ? last : slot(of: key, hash: Self.hash(key))
         guard slots[index].isPresent else { return }
         slots[index].isPresent = false
         count -= 1
@@ -49,29 +50,40 @@ struct KeyPlaces: ~Copyable {
         return places
     }
 
-    private mutating func claim(_ index: Int, _ key: UnsafeRawBufferPointer) {
-        slots[index].hash = Self.hash(key)
-        slots[index].keyStart = keys.count
-        slots[index].keyCount = UInt16(truncatingIfNeeded: key.count)
-        keys.append(key)
-        used += 1
+    /// The slot of a key, which is its own from now on.
+    private mutating func claimed(_ key: UnsafeRawBufferPointer) -> Int {
+        if isAt(last, key) { return last }
+        if (used + 1) * 4 > slots.count * 3 { grow() }
+        let hash = Self.hash(key)
+        last = slot(of: key, hash: hash)
+        if slots[last].keyCount == 0 {
+            slots[last].hash = hash
+            slots[last].keyStart = keys.count
+            slots[last].keyCount = UInt16(truncatingIfNeeded: key.count)
+            keys.append(key)
+            used += 1
+        }
+        return last
     }
 
     /// The slot of a key, or the free one where it would go.
-    private func slot(of key: UnsafeRawBufferPointer) -> Int {
-        let hash = Self.hash(key)
+    private func slot(of key: UnsafeRawBufferPointer, hash: UInt64) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash) & mask
         while slots[index].keyCount > 0 {
-            let slot = slots[index]
-            if slot.hash == hash, slot.keyCount == UInt16(truncatingIfNeeded: key.count),
-                bytes(of: slot).elementsEqual(key)
-            {
-                return index
-            }
+            if slots[index].hash == hash, isAt(index, key) { return index }
             index = (index + 1) & mask
         }
         return index
+    }
+
+    /// Whether a slot is this key's.
+    private func isAt(_ index: Int, _ key: UnsafeRawBufferPointer) -> Bool {
+        let count = slots[index].keyCount
+        guard count == UInt16(truncatingIfNeeded: key.count), count > 0, let base = key.baseAddress,
+            let own = bytes(of: slots[index]).baseAddress
+        else { return false }
+        return memcmp(own, base, key.count) == 0
     }
 
     private func bytes(of slot: Slot) -> UnsafeRawBufferPointer {
@@ -80,6 +92,7 @@ struct KeyPlaces: ~Copyable {
     }
 
     private mutating func grow() {
+        last = 0
         let old = slots
         slots = Self.empty(old.count * 2)
         let mask = slots.count - 1

@@ -5,8 +5,9 @@ import PlugboardWire
 
 /// What a reader comes to next.
 enum LogStep {
-    /// A line whose checksum is right, without its line feed. Valid until the next step.
-    case line(UnsafeRawBufferPointer, JournalPlace)
+    /// A line whose checksum is right, without its line feed; the reader's `place` is where it
+    /// stands. Valid until the next step.
+    case line(UnsafeRawBufferPointer)
     /// A line that isn't what was written.
     case damage(Damage)
     case end
@@ -61,7 +62,7 @@ struct LogReader: ~Copyable {
     /// The bytes of the whole file.
     var fileBytes: Int { file.bytes }
 
-    /// The place of the next line.
+    /// The place of the line that the last step showed; before the first, of the first.
     var place: JournalPlace { JournalPlace(file: name, offset: offset, line: lineNumber) }
 
     /// Moves to the next line. After damage there are no more steps.
@@ -80,7 +81,7 @@ struct LogReader: ~Copyable {
             return .damage(Damage(place: place, what: what, isUnwritten: Self.hasHole(line)))
         }
         chain = said
-        return .line(line, place)
+        return .line(line)
     }
 
     private static func follows(_ line: UnsafeRawBufferPointer, _ chain: UInt32, _ said: UInt32) -> Bool {

@@ -22,6 +22,8 @@ public struct RecordBuffer: ~Copyable {
     /// Events that the batch under way has so far; 0 without one.
     public private(set) var eventsOfBatch = 0
     private let clock: () -> UInt64
+    /// The time of the last line, milliseconds since 1970.
+    private(set) var when: UInt64 = 0
     /// `,"when":…`, the same all through a turn, and whether it is this turn's.
     private var whenText = ByteBuffer()
     private var isTimed = false
@@ -181,9 +183,10 @@ public struct RecordBuffer: ~Copyable {
 
     private mutating func encodeTime() {
         isTimed = true
+        when = clock()
         whenText.removeAll()
         whenText.append(#","when":"#)
-        whenText.append(decimal: clock())
+        whenText.append(decimal: when)
     }
 }
 
@@ -223,46 +226,4 @@ public struct Commit {
 
     @inline(__always)
     var isUnusual: Bool { cause > 0 || reason != nil || isWhileConnected || expires > 0 }
-}
-
-/// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
-enum RecordEnd {
-    /// Bytes of it, without the line feed.
-    static let bytes = 18
-    private static let hexBytes = 8
-    private static let start: StaticString = #","crc":""#
-
-    static func append(_ checksum: UInt32, to buffer: inout ByteBuffer) {
-        buffer.append(start)
-        for place in 0..<8 {
-            let digit = UInt8(truncatingIfNeeded: checksum >> UInt32(28 - 4 * place)) & 15
-            buffer.append(byte: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-        }
-        buffer.append("\"}\n")
-    }
-
-    /// The checksum that a line says it has; nil where it doesn't end like one. Only the
-    /// spelling that `append` writes counts, so that no two lines say the same.
-    static func checksum(of line: UnsafeRawBufferPointer) -> UInt32? {
-        guard line.count > bytes else { return nil }
-        let end = UnsafeRawBufferPointer(rebasing: line[(line.count - bytes)...])
-        let expected = UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount)
-        guard end.prefix(expected.count).elementsEqual(expected), end[bytes - 2] == UInt8(ascii: "\""),
-            end[bytes - 1] == UInt8(ascii: "}")
-        else { return nil }
-        var value: UInt32 = 0
-        for byte in end[expected.count..<(expected.count + hexBytes)] {
-            guard let digit = digit(byte) else { return nil }
-            value = value << 4 | digit
-        }
-        return value
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-        default: nil
-        }
-    }
 }

@@ -32,36 +32,43 @@ public enum RecordKind: Equatable, Sendable {
 /// The members of a record. Those that it doesn't have are empty or 0; names that are not
 /// known here are passed over.
 public struct RecordLine: Sendable {
-    public private(set) var kind = RecordKind.update
+    public internal(set) var kind = RecordKind.update
     /// Without quotes, as spelled.
-    public private(set) var key = ByteRange.none
-    public private(set) var value = ByteRange.none
+    public internal(set) var key = ByteRange.none
+    public internal(set) var value = ByteRange.none
     /// The array of a batch.
-    public private(set) var events = ByteRange.none
+    public internal(set) var events = ByteRange.none
     /// The writer's name with its quotes.
-    public private(set) var by = ByteRange.none
-    public private(set) var reason: EventReason?
-    public private(set) var isWhileConnected = false
-    public private(set) var revision: UInt64 = 0
-    public private(set) var cause: UInt64 = 0
-    public private(set) var expires: UInt64 = 0
+    public internal(set) var by = ByteRange.none
+    public internal(set) var reason: EventReason?
+    public internal(set) var isWhileConnected = false
+    public internal(set) var revision: UInt64 = 0
+    public internal(set) var cause: UInt64 = 0
+    public internal(set) var expires: UInt64 = 0
     /// Milliseconds since 1970.
     public internal(set) var when: UInt64 = 0
-    public private(set) var version: UInt64 = 0
-    public private(set) var segment: UInt64 = 0
-    public private(set) var keys: UInt64 = 0
+    public internal(set) var version: UInt64 = 0
+    public internal(set) var segment: UInt64 = 0
+    public internal(set) var keys: UInt64 = 0
     /// Bytes of its segment that are on disk.
-    public private(set) var bytes: UInt64 = 0
-    public private(set) var epoch = ByteRange.none
-    public private(set) var boot = ByteRange.none
+    public internal(set) var bytes: UInt64 = 0
+    public internal(set) var epoch = ByteRange.none
+    public internal(set) var boot = ByteRange.none
     /// The checksum of the line that a segment or snapshot continues.
-    public private(set) var previous: UInt32?
+    public internal(set) var previous: UInt32?
 
     /// It says what was left when a snapshot was made, and no longer all that had happened.
     public internal(set) var isOfSnapshot = false
 
+    /// Nothing, so far.
+    init() {}
+
     /// Reads a line; nil where it is no record.
     public init?(_ line: UnsafeRawBufferPointer) {
+        if let plain = PlainRecord(line)?.record() {
+            self = plain
+            return
+        }
         var scanner = JSONScanner(line)
         guard line.first == UInt8(ascii: "{") else { return nil }
         scanner.position = 1

@@ -131,9 +131,9 @@ struct Recovery: ~Copyable {
                 finish(number, reader)
                 try cut(&reader, damage, number, later, isCutting)
                 return false
-            case .line(let line, let place):
-                guard let record = RecordLine(line) else { throw Self.damage(place, "no record") }
-                try apply(record, line, place, take)
+            case .line(let line):
+                guard let record = RecordLine(line) else { throw Self.damage(reader.place, "no record") }
+                try apply(record, line, reader, take)
             }
         }
     }
@@ -144,7 +144,8 @@ struct Recovery: ~Copyable {
         switch try reader.next() {
         case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
-        case .line(let line, let place):
+        case .line(let line):
+            let place = reader.place
             guard let record = RecordLine(line), record.kind == .segment, record.segment == number else {
                 throw Self.damage(place, "not the beginning of this segment")
             }
@@ -173,7 +174,7 @@ struct Recovery: ~Copyable {
     private mutating func apply(
         _ record: RecordLine,
         _ line: UnsafeRawBufferPointer,
-        _ place: JournalPlace,
+        _ reader: borrowing LogReader,
         _ take: RecordTaker
     ) throws {
         found.isClosed = record.kind == .closed
@@ -181,16 +182,16 @@ struct Recovery: ~Copyable {
         case .update, .delete: try take(record, line)
         case .batch:
             let isWhole = try record.forEachEvent(of: line) { event in
-                guard var part = RecordLine(event) else { throw Self.damage(place, "no event") }
+                guard var part = RecordLine(event) else { throw Self.damage(reader.place, "no event") }
                 part.when = record.when
                 try take(part, event)
             }
-            guard isWhole else { throw Self.damage(place, "no batch") }
+            guard isWhole else { throw Self.damage(reader.place, "no batch") }
         case .revision: break
         case .synced, .closed: return
-        case .segment, .snapshot: throw Self.damage(place, "a beginning in the middle")
+        case .segment, .snapshot: throw Self.damage(reader.place, "a beginning in the middle")
         }
-        guard record.revision > found.revision else { throw Self.damage(place, "revisions go back") }
+        guard record.revision > found.revision else { throw Self.damage(reader.place, "revisions go back") }
         found.revision = record.revision
     }
 
@@ -258,8 +259,8 @@ struct Recovery: ~Copyable {
         switch try reader.next() {
         case .end: return nil
         case .damage(let damage): throw Self.damage(damage.place, damage.what)
-        case .line(let line, let place):
-            guard let record = RecordLine(line) else { throw damage(place, "no record") }
+        case .line(let line):
+            guard let record = RecordLine(line) else { throw damage(reader.place, "no record") }
             return (record, line)
         }
     }

@@ -34,7 +34,7 @@ struct SegmentIndex {
     private static func entry(_ number: UInt64, _ store: any FileStore, _ epoch: String) throws -> Entry? {
         let name = JournalFiles.segment(number)
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .line(let line, _) = try reader.next(), let header = RecordLine(line),
+        guard case .line(let line) = try reader.next(), let header = RecordLine(line),
             header.kind == .segment, header.epoch.bytes(of: line).elementsEqual(epoch.utf8)
         else { return nil }
         return Entry(number: number, revision: header.revision, bytes: reader.fileBytes)

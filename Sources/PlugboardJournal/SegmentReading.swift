@@ -97,11 +97,13 @@ struct SegmentReading {
             switch try reader.next() {
             case .end: return true
             case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-            case .line(let line, let found):
-                guard let record = RecordLine(line) else { throw JournalError.damaged(found, "no record") }
+            case .line(let line):
+                guard let record = RecordLine(line) else {
+                    throw JournalError.damaged(reader.place, "no record")
+                }
                 guard take(record, line) else { return false }
                 if isFull {
-                    let end = found.offset + line.count + 1
+                    let end = reader.offset + line.count + 1
                     piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)
                     return false
                 }

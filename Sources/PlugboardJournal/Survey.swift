@@ -27,17 +27,23 @@ struct Survey: ~Copyable {
         var reader = try LogReader(name, in: store)
         let number = UInt32(truncatingIfNeeded: files.count)
         files.append(name)
-        var isHeader = true
         var isSnapshot = false
-        while let (record, line, offset) = try next(&reader) {
-            if isHeader {
-                isSnapshot = record.kind == .snapshot
-                open(record, line)
-                isHeader = false
+        if let line = try next(&reader) {
+            let record = try Self.record(line, reader)
+            isSnapshot = record.kind == .snapshot
+            open(record, line)
+            note(record.when)
+        }
+        while let line = try next(&reader) {
+            let place = KeyPlace(file: number, offset: UInt64(reader.offset))
+            if let plain = PlainRecord(line), let when = plain.when {
+                take(plain, line, place)
+                note(when)
             } else {
-                try take(record, line, KeyPlace(file: number, offset: UInt64(offset)))
+                let record = try Self.record(line, reader)
+                take(record, line, place)
+                note(record.when)
             }
-            if record.when > 0 { when = record.when }
         }
         if !isSnapshot {
             chain = reader.chain
@@ -45,14 +51,23 @@ struct Survey: ~Copyable {
         }
     }
 
-    private func next(_ reader: inout LogReader) throws -> (RecordLine, UnsafeRawBufferPointer, Int)? {
+    private func next(_ reader: inout LogReader) throws -> UnsafeRawBufferPointer? {
         switch try reader.next() {
         case .end: return nil
         case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-        case .line(let line, let place):
-            guard let record = RecordLine(line) else { throw JournalError.damaged(place, "no record") }
-            return (record, line, place.offset)
+        case .line(let line): return line
         }
+    }
+
+    private static func record(_ line: UnsafeRawBufferPointer, _ reader: borrowing LogReader) throws
+        -> RecordLine
+    {
+        guard let record = RecordLine(line) else { throw JournalError.damaged(reader.place, "no record") }
+        return record
+    }
+
+    private mutating func note(_ when: UInt64) {
+        if when > 0 { self.when = when }
     }
 
     private mutating func open(_ record: RecordLine, _ line: UnsafeRawBufferPointer) {
@@ -62,8 +77,18 @@ struct Survey: ~Copyable {
         if record.kind == .snapshot { chain = record.previous ?? 0 }
     }
 
-    private mutating func take(_ record: RecordLine, _ line: UnsafeRawBufferPointer, _ place: KeyPlace) throws
-    {
+    /// Its value stays where it is, so that it needn't be looked at.
+    @inline(__always)
+    private mutating func take(_ record: PlainRecord, _ line: UnsafeRawBufferPointer, _ place: KeyPlace) {
+        if record.isUpdate {
+            index.set(record.key.bytes(of: line), place)
+        } else {
+            index.remove(record.key.bytes(of: line))
+        }
+        revision = max(revision, record.revision)
+    }
+
+    private mutating func take(_ record: RecordLine, _ line: UnsafeRawBufferPointer, _ place: KeyPlace) {
         switch record.kind {
         case .update: index.set(record.key.bytes(of: line), place)
         case .delete: index.remove(record.key.bytes(of: line))

@@ -21,9 +21,9 @@ import TestSupport
 
     @Test func `tables and instruction agree at every length, and in pieces`() {
         var random = SeededRandom(seed: 1)
-        let bytes = (0..<300).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        let bytes = (0..<700).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         bytes.withUnsafeBytes { all in
-            for count in 0...300 {
+            for count in 0...700 {
                 let part = UnsafeRawBufferPointer(rebasing: all[..<count])
                 let whole = Checksum.extended(7, by: part)
                 #expect(whole == Checksum.byTables(7, part))

@@ -18,10 +18,14 @@ import Testing
     }
 
     /// Plays a session until it ends or the disk stops.
-    private static func play(_ disk: SimulatedDisk, _ options: JournalOptions) -> Promised {
+    private static func play(
+        _ disk: SimulatedDisk,
+        _ options: JournalOptions,
+        givesState: Bool = false
+    ) -> Promised {
         var promised = Promised()
         do {
-            let journal = try TestJournal(disk, options: options)
+            let journal = try TestJournal(disk, options: options, givesState: givesState)
             for turn in 1...24 {
                 for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
                 try journal.endTurn()
@@ -101,28 +105,31 @@ import Testing
         #expect(complaints > 0)
     }
 
-    @Test(arguments: [SyncMode.never, .always])
-    func `a program killed at any operation loses nothing that was told`(sync: SyncMode) {
+    @Test(arguments: [SyncMode.never, .always], [false, true])
+    func `a program killed at any operation loses nothing that was told`(sync: SyncMode, givesState: Bool) {
         let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
-        let length = Self.operations(options)
+        let length = Self.operations(options, givesState: givesState)
         for stop in 0..<length {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
-            let promised = Self.play(disk, options)
+            let promised = Self.play(disk, options, givesState: givesState)
             Self.check(disk.afterKill(), promised, least: promised.told, "killed at \(stop)", boot: "boot-1")
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [SyncMode.never, .always])
-    func `a machine that stops at any operation, twice, loses nothing that was safe`(sync: SyncMode) {
+    @Test(.timeLimit(.minutes(20)), arguments: [SyncMode.never, .always], [false, true])
+    func `a machine that stops at any operation, twice, loses nothing that was safe`(
+        sync: SyncMode,
+        givesState: Bool
+    ) {
         let options = JournalOptions(sync: sync, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
         var random = SeededRandom(seed: 7)
         var states = 0
         let choices = LongSuite.count(48, quick: 6)
-        for stop in 0..<Self.operations(options) {
+        for stop in 0..<Self.operations(options, givesState: givesState) {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
-            let promised = Self.play(disk, options)
+            let promised = Self.play(disk, options, givesState: givesState)
             for choice in 0..<choices {
                 let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 states += Self.recoverWithCrashes(first, promised, "stopped at \(stop), \(choice)", &random)
@@ -204,9 +211,9 @@ import Testing
         }
     }
 
-    private static func operations(_ options: JournalOptions) -> Int {
+    private static func operations(_ options: JournalOptions, givesState: Bool = false) -> Int {
         let disk = SimulatedDisk()
-        _ = play(disk, options)
+        _ = play(disk, options, givesState: givesState)
         return disk.operations
     }
 }

@@ -5,6 +5,8 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
+@testable import PlugboardJournal
+
 @Suite struct JournalTests {
     private let disk = SimulatedDisk()
 
@@ -70,6 +72,72 @@ import Testing
         #expect(names.count { $0.hasPrefix("snapshot-") } == 1)
         #expect(disk.used < 4_000)
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
+    @Test(arguments: [false, true])
+    func `a snapshot says the same, made of the state or of the files`(givesState: Bool) throws {
+        let journal = try TestJournal(disk, givesState: givesState)
+        for number in 1...200 {
+            journal.publish("key.\(number % 5)", #"{"number":\#(number)}"#, by: "writer \(number % 3)")
+            if number % 11 == 0 { journal.delete("key.0") }
+            try journal.endTurn()
+        }
+        #expect(disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+        let again = try TestJournal(disk.afterKill())
+        #expect(again.state == journal.state)
+        #expect(again.revision == journal.revision)
+        #expect(again.epoch == "e1")
+        var repair = try JournalRepair(disk.afterKill())
+        #expect(try repair.run(epoch: "e2").damageCount == 0)
+    }
+
+    @Test func `files that a snapshot has replaced are not brought to disk any more`() throws {
+        let options = JournalOptions(sync: .interval, historyBytes: 0, segmentBytes: 500, looseBytes: 900)
+        let journal = try TestJournal(disk, options: options)
+        for number in 1...100 {
+            journal.publish("key", "\(number)")
+            try journal.endTurn()
+        }
+        let segments = disk.files.keys.count { $0.hasPrefix("segment-") }
+        let before = disk.kinds.count
+        try journal.tick()
+        let syncs = disk.kinds[before...].count { $0 == "sync" }
+        #expect(syncs >= 1)
+        #expect(syncs <= segments)
+    }
+
+    @Test func `a small state is not read again for a snapshot`() throws {
+        let journal = try TestJournal(disk, givesState: true)
+        let first = "segment-0000000001.jsonl"
+        while disk.files[first]?.bytes.count ?? 0 < 300 {
+            journal.publish("key", "1")
+            try journal.endTurn()
+        }
+        disk.flip(first, bit: 8 * 250)
+        for _ in 1...20 {
+            journal.publish("key", "2")
+            try journal.endTurn()
+        }
+        #expect(disk.files.keys.contains { $0.hasPrefix("snapshot-") })
+        #expect(disk.files[first] == nil)
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
+    @Test(arguments: [(4_096, 1, true), (4_097, 1, false), (1, 1_040_000, true), (1, 1_048_576, false)])
+    func `a state is written down up to its limits`(keys: Int, bytes: Int, isSmall: Bool) throws {
+        let end = SnapshotText.End(segment: 1, epoch: "e", boot: "b", revision: 9, chain: 7, when: 1)
+        let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
+        let text = value.withUnsafeBytes { value in
+            SnapshotText(of: end, keys: keys) { add in
+                for _ in 0..<keys {
+                    let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                    try add(Commit(keyPrefix: none, revision: 1, value: value, by: none))
+                }
+            }
+        }
+        #expect((text != nil) == isSmall)
+        #expect(JournalLimits.stateKeysMax == 4_096)
+        #expect(JournalLimits.stateBytesMax == 1_048_576)
     }
 
     @Test func `batches survive being put together`() throws {

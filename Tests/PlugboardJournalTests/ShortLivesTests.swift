@@ -11,7 +11,7 @@ import Testing
     /// Never gets to anything.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
-        func compact(upTo segment: UInt64, historyBytes: Int) {}
+        func compact(_ request: CompactionRequest) {}
         func takeDone() -> [WorkDone] { [] }
         func finish() {}
     }

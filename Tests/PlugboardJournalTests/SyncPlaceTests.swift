@@ -23,9 +23,7 @@ private final class SlowWorker: JournalWorker {
         worker.sync(requests, number: number)
     }
 
-    func compact(upTo segment: UInt64, historyBytes: Int) {
-        worker.compact(upTo: segment, historyBytes: historyBytes)
-    }
+    func compact(_ request: CompactionRequest) { worker.compact(request) }
 
     func takeDone() -> [WorkDone] { worker.takeDone() }
     func finish() { worker.finish() }

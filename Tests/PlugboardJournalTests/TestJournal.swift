@@ -27,6 +27,8 @@ final class TestJournal {
     private(set) var news: [JournalNews] = []
     private var records: RecordBuffer
     private let writer: JournalWriter
+    /// Snapshots are made of the state, as a broker does with a small one; else of the files.
+    private let givesState: Bool
     static let when: UInt64 = 1_763_730_300_123
 
     /// Opens what the disk holds.
@@ -35,10 +37,12 @@ final class TestJournal {
         options: JournalOptions = .small,
         boot: String = "boot-1",
         newEpoch: String = "e1",
+        givesState: Bool = false,
         worker: (any JournalWorker)? = nil,
         time: TimeSource = .system
     ) throws {
         self.disk = disk
+        self.givesState = givesState
         var records = RecordBuffer(clock: { Self.when })
         var state: State = [:]
         var revision: UInt64 = 0
@@ -127,7 +131,29 @@ final class TestJournal {
     /// Ends a turn: from here on it can have been told.
     func endTurn() throws {
         try writer.flush(&records, revision: revision)
+        if writer.hasEndedSegment { compact() }
         try takeNews()
+    }
+
+    /// Has a snapshot made, if it is time for one.
+    private func compact() {
+        let keys = givesState ? state.count : Int.max
+        writer.compact(keys: keys) { body in
+            for (key, held) in state.sorted(by: { $0.key < $1.key }) { try Self.give(key, held, body) }
+        }
+    }
+
+    private static func give(_ key: String, _ held: Held, _ body: (Commit) throws -> Void) throws {
+        var prefix = ByteBuffer()
+        var value = ByteBuffer()
+        var author = ByteBuffer()
+        var key = key
+        key.withUTF8 { EventEncoder.appendKeyPrefix(UnsafeRawBufferPointer($0), to: &prefix) }
+        value.append(string: held.value)
+        author.append(string: #","by":"# + held.by)
+        try body(
+            Commit(keyPrefix: prefix.bytes, revision: held.revision, value: value.bytes, by: author.bytes)
+        )
     }
 
     /// So many replies wait for the disk.

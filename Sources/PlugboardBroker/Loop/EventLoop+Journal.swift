@@ -70,8 +70,16 @@ extension EventLoop {
     private mutating func writeRecords() throws {
         guard let journal = hub.journal else { return }
         try journal.flush(&hub.records, revision: hub.revision)
+        if journal.hasEndedSegment { compact(journal) }
         try askForSync(journal)
         if journal.hasNews { try takeJournalNews() }
+    }
+
+    /// Has a snapshot made of what there is now, if it is time for one.
+    private func compact(_ journal: JournalWriter) {
+        journal.compact(keys: hub.keyCount) { add in
+            try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
+        }
     }
 
     /// Asks for what durable writes wait for, once the last of that is done and they have gathered.

@@ -255,8 +255,8 @@ final class SlowWorker: JournalWorker {
         work.append { $0.sync(requests, number: number) }
     }
 
-    func compact(upTo segment: UInt64, historyBytes: Int) {
-        work.append { $0.compact(upTo: segment, historyBytes: historyBytes) }
+    func compact(_ request: CompactionRequest) {
+        work.append { $0.compact(request) }
     }
 
     func takeDone() -> [WorkDone] {

@@ -1,0 +1,62 @@
+// The end of a line: its checksum, eight digits at a time.
+
+import PlugboardWire
+
+/// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
+enum RecordEnd {
+    /// Bytes of it, without the line feed.
+    static let bytes = 18
+    /// `,"crc":"` as it lies in memory, and `"}` with a line feed and nothing behind it.
+    private static let start: UInt64 = 0x223A_2263_7263_222C
+    private static let close: UInt32 = 0x000A_7D22
+    private static let closeBytes = 3
+
+    @inline(__always)
+    static func append(_ checksum: UInt32, to buffer: inout ByteBuffer) {
+        let target = buffer.reserve(bytes + 2)
+        target.storeBytes(of: start.littleEndian, as: UInt64.self)
+        target.storeBytes(of: HexDigits.text(checksum).littleEndian, toByteOffset: 8, as: UInt64.self)
+        target.storeBytes(of: close.littleEndian, toByteOffset: 16, as: UInt32.self)
+        buffer.commit(16 + closeBytes)
+    }
+
+    /// The checksum that a line says it has; nil where it doesn't end like one. Only the
+    /// spelling that `append` writes counts, so that no two lines say the same.
+    @inline(__always)
+    static func checksum(of line: UnsafeRawBufferPointer) -> UInt32? {
+        guard line.count > bytes else { return nil }
+        let place = line.count - bytes
+        let close = line.loadUnaligned(fromByteOffset: place + 16, as: UInt16.self).littleEndian
+        guard line.loadUnaligned(fromByteOffset: place, as: UInt64.self).littleEndian == start,
+            close == UInt16(truncatingIfNeeded: self.close)
+        else { return nil }
+        return HexDigits.value(line.loadUnaligned(fromByteOffset: place + 8, as: UInt64.self).littleEndian)
+    }
+}
+
+/// Eight hexadecimal digits as the eight bytes of a word, the first of them lowest.
+private enum HexDigits {
+    private static let each: UInt64 = 0x0101_0101_0101_0101
+    private static let evens: UInt64 = 0x00FF_00FF_00FF_00FF
+
+    /// In lower case.
+    @inline(__always)
+    static func text(_ value: UInt32) -> UInt64 {
+        var word = UInt64(value.byteSwapped)
+        word = (word | word &<< 16) & 0x0000_FFFF_0000_FFFF
+        word = (word | word &<< 8) & evens
+        word = (word &>> 4 | word &<< 8) & (each &* 0x0F)
+        let letters = (word &+ each &* 6) &>> 4 & each
+        return word &+ each &* 0x30 &+ letters &* 39
+    }
+
+    /// Nil where it isn't what `text` writes.
+    @inline(__always)
+    static func value(_ text: UInt64) -> UInt32? {
+        var word = (text & (each &* 0x0F)) &+ (text &>> 6 & each) &* 9
+        word = (word &<< 4 | word &>> 8) & evens
+        word = (word | word &>> 8) & 0x0000_FFFF_0000_FFFF
+        let value = UInt32(truncatingIfNeeded: word | word &>> 16).byteSwapped
+        return self.text(value) == text ? value : nil
+    }
+}

@@ -1,0 +1,54 @@
+// A snapshot made where the state is: the loop writes down what its keys hold at the moment when
+// a segment ends, if that is little, and nobody has to read the segment again for it.
+
+import PlugboardWire
+
+/// All lines of a snapshot.
+public struct SnapshotText: Sendable {
+    let keys: Int
+    let bytes: [UInt8]
+
+    /// The end of a segment: what it leaves behind.
+    struct End {
+        let segment: UInt64
+        let epoch: String
+        let boot: String
+        /// The last revision in it, its last checksum, and the time then.
+        let revision: UInt64
+        let chain: UInt32
+        let when: UInt64
+    }
+
+    private struct TooLong: Error {}
+
+    /// Writes down a state of so many keys; nil where that is too long. `body` adds each value once.
+    init?(of end: End, keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
+        guard keys <= JournalLimits.stateKeysMax else { return nil }
+        let when = end.when
+        var lines = RecordBuffer(clock: { when })
+        lines.begin(after: 0)
+        lines.beginFile(
+            FileHeader.text(
+                .snapshot,
+                end.segment,
+                epoch: end.epoch,
+                boot: end.boot,
+                revision: end.revision,
+                previous: end.chain,
+                keys: keys
+            )
+        )
+        do {
+            try body { commit in
+                guard lines.count < JournalLimits.stateBytesMax else { throw TooLong() }
+                lines.append(commit)
+            }
+        } catch {
+            return nil
+        }
+        guard lines.commits == UInt64(keys), lines.count < JournalLimits.stateBytesMax else { return nil }
+        lines.append(own: #"{"event":"synced","revision":\#(end.revision)"#)
+        self.keys = keys
+        bytes = Array(lines.bytes)
+    }
+}
