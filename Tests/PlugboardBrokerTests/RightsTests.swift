@@ -189,6 +189,20 @@ struct RightsTests {
         #expect(ask("explain publish open.a 1", from: guest).contains(#""client":1"#))
     }
 
+    @Test(
+        "what is no key or no pattern is told as everywhere",
+        arguments: ["open..a", "open.", ".open", "."]
+    )
+    func malformed(text: String) {
+        for line in ["get", "who", "why", "delete", "call", "serve", "subscribe", "trace", "keys"] {
+            #expect(code(ask("\(line) \(text)", from: guest)).hasPrefix("bad_"), "\(line) \(text)")
+        }
+        for write in ["publish \(text) 1", "emit \(text) 1", "patch \(text) {}", "delete \(text)"] {
+            #expect(ask("explain \(write)", from: guest).contains(#""refused":{"error":"bad_key""#))
+            #expect(code(ask("will \(write)", from: guest)) == "bad_key")
+        }
+    }
+
     @Test("a pattern of which nothing may be seen is forbidden; of others the rest is left out")
     func patterns() {
         for line in [

@@ -13,8 +13,9 @@ extension Hub {
             throw Refusal(.missingField, "explain needs \"write\"")
         }
         let key = write.key.bytes(of: line)
-        let isSeen = session.pointee.authorize(.subscribe, key)
         let refusal = refusal(of: write, line, session)
+        // What is refused may be no key at all, of which there is nothing to be asked.
+        let isSeen = refusal == nil && session.pointee.authorize(.subscribe, key)
         if refusal == nil {
             let observable = observables.find(key, hash: observables.hash(key))
             if let observable { refreshObservers(of: observable) }

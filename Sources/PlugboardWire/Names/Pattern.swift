@@ -30,7 +30,7 @@ public enum Pattern {
             if wanted.count == 2, wanted[0] == UInt8(ascii: "*") { return noneReserved(&keyTokens) }
             guard let token = keyTokens.next() else { return false }
             let isWildcard = wanted.count == 1 && wanted[0] == UInt8(ascii: "*")
-            guard isWildcard ? token[0] != UInt8(ascii: "$") : token.elementsEqual(wanted) else {
+            guard isWildcard ? token.first != UInt8(ascii: "$") : token.elementsEqual(wanted) else {
                 return false
             }
         }
@@ -39,7 +39,7 @@ public enum Pattern {
 
     private static func noneReserved(_ tokens: inout Tokens) -> Bool {
         while let token = tokens.next() {
-            if token[0] == UInt8(ascii: "$") { return false }
+            if token.first == UInt8(ascii: "$") { return false }
         }
         return true
     }

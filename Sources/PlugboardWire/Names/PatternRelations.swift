@@ -43,7 +43,9 @@ extension Pattern {
         return true
     }
 
-    private static func isReserved(_ token: UnsafeRawBufferPointer) -> Bool { token[0] == UInt8(ascii: "$") }
+    private static func isReserved(_ token: UnsafeRawBufferPointer) -> Bool {
+        token.first == UInt8(ascii: "$")
+    }
 
     private static func isAny(_ token: UnsafeRawBufferPointer) -> Bool {
         token.count == 1 && token[0] == UInt8(ascii: "*")
