@@ -37,6 +37,31 @@ struct ConflationTests {
         #expect(hub.read(observer) == [Self.update("a", 8, ##""value":6,"by":"#2"}"##)])
     }
 
+    @Test("a line that was too long is answered in its place, and what comes later is whole")
+    func overlong() {
+        subscribe()
+        let refused = #"{"error":"too_long","line":0"#
+        for round in 1...2 {
+            hub.stopReading(observer)
+            hub.send("publish a \(round)", from: writer)
+            hub.send("get a", from: observer)
+            hub.refuseOverlong(from: observer)
+            let lines = hub.read(observer)
+            #expect(lines.map { String($0.prefix(28)) }.dropFirst(2) == [refused], "\(lines)")
+            #expect(lines.first?.hasPrefix(#"{"event":"update""#) == true)
+        }
+        hub.stopReading(observer)
+        hub.send("publish a 3", from: writer)
+        #expect(hub.read(observer) == [Self.update("a", 3, ##""value":3,"by":"#2"}"##)])
+    }
+
+    @Test("one that goes is looked at no more, whatever its turn had for it")
+    func going() {
+        subscribe()
+        #expect(hub.leaveInTurn(observer) == 0)
+        hub.send("publish a 1", from: writer)
+    }
+
     @Test("with old it is told the value that it saw last")
     func oldAsSeen() {
         subscribe(#","old":true"#)

@@ -191,6 +191,21 @@ struct QuotaBrokerTests {
         first = nil
     }
 
+    @Test("keys owed: past the quota it is told bye, also where nothing else waits to be read")
+    func owedKeys() throws {
+        let broker = try broker(#""owed":640"#)
+        let (paused, writer) = (try broker.client(), try broker.client())
+        _ = try paused.ask("subscribe k.*")
+        _ = try paused.line()
+        _ = try paused.ask("pause 1")
+        for number in 0..<50 { _ = try writer.ask("publish k.\(number) 1") }
+        try paused.send("sync")
+        var last = ""
+        while let line = try paused.lineOrEnd() { last = line }
+        #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last)")
+        #expect(try writer.ask("sync").hasPrefix(#"{"ok":"sync""#))
+    }
+
     @Test("bytes owed: a reader that makes its user come past them is told bye, and nobody else is")
     func owed() throws {
         let broker = try broker(#""owed":1500000"#)

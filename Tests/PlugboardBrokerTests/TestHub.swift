@@ -98,6 +98,22 @@ final class TestHub {
         endTurn()
     }
 
+    /// Leaves out a line of a client that was too long.
+    func refuseOverlong(from client: Int) {
+        box.hub.refuseOverlong(from: sessions[client])
+        endTurn()
+    }
+
+    /// Ends a connection in a turn that found it too slow and has still something to tell it.
+    /// Returns how many sessions that turn would have looked at afterwards.
+    func leaveInTurn(_ client: Int) -> Int {
+        box.hub.touch(sessions[client])
+        box.hub.setAside(sessions[client], .slow)
+        box.hub.forget(sessions[client])
+        box.hub.sessions.insert(sessions[client])
+        return box.hub.touched.count + box.hub.slow.count
+    }
+
     /// What a loop does at the end of a turn, short of writing.
     func endTurn() {
         for session in box.hub.touched.elements {

@@ -137,7 +137,9 @@ struct Hub: ~Copyable {
     /// Answers that a line was too long to be read.
     mutating func refuseOverlong(from session: SessionReference) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
+        begin(session)
         refuse(Refusal(.tooLong, message), id: UnsafeRawBufferPointer(start: nil, count: 0), session)
+        end(session)
     }
 
     /// Forgets a client: its subscriptions end, what it left to be done is done, what it
@@ -174,6 +176,17 @@ struct Hub: ~Copyable {
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
         sessions.remove(session)
+        strike(session)
+    }
+
+    /// Takes a session that ends out of what the turn still has to do. What it waited for may have
+    /// come in the very moment in which its connection was found to be gone.
+    private mutating func strike(_ session: SessionReference) {
+        if session.pointee.isTouched, let place = touched.elements.lastIndex(of: session) {
+            touched.removeSwapping(at: place)
+            session.pointee.isTouched = false
+        }
+        if let place = slow.elements.firstIndex(of: session) { slow.removeSwapping(at: place) }
     }
 
     /// Notes that a session has something to be sent.

@@ -39,6 +39,8 @@ extension EventLoop {
             // The end of one connection may have been a write.
             try keepRecords()
             serve(connection)
+            // Who is given up is told so before it is closed.
+            if !hub.slow.isEmpty { dismissSlow() }
             try judge(connection)
             // The end of one connection may be too much for another, which is known here alone.
             if !hub.slow.isEmpty { dismissSlow() }
