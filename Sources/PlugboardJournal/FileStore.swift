@@ -35,7 +35,11 @@ public protocol AppendableFile: AnyObject, Sendable {
     /// Makes sure that the next `bytes` bytes will find room. Throws `ENOSPC` where they
     /// won't; false: nothing can be said here.
     func reserve(_ bytes: Int) throws -> Bool
-    /// Gives back room that was reserved and not used.
+    /// Fills so many bytes behind the end with line feeds, in place of which the next bytes are
+    /// appended: bringing those to disk then takes no change of the file's size, nor of what else
+    /// the system notes about a file.
+    func layOut(_ bytes: Int) throws
+    /// Gives back room that was reserved or laid out and not used.
     func releaseRoom() throws
     /// Returns when all that was appended before is on disk.
     func sync() throws

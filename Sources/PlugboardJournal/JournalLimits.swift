@@ -24,6 +24,10 @@ public enum JournalLimits {
     public static let stateBytesMax = 1_048_576
     /// Bytes of ended segments that are kept for who comes back, unless another number is given.
     public static let historyBytesDefault = 67_108_864
+    /// Bytes laid out at a time where durable writes come in one by one.
+    public static let laidOutBytes = 262_144
+    /// So many syncs at least go by until they are used up; else it isn't worth it.
+    static let syncsPerLayingOutMin = 4
     /// Replies waiting for a sync, up to which a quick disk is waited for in place.
     public static let inPlaceMax = 64
     /// A sync that takes no longer is quick.

@@ -19,16 +19,20 @@ public struct JournalOptions: Sendable {
     public var segmentBytes: Int
     /// Bytes of ended segments past which a snapshot is made.
     public var looseBytes: Int
+    /// Bytes laid out at a time; for tests, else `JournalLimits.laidOutBytes`.
+    public var laidOutBytes: Int
 
     public init(
         sync: SyncMode = .interval,
         historyBytes: Int = JournalLimits.historyBytesDefault,
         segmentBytes: Int = JournalLimits.segmentBytesMax,
-        looseBytes: Int = JournalLimits.looseBytesMax
+        looseBytes: Int = JournalLimits.looseBytesMax,
+        laidOutBytes: Int = JournalLimits.laidOutBytes
     ) {
         self.sync = sync
         self.historyBytes = historyBytes
         self.segmentBytes = segmentBytes
         self.looseBytes = looseBytes
+        self.laidOutBytes = laidOutBytes
     }
 }

@@ -70,7 +70,7 @@ public struct JournalRepair: ~Copyable {
                 line: reader.place.line + 1
             )
         }
-        if place.offset < reader.fileBytes { note(place) }
+        if place.offset < reader.writtenBytes { note(place) }
     }
 
     private mutating func note(_ place: JournalPlace) {

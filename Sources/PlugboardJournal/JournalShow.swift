@@ -32,6 +32,6 @@ extension Journal {
             if let record = RecordLine(line) { try show(.line(line, record, place)) }
             expected = JournalPlace(file: name, offset: place.offset + line.count + 1, line: place.line + 1)
         }
-        if expected.offset < reader.fileBytes { try show(.damage(expected)) }
+        if expected.offset < reader.writtenBytes { try show(.damage(expected)) }
     }
 }

@@ -44,6 +44,8 @@ public final class JournalWriter {
     private var segmentEnd: Int
     /// Bytes of the segment that are certain to have room; nil where that can't be known.
     private var roomEnd: Int? = 0
+    /// Bytes up to which the segment is laid out, and those it had when that was last thought of.
+    private var laidOut = (end: 0, seen: 0)
     var loose: (bytes: Int, segments: Int)
     var snapshotBytes: Int
     var isCompacting = false
@@ -113,7 +115,7 @@ public final class JournalWriter {
         segmentBefore = nil
         if records.isEmpty { return }
         try write(&records)
-        if options.sync == .always, records.isEmpty { try syncNow() }
+        if options.sync == .always, records.isEmpty { try syncInPlace() }
         if bytes > segmentEnd, records.isEmpty { try beginSegment(&records, revision) }
         try keepRoom(&records)
     }
@@ -192,7 +194,7 @@ public final class JournalWriter {
         ended.append((segment, SyncRequest(file: file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
-        (file, isFileNew, bytes) = (next, true, 0)
+        (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
         segmentEnd = options.segmentBytes
         if roomEnd != nil { roomEnd = JournalLimits.reservedBytesMin }
         segmentBefore = SnapshotText.End(
@@ -225,7 +227,7 @@ public final class JournalWriter {
     /// which takes as long as the sync: it is waited for here and now.
     public func wantSync(for waiting: Int = .max) throws {
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
-            return try syncNow()
+            return try syncInPlace()
         }
         isSyncWanted = true
         if !isSyncing { beginSync() }
@@ -267,6 +269,25 @@ public final class JournalWriter {
             isFileNew = false
         }
         return ended.map(\.request) + [SyncRequest(file: file, isNew: isFileNew)]
+    }
+
+    /// The same with room laid out for the next ones, if these are few bytes each: a sync then is
+    /// one write of the disk's, where it would be two or three one after the other. Laying out
+    /// takes its time, once in many syncs.
+    private func syncInPlace() throws {
+        let fresh = bytes - laidOut.seen
+        laidOut.seen = bytes
+        let isWorthwhile = fresh * JournalLimits.syncsPerLayingOutMin <= options.laidOutBytes
+        let quickBefore = quickSyncs
+        guard isWorthwhile, laidOut.end - bytes < fresh, layOut() else { return try syncNow() }
+        try syncNow()
+        quickSyncs = quickBefore
+    }
+
+    private func layOut() -> Bool {
+        guard (try? file.layOut(options.laidOutBytes)) != nil else { return false }
+        laidOut.end = bytes + options.laidOutBytes
+        return true
     }
 
     /// Waits for the disk here and now.

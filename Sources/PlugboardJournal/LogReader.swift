@@ -37,6 +37,8 @@ struct LogReader: ~Copyable {
     /// The checksum of the last line that was right.
     private(set) var chain: UInt32 = 0
     private var hasAllRead = false
+    /// The offset behind the last line that isn't empty, as far as `nextVerifying` has come.
+    private(set) var writtenBytes = 0
     /// What the last line says its checksum is; nil where it says none.
     private var said: UInt32? = 0
 
@@ -73,15 +75,45 @@ struct LogReader: ~Copyable {
             shown = window.count
             return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
         }
+        if feed == 0 { return try passRoom() }
         let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
         shown = feed + 1
         said = RecordEnd.checksum(of: line)
         guard let said, Self.follows(line, chain, said) else {
             let what = said == nil ? "there is no checksum at the end of the line" : "the checksum is wrong"
-            return .damage(Damage(place: place, what: what, isUnwritten: Self.hasHole(line)))
+            let isUnwritten = try Self.hasHole(line) || isRoom(at: feed + 1)
+            return .damage(Damage(place: place, what: what, isUnwritten: isUnwritten))
         }
         chain = said
         return .line(line)
+    }
+
+    /// An empty line is room that was laid out, and the end. What stands behind it was written there
+    /// when the machine stopped, and something before it wasn't.
+    private mutating func passRoom() throws -> LogStep {
+        let end = place
+        while true {
+            if let other = window.bytes.firstIndex(where: { $0 != 0x0A }) {
+                pass(other)
+                return .damage(Damage(place: end, what: "something stands behind the end", isUnwritten: true))
+            }
+            pass(window.count)
+            guard try read() else { return .end }
+        }
+    }
+
+    private mutating func pass(_ count: Int) {
+        window.removeFirst(count)
+        offset += count
+        lineNumber += count
+        searched = 0
+    }
+
+    /// Whether an empty line begins in the window there: no two line feeds of the journal's own
+    /// follow upon each other.
+    private mutating func isRoom(at index: Int) throws -> Bool {
+        while window.count <= index { guard try read() else { return false } }
+        return window.bytes[index] == 0x0A
     }
 
     private static func follows(_ line: UnsafeRawBufferPointer, _ chain: UInt32, _ said: UInt32) -> Bool {
@@ -94,8 +126,13 @@ struct LogReader: ~Copyable {
     mutating func nextVerifying() throws -> UnsafeRawBufferPointer? {
         while true {
             passShown()
-            guard let feed = try nextFeed() else { return nil }
+            guard let feed = try nextFeed() else {
+                if !window.isEmpty { writtenBytes = offset + window.count }
+                return nil
+            }
             shown = feed + 1
+            if feed == 0 { continue }
+            writtenBytes = offset + shown
             let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
             let before = said
             said = RecordEnd.checksum(of: line)
@@ -130,12 +167,18 @@ struct LogReader: ~Copyable {
         while true {
             if let feed = LineFramer.lineFeed(in: window.bytes, from: searched) { return feed }
             searched = window.count
-            guard !hasAllRead, window.count <= JournalLimits.recordBytesMax else { return nil }
-            let room = window.reserve(readBytes)
-            let target = UnsafeMutableRawBufferPointer(start: room, count: readBytes)
-            let count = try file.read(at: offset + window.count, into: target)
-            window.commit(count)
-            hasAllRead = count == 0
+            guard window.count <= JournalLimits.recordBytesMax, try read() else { return nil }
         }
+    }
+
+    /// False: the file has ended.
+    private mutating func read() throws -> Bool {
+        if hasAllRead { return false }
+        let room = window.reserve(readBytes)
+        let target = UnsafeMutableRawBufferPointer(start: room, count: readBytes)
+        let count = try file.read(at: offset + window.count, into: target)
+        window.commit(count)
+        hasAllRead = count == 0
+        return !hasAllRead
     }
 }

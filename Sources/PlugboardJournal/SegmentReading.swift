@@ -102,6 +102,8 @@ struct SegmentReading {
                     throw JournalError.damaged(reader.place, "no record")
                 }
                 guard take(record, line) else { return false }
+                // What stands behind the last that is wanted may be half written by now.
+                if record.revision >= request.upTo { return false }
                 if isFull {
                     let end = reader.offset + line.count + 1
                     piece.next = ReadPlace(segment: place.segment, offset: end, chain: reader.chain)

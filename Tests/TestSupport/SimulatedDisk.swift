@@ -7,12 +7,32 @@ import Synchronization
 
 /// The files of one folder, and what of them is safe.
 public final class SimulatedDisk: FileStore, @unchecked Sendable {
-    /// The contents of a file; what was appended since the last sync is known piece by piece.
+    /// The contents of a file; what was written since the last sync is known piece by piece.
     public final class Contents: @unchecked Sendable {
         public var bytes: [UInt8] = []
-        public var safeCount = 0
-        /// The ends of the appends since the last sync.
-        public var unsafeEnds: [Int] = []
+        /// Where the next bytes are appended: behind that lies room that was laid out.
+        fileprivate var end = 0
+        /// The contents at the last sync.
+        fileprivate var safe: [UInt8] = []
+        /// What was written since, and where.
+        fileprivate var unsafe: [(offset: Int, bytes: [UInt8])] = []
+
+        fileprivate func write(_ piece: [UInt8], at offset: Int) {
+            Self.put(piece, at: offset, into: &bytes)
+            unsafe.append((offset, piece))
+        }
+
+        fileprivate func makeSafe() {
+            safe = bytes
+            unsafe = []
+        }
+
+        /// Bytes that nobody wrote before these are zeros.
+        fileprivate static func put(_ piece: [UInt8], at offset: Int, into bytes: inout [UInt8]) {
+            let missing = offset + piece.count - bytes.count
+            if missing > 0 { bytes += Array(repeating: 0, count: missing) }
+            bytes.replaceSubrange(offset..<(offset + piece.count), with: piece)
+        }
     }
 
     public private(set) var files: [String: Contents] = [:]
@@ -79,8 +99,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         try step("truncate")
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "truncate") }
         contents.bytes.removeSubrange(bytes...)
-        contents.safeCount = bytes
-        contents.unsafeEnds = []
+        contents.makeSafe()
     }
 
     public func rename(_ name: String, to other: String) throws {
@@ -129,26 +148,21 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     private static func copy(_ contents: Contents) -> Contents {
         let copy = Contents()
         copy.bytes = contents.bytes
-        copy.safeCount = contents.bytes.count
+        copy.makeSafe()
         return copy
     }
 
-    /// Each unsafe append is there, or lost, or there in its first half. A lost one with
-    /// something behind it reads as zeros.
+    /// Each unsafe write is there, or lost, or there in its first half. A lost one shows what was
+    /// there before, or zeros.
     private static func remains(of contents: Contents, _ choose: (Int) -> Int) -> Contents {
         let copy = Contents()
-        copy.bytes = Array(contents.bytes[..<contents.safeCount])
-        var start = contents.safeCount
-        var length = start
-        for end in contents.unsafeEnds {
-            let piece = contents.bytes[start..<end]
-            let kept = [piece.count, 0, piece.count / 2][choose(3)]
-            copy.bytes += piece.prefix(kept) + Array(repeating: 0, count: piece.count - kept)
-            if kept > 0 { length = start + kept }
-            start = end
+        copy.bytes = contents.safe
+        for piece in contents.unsafe {
+            let count = piece.bytes.count
+            let kept = [count, 0, count / 2][choose(3)]
+            if kept > 0 { Contents.put(Array(piece.bytes.prefix(kept)), at: piece.offset, into: &copy.bytes) }
         }
-        copy.bytes.removeSubrange(length...)
-        copy.safeCount = copy.bytes.count
+        copy.makeSafe()
         return copy
     }
 
@@ -195,8 +209,18 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         }
 
         private func add(_ piece: Slice<UnsafeRawBufferPointer>) {
-            contents.bytes += piece
-            contents.unsafeEnds.append(contents.bytes.count)
+            contents.write(Array(piece), at: contents.end)
+            contents.end += piece.count
+        }
+
+        func layOut(_ bytes: Int) throws {
+            let room = Array(repeating: UInt8(ascii: "\n"), count: bytes)
+            do { try disk.step("lay out") } catch {
+                contents.write(Array(room.prefix(bytes / 2)), at: contents.end)
+                throw error
+            }
+            if disk.used + bytes > disk.capacity { throw SystemError(code: ENOSPC, operation: "write") }
+            contents.write(room, at: contents.end)
         }
 
         func reserve(_ bytes: Int) throws -> Bool {
@@ -206,13 +230,15 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             return true
         }
 
-        func releaseRoom() throws { try disk.step("release") }
+        func releaseRoom() throws {
+            try disk.step("release")
+            contents.bytes.removeSubrange(contents.end...)
+        }
 
         func sync() throws {
             try disk.step("sync")
             if disk.pretends(name) { return }
-            contents.safeCount = contents.bytes.count
-            contents.unsafeEnds = []
+            contents.makeSafe()
         }
     }
 }

@@ -33,7 +33,7 @@ public final class DataFolder: Sendable {
 
     /// Makes a file with mode 0600 that was not there.
     public func create(_ name: String) throws -> DataFile {
-        try DataFile(file(name), O_WRONLY | O_CREAT | O_EXCL | O_APPEND)
+        try DataFile(file(name), O_WRONLY | O_CREAT | O_EXCL)
     }
 
     public func truncate(_ name: String, to bytes: Int) throws {
@@ -106,8 +106,15 @@ public final class DataFile: Sendable {
     /// The number, for calls that borrow it.
     public var raw: Int32 { descriptor.raw }
 
-    /// The size.
+    /// The size, room that was laid out included.
     public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
+
+    /// Where the next bytes go that are appended.
+    private func end() throws -> Int {
+        let end = lseek(descriptor.raw, 0, SEEK_CUR)
+        guard end >= 0 else { throw SystemError.last("seek", path) }
+        return Int(end)
+    }
 
     /// Reads at an offset, at most the buffer's length; 0 at the end.
     public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -129,7 +136,7 @@ public final class DataFile: Sendable {
     /// Reserves room for the next bytes, without changing the size. False where this file system
     /// can't say; throws `ENOSPC` where there is none.
     public func reserve(_ bytes: Int) throws -> Bool {
-        let code = PlatformFile.reserve(descriptor.raw, from: self.bytes, bytes)
+        let code = PlatformFile.reserve(descriptor.raw, from: try end(), bytes)
         if code == 0 { return true }
         if code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO {
             throw SystemError(code: code, operation: "reserve", subject: path)
@@ -137,9 +144,24 @@ public final class DataFile: Sendable {
         return false
     }
 
-    /// Gives back what was reserved and not used.
+    /// Writes line feeds behind the end, in place of which the next bytes are appended.
+    public func layOut(_ bytes: Int) throws {
+        let room = [UInt8](repeating: 0x0A, count: bytes)
+        var place = try end()
+        try room.withUnsafeBytes { room in
+            var left = room
+            while !left.isEmpty {
+                let count = retrying { pwrite(descriptor.raw, left.baseAddress, left.count, off_t(place)) }
+                guard count > 0 else { throw SystemError.last("write", path) }
+                place += count
+                left = UnsafeRawBufferPointer(rebasing: left[count...])
+            }
+        }
+    }
+
+    /// Gives back what was reserved or laid out and not used.
     public func releaseRoom() throws {
-        try truncate(to: bytes)
+        try truncate(to: end())
     }
 
     func truncate(to bytes: Int) throws {

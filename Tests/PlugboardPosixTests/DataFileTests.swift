@@ -1,0 +1,39 @@
+// Data files on a real disk: what is appended, and what is laid out for it.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite struct DataFileTests {
+    @Test func `what is appended takes the place of room that was laid out`() throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        let folder = try DataFolder(path: temporary.path)
+        let file = try folder.create("file")
+        try append("one\n", to: file)
+        try file.layOut(100)
+        #expect(file.bytes == 104)
+        try append("two\n", to: file)
+        _ = try file.reserve(1_000)
+        #expect(file.bytes == 104)
+        #expect(try text(of: "file", in: folder) == "one\ntwo\n" + String(repeating: "\n", count: 96))
+        try append(String(repeating: "x", count: 97), to: file)
+        #expect(file.bytes == 105)
+        try file.layOut(10)
+        try file.releaseRoom()
+        #expect(file.bytes == 105)
+        try append("\n", to: file)
+        #expect(try text(of: "file", in: folder) == "one\ntwo\n\(String(repeating: "x", count: 97))\n")
+    }
+
+    private func append(_ text: String, to file: DataFile) throws {
+        var text = text
+        #expect(try text.withUTF8 { try file.append(UnsafeRawBufferPointer($0)) } == text.utf8.count)
+    }
+
+    private func text(of name: String, in folder: DataFolder) throws -> String {
+        let file = try folder.open(name)
+        var bytes = [UInt8](repeating: 0, count: 1_000)
+        let count = try bytes.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+}
