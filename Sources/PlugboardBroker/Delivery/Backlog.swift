@@ -27,11 +27,25 @@ struct Backlog: ~Copyable {
     /// What is told first, from the journal.
     var replay: Replay?
     /// In its session's list of those that can go on.
-    var isReady = false
+    private(set) var isReady = false
+    /// Ready, and of an update to a key that is owed already only the revision has to be noted.
+    private(set) var isRenewed = false
 
     init() {}
 
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
+
+    /// It may go on. `isPlain`: the newest value of each key is told, and as it is.
+    mutating func beginReady(isPlain: Bool) {
+        isReady = true
+        isRenewed = isPlain
+    }
+
+    /// It is done, or must wait.
+    mutating func endReady() {
+        isReady = false
+        isRenewed = false
+    }
 
     /// It must last, whether anything is owed or not.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }

@@ -37,6 +37,9 @@ extension Hub {
         for subscription in observers {
             let session = subscription.pointee.session
             guard subscription.pointee.isDirect, session.pointee.keepsUp else {
+                if event == .update, let observable, renewOwed(observable, tail.revision, to: subscription) {
+                    continue
+                }
                 tellOrOwe(event, tail, of: observable, to: subscription)
                 if log.count > TurnLog.bytesMax { copyOutLog() }
                 continue

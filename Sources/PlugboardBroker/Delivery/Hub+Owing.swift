@@ -14,11 +14,6 @@ extension Hub {
     ) {
         let session = subscription.pointee.session
         guard session.pointee.isOpen else { return }
-        if session.pointee.isBehind, event == .update, let observable,
-            renewOwed(observable, tail.revision, to: subscription)
-        {
-            return
-        }
         let hash = keyHash(observable, tail)
         guard !session.pointee.isBehind, subscription.pointee.isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
@@ -33,16 +28,15 @@ extension Hub {
     /// What nearly every update is for a reader that has stopped: the key is owed already, and
     /// nothing but its revision changes. False where there is more to it.
     @inline(__always)
-    private func renewOwed(
+    func renewOwed(
         _ observable: ObservableReference,
         _ revision: UInt64,
         to subscription: SubscriptionReference
     ) -> Bool {
-        guard let backlog = subscription.pointee.backlog, backlog.pointee.isReady,
-            subscription.pointee.delivery == .latest, subscription.pointee.filter == nil,
+        guard let backlog = subscription.pointee.backlog, backlog.pointee.isRenewed,
             let owed = backlog.pointee.keys.find(observable), owed.pointee.isPlain
         else { return false }
-        if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+        owed.pointee.skipped += owed.pointee.skipped < .max ? 1 : 0
         backlog.pointee.keys.renew(owed, revision: revision)
         return true
     }
@@ -80,6 +74,7 @@ extension Hub {
         readyIfFree(subscription)
     }
 
+    @inline(never)
     private mutating func oweKey(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -263,7 +258,8 @@ extension Hub {
         let session = subscription.pointee.session
         guard session.pointee.isOpen else { return }
         session.pointee.makeCatchup()
-        backlog.pointee.isReady = true
+        let isPlain = subscription.pointee.delivery == .latest && subscription.pointee.filter == nil
+        backlog.pointee.beginReady(isPlain: isPlain)
         session.pointee.catchup?.pointee.ready.append(subscription)
         session.pointee.isBehind = true
         touch(session)

@@ -191,7 +191,7 @@ extension Hub {
 
     private func finish(_ subscription: SubscriptionReference) {
         if let backlog = subscription.pointee.backlog {
-            backlog.pointee.isReady = false
+            backlog.pointee.endReady()
             // Steps are for what was owed, even where it came to nothing.
             if backlog.pointee.isEmpty { backlog.pointee.steps = 0 }
         }

@@ -20,15 +20,15 @@ struct OwedKey: BitwiseCopyable {
     var isInitial = false
     /// Changed while the observer was away: what it knows of the key isn't known here.
     var isMissed = false
-    /// Waits for observers of an earlier phase.
+    /// Waits for observers of an earlier phase; only then may something be noted of acknowledgements.
     var isGated = false
+    /// The observer knows the key, and it waits for nobody else.
+    @inline(__always) var isPlain: Bool { !isInitial && !isGated }
     /// The observer was sent what is held.
     var wasSent = false
     /// Its line was made before the value changed; empty where the observer is told nothing.
     var isWritten = false
-    /// The observer knows the key, and nothing is noted of acknowledgements.
-    @inline(__always) var isPlain: Bool { !isInitial && !isGated && unacknowledged == nil }
-
+    /// The place of the key that comes before it, −1 for none; `freePlace` where nothing is owed.
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
 
@@ -54,6 +54,7 @@ struct OwedKeys: ~Copyable {
     private var free = List<Int32>()
     /// Open addressing; −1 where a slot is empty.
     private var index = List<Int32>()
+    private static let freePlace: Int32 = -2
     private var first: Int32 = -1
     private var last: Int32 = -1
     private(set) var count = 0
@@ -68,7 +69,8 @@ struct OwedKeys: ~Copyable {
     /// What is owed of a key, if anything is.
     @inline(__always)
     func find(_ observable: ObservableReference) -> UnsafeMutablePointer<OwedKey>? {
-        slot(of: observable).flatMap { entry(index.elements[$0]) }
+        if let owed = expected(observable) { return owed }
+        return search(observable)
     }
 
     /// Adds a key that is not owed yet, at the end; takes the caller's reference to `held`.
@@ -83,12 +85,11 @@ struct OwedKeys: ~Copyable {
     }
 
     /// Moves a key to the end, with its newest revision.
+    @inline(__always)
     mutating func renew(_ owed: UnsafeMutablePointer<OwedKey>, revision: UInt64) {
         owed.pointee.revision = revision
-        let place = place(of: owed)
-        if place == last { return }
-        unlink(place)
-        link(place)
+        // The last one has none after it.
+        if owed.pointee.next >= 0 { moveToEnd(owed) }
     }
 
     /// Takes a key out, letting go of what was held for it.
@@ -99,13 +100,46 @@ struct OwedKeys: ~Copyable {
         owed.pointee.observable.pointee.owedBy -= 1
         unlink(place)
         clear(owed.pointee.observable)
+        owed.pointee.previous = Self.freePlace
         free.append(place)
         count -= 1
+    }
+
+    /// The key where it was found last, if it is there.
+    @inline(__always)
+    private func expected(_ observable: ObservableReference) -> UnsafeMutablePointer<OwedKey>? {
+        let place = Int(observable.pointee.owedPlace)
+        guard place < entries.count, let base = entries.mutableElements.baseAddress,
+            base[place].observable == observable, base[place].previous != Self.freePlace
+        else { return nil }
+        return base + place
+    }
+
+    @inline(never)
+    private func search(_ observable: ObservableReference) -> UnsafeMutablePointer<OwedKey>? {
+        guard let slot = slot(of: observable) else { return nil }
+        let place = index.elements[slot]
+        observable.pointee.owedPlace = place
+        return entry(place)
     }
 
     private func entry(_ place: Int32) -> UnsafeMutablePointer<OwedKey>? {
         guard place >= 0, let base = entries.mutableElements.baseAddress else { return nil }
         return base + Int(place)
+    }
+
+    /// Of a key with others behind it: so there is a last one, and it isn't this.
+    @inline(__always)
+    private mutating func moveToEnd(_ owed: UnsafeMutablePointer<OwedKey>) {
+        guard let base = entries.mutableElements.baseAddress else { return }
+        let (previous, next) = (owed.pointee.previous, owed.pointee.next)
+        base[Int(next)].previous = previous
+        if previous >= 0 { base[Int(previous)].next = next } else { first = next }
+        owed.pointee.previous = last
+        owed.pointee.next = -1
+        let place = Int32(truncatingIfNeeded: owed - base)
+        base[Int(last)].next = place
+        last = place
     }
 
     private func place(of owed: UnsafeMutablePointer<OwedKey>) -> Int32 {

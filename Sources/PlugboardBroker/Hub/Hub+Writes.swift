@@ -190,6 +190,7 @@ extension Hub {
         history.keep(observable)
     }
 
+    @inline(never)
     private mutating func emit(
         _ key: UnsafeRawBufferPointer,
         _ planned: PlannedWrite,

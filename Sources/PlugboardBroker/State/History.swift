@@ -206,9 +206,12 @@ struct History: ~Copyable {
 
 /// What the entries of one generation point to.
 private struct Named: ~Copyable {
+    /// Few of either are usual, and those are to need no memory once the broker is warm.
+    private static let usualCount: Int32 = 32
+
     var generation: UInt32
-    var authors = List<AuthorReference>()
-    var observables = List<ObservableReference>()
+    var authors = List<AuthorReference>(reserving: usualCount)
+    var observables = List<ObservableReference>(reserving: usualCount)
 
     var isEmpty: Bool { authors.isEmpty && observables.isEmpty }
 

@@ -46,6 +46,9 @@ struct Observable: ~Copyable {
     var exactObservers = List<SubscriptionReference>()
     /// Subscriptions that are owed this key: they may have to be told that it is gone.
     var owedBy: Int32 = 0
+    /// Where the subscription that was asked last has it among its `OwedKeys`: those that owe the
+    /// same keys mostly have them at the same places.
+    var owedPlace: Int32 = 0
     /// Without a value: the number of its last entry in the history, shortened.
     var lastEntry: UInt32 = 0
     /// Without a value: the last generation of the history that points here, 0 for none.
