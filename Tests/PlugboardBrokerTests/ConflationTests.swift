@@ -62,6 +62,37 @@ struct ConflationTests {
         hub.send("publish a 1", from: writer)
     }
 
+    @Test("several who owe the same keys at different places each get their own")
+    func placesDiffer() {
+        subscribe()
+        let other = hub.client()
+        hub.send(##"{"op":"subscribe","key":"**"}"##, from: other)
+        _ = hub.read(other)
+        hub.stopReading(observer)
+        hub.send("publish a 1\npublish b 1\npublish c 1", from: writer)
+        _ = hub.read(other)
+        hub.stopReading(other)
+        hub.send("publish c 2\npublish b 2\npublish a 2\npublish c 3", from: writer)
+        let toOther = [
+            Self.update("b", 5, ##""value":2,"by":"#2"}"##),
+            Self.update("a", 6, ##""value":2,"by":"#2"}"##),
+            Self.update("c", 7, ##""value":3,"by":"#2","skipped":1}"##),
+        ]
+        let toObserver = [
+            Self.update("b", 5, ##""value":2,"by":"#2","skipped":1}"##),
+            Self.update("a", 6, ##""value":2,"by":"#2","skipped":1}"##),
+            Self.update("c", 7, ##""value":3,"by":"#2","skipped":2}"##),
+        ]
+        #expect(hub.read(other) == toOther)
+        // Where the one that has caught up had the keys nothing is owed any more.
+        hub.send("publish a 3", from: writer)
+        #expect(hub.read(other) == [Self.update("a", 8, ##""value":3,"by":"#2"}"##)])
+        #expect(
+            hub.read(observer) == [toObserver[0], toObserver[2]]
+                + [Self.update("a", 8, ##""value":3,"by":"#2","skipped":2}"##)]
+        )
+    }
+
     @Test("with old it is told the value that it saw last")
     func oldAsSeen() {
         subscribe(#","old":true"#)
