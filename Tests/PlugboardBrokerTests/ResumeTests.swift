@@ -142,8 +142,21 @@ struct ResumeTests {
         #expect(lines[1].contains(#""value":{"pad""#))
         write("publish a {\(pad),\"n\":3}\npublish b {\(pad),\"n\":3}")
         let patches = hub.read(observer)
-        #expect(patches.count == 2)
-        #expect(patches.allSatisfy { $0.contains(#""patch":{"n":3}"#) })
+        // Of what it didn't miss it has been told nothing here yet.
+        #expect(patches.map { $0.contains(#""patch":{"n":3}"#) } == [true, false])
+        write("publish b {\(pad),\"n\":4}")
+        #expect(hub.read(observer).map { $0.contains(#""patch":{"n":4}"#) } == [true])
+    }
+
+    @Test("of differences are told a key that they didn't miss whole, when it changes")
+    func differencesOfTheRest() {
+        write(##"publish a {"n":1,"text":"long enough to be worth a patch"}"##)
+        _ = subscribe(since: 1, #","diff":true"#)
+        for _ in 1...2 { write(##"publish a {"n":2,"text":"long enough to be worth a patch"}"##) }
+        write(##"patch a {"n":3}"##)
+        let lines = hub.read(observer)
+        #expect(lines.map { $0.contains(#""value":{"n":"#) } == [true, false, false], "\(lines)")
+        #expect(lines.last?.contains(#""patch":{"n":3}"#) == true)
     }
 
     @Test("are told a key that is written again before its turn once, with what it is by then")

@@ -15,6 +15,8 @@ extension Hub {
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
         let beginning = beginning(request, wanted, line)
+        // What it knew before is not known here: only what it missed will have been told.
+        if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
         let subscription = register(sub, wanted, filter, line, session)
         replyRegistered(subscription, request, line, isResumed: beginning.isResumed)
         switch beginning {
