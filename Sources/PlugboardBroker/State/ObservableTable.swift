@@ -20,6 +20,9 @@ struct ObservableTable: ~Copyable {
     private(set) var order = KeyOrder()
     /// Many keys come at once: they are put in order when all are there.
     private var isLoading = false
+    /// Those that have come by now, as they came: so they lie in memory one after the other, and
+    /// often in order.
+    private var loaded: [ObservableReference] = []
 
     init() {
         slots = Self.emptySlots(64)
@@ -71,7 +74,7 @@ struct ObservableTable: ~Copyable {
         let observable = Observable.make(key: key, hash: hash, height: height, valueCount: valueCount)
         place(Slot(hash: hash, observable: observable))
         count += 1
-        if !isLoading { order.insert(observable) }
+        if isLoading { loaded.append(observable) } else { order.insert(observable) }
         return observable
     }
 
@@ -98,14 +101,14 @@ struct ObservableTable: ~Copyable {
         var keys: [OrderedKey] = []
         keys.reserveCapacity(count)
         var unneeded: [ObservableReference] = []
-        for index in 0...mask {
-            guard let observable = slots[index].observable else { continue }
+        for observable in loaded {
             if observable.pointee.isNeeded || observable.pointee.generation > 0 {
                 keys.append(OrderedKey(observable))
             } else {
                 unneeded.append(observable)
             }
         }
+        loaded = []
         keys.sort()
         order.fill(keys.lazy.map(\.observable))
         for observable in unneeded {
