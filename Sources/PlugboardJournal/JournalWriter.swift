@@ -342,13 +342,19 @@ public final class JournalWriter {
         if isSyncWanted, written > asked { beginSync() }
     }
 
-    /// Writes the last line and waits until all is on disk.
+    /// Brings everything to disk, then writes the last line, which says that it is there. Where the
+    /// disk is full there is none, and the next recovery takes it for a kill.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
-        records.append(own: #"{"event":"closed","revision":\#(revision)"#)
+        worker.finish()
+        for case .syncFailed(let error) in worker.takeDone() { throw JournalError.failed(error) }
         try write(&records)
+        if records.isEmpty {
+            try syncNow()
+            records.append(own: #"{"event":"closed","revision":\#(revision)"#)
+            try write(&records)
+        }
         try? file.releaseRoom()
         if records.isEmpty { try syncNow() }
-        worker.finish()
     }
 }
 

@@ -48,8 +48,8 @@ struct LogReader: ~Copyable {
     /// Reads from the file's start.
     init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.readBytes) throws {
         self.name = name
-        self.readBytes = readBytes
         file = try store.open(name)
+        self.readBytes = min(readBytes, max(file.bytes, 1))
     }
 
     /// Goes on behind a line that was right, whose checksum is `chain`.

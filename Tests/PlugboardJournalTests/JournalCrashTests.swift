@@ -8,44 +8,95 @@ import TestSupport
 import Testing
 
 @Suite struct JournalCrashTests {
+    /// How a session is played.
+    struct Manner: CustomStringConvertible {
+        /// Now and then, at once; after each turn; now and then, some turns later.
+        enum Syncs: CaseIterable { case seldom, always, late }
+
+        var syncs: Syncs
+        /// Snapshots are made of the state, not of the files.
+        var givesState = false
+
+        static let seldom = Manner(syncs: .seldom)
+        static let always = Manner(syncs: .always)
+        static let all = Syncs.allCases.flatMap { [Manner(syncs: $0), Manner(syncs: $0, givesState: true)] }
+
+        var description: String { "\(syncs)\(givesState ? ", state given" : "")" }
+
+        /// Files so small that there are many, with room laid out for a few turns at a time.
+        var options: JournalOptions {
+            JournalOptions(
+                sync: syncs == .always ? .always : .never,
+                historyBytes: 600,
+                segmentBytes: 1_500,
+                looseBytes: 900,
+                laidOutBytes: 1_000
+            )
+        }
+    }
+
+    /// Syncs and compacts when it is told to.
+    private final class LateWorker: JournalWorker {
+        private let worker: ImmediateWorker
+        private var work: [(ImmediateWorker) -> Void] = []
+
+        init(_ disk: SimulatedDisk) {
+            worker = ImmediateWorker(disk)
+        }
+
+        func sync(_ requests: [SyncRequest], number: UInt64) {
+            work.append { $0.sync(requests, number: number) }
+        }
+
+        func compact(_ request: CompactionRequest) {
+            work.append { $0.compact(request) }
+        }
+
+        func takeDone() -> [WorkDone] { worker.takeDone() }
+        func finish() { while doNext() {} }
+
+        @discardableResult
+        func doNext() -> Bool {
+            guard !work.isEmpty else { return false }
+            work.removeFirst()(worker)
+            return true
+        }
+    }
+
     /// What had been promised when the machine stopped.
     private struct Promised {
-        /// The state after each commit.
+        /// The state after each commit, and how many the journal had counted by then.
         var states: [State] = [[:]]
+        var marks: [JournalMark] = [0]
         /// How many commits were certainly on disk, and how many had been told.
         var safe = 0
         var told = 0
-    }
 
-    /// Files so small that there are many, with room laid out for a few turns at a time.
-    private static func options(_ sync: SyncMode) -> JournalOptions {
-        JournalOptions(
-            sync: sync,
-            historyBytes: 600,
-            segmentBytes: 1_500,
-            looseBytes: 900,
-            laidOutBytes: 1_000
-        )
+        /// All up to this mark was said to be on disk.
+        mutating func noteSynced(_ mark: JournalMark) {
+            while safe + 1 < marks.count, marks[safe + 1] <= mark { safe += 1 }
+        }
     }
 
     /// Plays a session until it ends or the disk stops.
-    private static func play(
-        _ disk: SimulatedDisk,
-        _ options: JournalOptions,
-        givesState: Bool = false
-    ) -> Promised {
+    private static func play(_ disk: SimulatedDisk, _ manner: Manner) -> Promised {
         var promised = Promised()
         do {
-            let journal = try TestJournal(disk, options: options, givesState: givesState)
-            for turn in 1...24 {
+            let late = manner.syncs == .late ? LateWorker(disk) : nil
+            let journal = try TestJournal(
+                disk,
+                options: manner.options,
+                givesState: manner.givesState,
+                worker: late
+            )
+            for turn in 1...25 {
                 for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
                 try journal.endTurn()
                 if journal.isWritten { promised.told = promised.states.count - 1 }
-                if options.sync == .always { promised.safe = promised.told }
-                if turn % 4 == 0 {
-                    try journal.sync()
-                    if journal.synced == journal.mark { promised.safe = promised.told }
-                }
+                if manner.syncs == .always { promised.safe = promised.told }
+                if turn % 4 == 0 { try journal.sync() }
+                promised.noteSynced(journal.synced)
+                if turn % 4 == 2 { late?.doNext() }
             }
             try journal.close()
             if journal.isWritten { promised.safe = promised.told }
@@ -62,6 +113,7 @@ import Testing
         default: journal.publish("key.\(number % 4)", "\(number)")
         }
         promised.states.append(journal.state)
+        promised.marks.append(journal.mark)
     }
 
     /// Opens a disk and finds out which of the promised states it holds.
@@ -82,10 +134,11 @@ import Testing
         _ disk: SimulatedDisk,
         _ promised: Promised,
         least: Int,
-        boot: String
+        boot: String,
+        newEpoch: String = "e2"
     ) -> String? {
         do {
-            let again = try TestJournal(disk, boot: boot, newEpoch: "e2")
+            let again = try TestJournal(disk, boot: boot, newEpoch: newEpoch)
             let found = promised.states.lastIndex { $0 == again.state }
             if (found ?? -1) < least { return "\(again.state), promised \(least)" }
             // Revisions go on only where none of those that were told is missing.
@@ -98,14 +151,13 @@ import Testing
 
     @Test("a sync that only pretends is found", arguments: ["segment-", "snapshot-", ""])
     func pretending(start: String) {
-        let options = Self.options(.always)
         var random = SeededRandom(seed: 5)
         var complaints = 0
-        for stop in 0..<Self.operations(options) {
+        for stop in 0..<Self.operations(.always) {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
             disk.pretends = { start.isEmpty ? $0.isEmpty : $0.hasPrefix(start) }
-            let promised = Self.play(disk, options)
+            let promised = Self.play(disk, .always)
             for choice in 0..<6 {
                 let left = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 if Self.complaint(left, promised, least: promised.safe, boot: "boot-2") != nil {
@@ -116,38 +168,47 @@ import Testing
         #expect(complaints > 0)
     }
 
-    @Test(arguments: [SyncMode.never, .always], [false, true])
-    func `a program killed at any operation loses nothing that was told`(sync: SyncMode, givesState: Bool) {
-        let options = Self.options(sync)
-        let length = Self.operations(options, givesState: givesState)
-        for stop in 0..<length {
+    @Test func `an epoch that is used again is found`() {
+        var random = SeededRandom(seed: 5)
+        var complaints = 0
+        for stop in 0..<Self.operations(.seldom) {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
-            let promised = Self.play(disk, options, givesState: givesState)
+            let promised = Self.play(disk, .seldom)
+            let left = disk.afterPowerCut { count in Self.choose(0, count, &random) }
+            if Self.complaint(left, promised, least: promised.safe, boot: "boot-2", newEpoch: "e1") != nil {
+                complaints += 1
+            }
+        }
+        #expect(complaints > 0)
+    }
+
+    @Test(arguments: Manner.all)
+    func `a program killed at any operation loses nothing that was told`(manner: Manner) {
+        for stop in 0..<Self.operations(manner) {
+            let disk = SimulatedDisk()
+            disk.stopsAt = stop
+            let promised = Self.play(disk, manner)
             Self.check(disk.afterKill(), promised, least: promised.told, "killed at \(stop)", boot: "boot-1")
         }
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [SyncMode.never, .always], [false, true])
-    func `a machine that stops at any operation, twice, loses nothing that was safe`(
-        sync: SyncMode,
-        givesState: Bool
-    ) {
-        let options = Self.options(sync)
+    @Test(.timeLimit(.minutes(20)), arguments: Manner.all)
+    func `a machine that stops at any operation, twice, loses nothing that was safe`(manner: Manner) {
         var random = SeededRandom(seed: 7)
         var states = 0
-        let choices = LongSuite.count(48, quick: 6)
-        for stop in 0..<Self.operations(options, givesState: givesState) {
+        let choices = LongSuite.count(16, quick: 4)
+        for stop in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
             disk.stopsAt = stop
-            let promised = Self.play(disk, options, givesState: givesState)
+            let promised = Self.play(disk, manner)
             for choice in 0..<choices {
                 let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
                 states += Self.recoverWithCrashes(first, promised, "stopped at \(stop), \(choice)", &random)
             }
         }
-        #expect(states > LongSuite.count(50_000, quick: 3_000))
-        LongSuite.print("\(states) states after two crashes of the machine, sync \(sync)")
+        #expect(states > LongSuite.count(20_000, quick: 2_000))
+        LongSuite.print("\(states) states after two crashes of the machine, synced \(manner)")
     }
 
     /// Stops at every operation of the recovery, too.
@@ -171,16 +232,15 @@ import Testing
         return states
     }
 
-    @Test(arguments: [SyncMode.never, .always], [false, true])
-    func `an operation that fails, whichever it is, costs nothing that was told`(sync: SyncMode, torn: Bool) {
-        let options = Self.options(sync)
+    @Test(arguments: Manner.all, [false, true])
+    func `an operation that fails, whichever it is, costs nothing that was told`(manner: Manner, torn: Bool) {
         var random = SeededRandom(seed: 11)
         var failed: [String: Int] = [:]
-        for number in 0..<Self.operations(options) {
+        for number in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
             disk.refusals[number] = EIO
             disk.tearsRefusedWrites = torn
-            let promised = Self.play(disk, options)
+            let promised = Self.play(disk, manner)
             let kind = disk.kinds[number]
             failed[kind, default: 0] += 1
             let place = "\(kind) \(number) failed"
@@ -193,16 +253,19 @@ import Testing
         for kind in ["write", "sync", "rename", "sync names", "create", "remove", "list", "reserve"] {
             #expect(failed[kind, default: 0] > 0, "\(kind)")
         }
-        #expect((failed["lay out", default: 0] > 0) == (sync == .always))
-        LongSuite.print("each of \(failed.values.reduce(0, +)) operations failed, sync \(sync)")
+        #expect((failed["lay out", default: 0] > 0) == (manner.syncs == .always))
+        if torn { return }
+        let kinds = ["write", "sync", "sync names", "rename"].map { "\($0) \(failed[$0, default: 0])" }
+        LongSuite.print(
+            "each of \(failed.values.reduce(0, +)) operations failed once (\(kinds.joined(separator: ", "))…), writes also by half, synced \(manner)"
+        )
     }
 
     @Test func `a disk that is full for one operation, whichever it is, costs nothing that was written`() {
-        let options = Self.options(.always)
-        for number in 0..<Self.operations(options) {
+        for number in 0..<Self.operations(.always) {
             let disk = SimulatedDisk()
             disk.refusals[number] = ENOSPC
-            let promised = Self.play(disk, options)
+            let promised = Self.play(disk, .always)
             Self.check(
                 disk.afterKill(),
                 promised,
@@ -223,9 +286,9 @@ import Testing
         }
     }
 
-    private static func operations(_ options: JournalOptions, givesState: Bool = false) -> Int {
+    private static func operations(_ manner: Manner) -> Int {
         let disk = SimulatedDisk()
-        _ = play(disk, options, givesState: givesState)
+        _ = play(disk, manner)
         return disk.operations
     }
 }

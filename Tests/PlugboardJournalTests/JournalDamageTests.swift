@@ -76,6 +76,7 @@ import Testing
                 #expect(copy.files.keys.contains { $0.hasPrefix("torn-") })
             }
         }
+        LongSuite.print("a cut at each of the \(lastThree) bytes of the last three records and of the end")
     }
 
     @Test func `a missing segment refuses to start`() throws {

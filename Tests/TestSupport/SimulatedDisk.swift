@@ -39,6 +39,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     private var safeNames: [String: Contents] = [:]
     /// The names after each change since they were safe.
     private var unsafeNames: [[String: Contents]] = []
+    /// What each of these changes removed, if it was that.
+    private var unsafeRemovals: [String?] = []
     /// Operations so far.
     public private(set) var operations = 0
     /// The operation during which the machine stops; nothing works from then on.
@@ -116,7 +118,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         guard files.removeValue(forKey: name) != nil else {
             throw SystemError(code: ENOENT, operation: "remove")
         }
-        noteNames()
+        noteNames(removed: name)
     }
 
     public func syncNames() throws {
@@ -124,9 +126,13 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         if pretends("") { return }
         safeNames = files
         unsafeNames = []
+        unsafeRemovals = []
     }
 
-    private func noteNames() { unsafeNames.append(files) }
+    private func noteNames(removed: String? = nil) {
+        unsafeNames.append(files)
+        unsafeRemovals.append(removed)
+    }
 
     public var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
@@ -138,10 +144,13 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     }
 
     /// The disk after the machine went down. `choose` says, each time it is asked, which of so
-    /// many things happened: how many changes of names are there, which appends are, and how far.
+    /// many things happened: how many changes of names are there, and which removals before their
+    /// turn, which appends are, and how far.
     public func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
         let states = [safeNames] + unsafeNames
-        let names = states[choose(states.count)]
+        let count = choose(states.count)
+        var names = states[count]
+        for case let name? in unsafeRemovals[count...] where choose(2) == 1 { names[name] = nil }
         return SimulatedDisk(names.mapValues { Self.remains(of: $0, choose) })
     }
 
