@@ -208,6 +208,7 @@ enum Mutation: CaseIterable {
             let next = place.conversation.told[place.index + 1]
             return next.kind == .done && next.revision == place.told.revision && next.name == "publish"
                 && !recording.waits(place.told.sub, place.conversation)
+                && !recording.mayBeOwed(place.told, in: place.conversation)
         }
         guard !places.isEmpty else { return false }
         let place = chance.pick(places)

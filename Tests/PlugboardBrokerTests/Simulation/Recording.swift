@@ -49,6 +49,20 @@ struct Recording {
         }
     }
 
+    /// Whether an event may be owed rightly when a reply comes: something waits on its connection,
+    /// and the key is written once more.
+    func mayBeOwed(_ event: Told, in conversation: Conversation) -> Bool {
+        guard event.revision != log.keys[event.key]?.last?.revision else { return false }
+        return terms.isHeavy
+            || conversation.asked.contains { asked in
+                switch asked.wish {
+                case .subscribe(let plan): plan.since != nil
+                case .pause, .resume: true
+                default: false
+                }
+            }
+    }
+
     /// Whether an observer needn't have been told of a delete: it had not been told of the key.
     func isUnknown(_ event: Told, in conversation: Conversation) -> Bool {
         !conversation.told.contains { $0.sub == event.sub && $0.key == event.key && $0.name == "update" }
