@@ -78,11 +78,22 @@ struct KillTests {
             writers.forEach { $0.read() }
         }
         let answered = writers.reduce(0) { $0 + $1.answered }
-        served.sort()
-        LongSuite.print(
-            "\(rounds) × SIGKILL, \(answered) writes of 4 writers: nothing lost; first connection served after \(served[served.count / 2]) ms, at most \(served.last ?? 0) ms"
-        )
+        LongSuite.print("\(rounds) × SIGKILL, \(answered) writes of 4 writers: nothing lost")
+        report(served.sorted())
     }
+
+    /// Milliseconds from the start of a broker to its greeting. One in a hundred may be the fault
+    /// of whatever else the machine does.
+    private func report(_ served: [Double]) {
+        let late = served.count { $0 > 100 }
+        let (median, worst) = (served[served.count / 2], served.last ?? 0)
+        LongSuite.print(
+            "first connection served \(tenths(median)) ms after the start, \(tenths(served[served.count * 99 / 100])) ms in 99 of 100, at most \(tenths(worst)) ms; \(late) of \(served.count) over 100 ms"
+        )
+        if LongSuite.isOn { #expect(late <= served.count / 100) }
+    }
+
+    private func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
     private func firstConnection(_ path: String) throws -> RawPeer {
         let deadline = Deadline(seconds: 20)
