@@ -15,6 +15,8 @@ final class Filter {
     /// Values of this revision and older ones may not have been sent: there were none at the
     /// start, or there was a gap.
     var unsentRevision: UInt64
+    /// What was asked for, as it was written.
+    private let text: [UInt8]
 
     /// Reads the filter of a `subscribe`; nil where it has none. `revision` is the bus's.
     init?(
@@ -31,7 +33,28 @@ final class Filter {
         parts =
             request.has(.fields) ? try JSONPointerSet(array: fields.bytes(of: line), at: fields.start) : nil
         tellsDifferences = options.differences
+        text = Self.text(request, condition, fields, line)
         unsentRevision = options.initial ? 0 : revision
+    }
+
+    /// Whether another asks for just what this one does, and in the same words.
+    @inline(__always)
+    func asksTheSame(as other: Filter) -> Bool {
+        self === other || text == other.text && tellsDifferences == other.tellsDifferences
+    }
+
+    /// JSON text holds no zero byte, so the two can't be taken for others.
+    private static func text(
+        _ request: Request,
+        _ condition: ByteRange,
+        _ fields: ByteRange,
+        _ line: UnsafeRawBufferPointer
+    ) -> [UInt8] {
+        var text: [UInt8] = []
+        if request.has(.condition) { text.append(contentsOf: condition.bytes(of: line)) }
+        text.append(0)
+        if request.has(.fields) { text.append(contentsOf: fields.bytes(of: line)) }
+        return text
     }
 }
 
@@ -45,4 +68,34 @@ enum Telling {
     case leaving
     /// Parts of the value or a patch, in place of it.
     case change
+}
+
+/// What the event under way came to for the filter that it was held against last: the next observer
+/// who asks for the same is told the same.
+struct Judgement {
+    /// Its number in the turn's log.
+    private var event: UInt64 = 0
+    private var filter: Filter?
+    private var wasSent = false
+    private var telling = Telling.nothing
+
+    /// What is known already for a filter; nil where it has to be looked at.
+    @inline(__always)
+    func telling(_ event: UInt64, wasSent: Bool, _ filter: Filter) -> Telling? {
+        guard self.event == event, self.wasSent == wasSent, let judged = self.filter,
+            filter.asksTheSame(as: judged)
+        else { return nil }
+        return telling
+    }
+
+    /// Keeps what was found, along with the piece of a `change` that lies in the hub.
+    mutating func keep(_ telling: Telling, _ event: UInt64, wasSent: Bool, _ filter: Filter) {
+        (self.event, self.wasSent, self.telling) = (event, wasSent, telling)
+        self.filter = filter
+    }
+
+    /// The piece is another's from now on.
+    mutating func forget() {
+        event = 0
+    }
 }

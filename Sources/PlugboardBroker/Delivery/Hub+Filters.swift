@@ -12,9 +12,17 @@ extension Hub {
         of observable: ObservableReference?,
         for subscription: SubscriptionReference
     ) -> ByteRange? {
-        guard subscription.pointee.filter != nil else { return log.line(event, tail, for: subscription) }
+        guard let filter = subscription.pointee.filter else {
+            return log.line(event, tail, for: subscription)
+        }
         let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
-        let telling = self.telling(event, tail, wasSent: wasSent, subscription)
+        let telling: Telling
+        if let known = judgement.telling(log.eventNumber, wasSent: wasSent, filter) {
+            telling = known
+        } else {
+            telling = self.telling(event, tail, wasSent: wasSent, subscription)
+            judgement.keep(telling, log.eventNumber, wasSent: wasSent, filter)
+        }
         switch telling {
         case .nothing: return nil
         case .event: return log.line(event, tail, for: subscription)
@@ -30,6 +38,7 @@ extension Hub {
         _ subscription: SubscriptionReference
     ) -> Telling {
         guard let filter = subscription.pointee.filter else { return .event }
+        judgement.forget()
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, tail.isInitial { return .nothing }
         var old = event == .emit ? nil : tail.old
@@ -51,6 +60,7 @@ extension Hub {
         guard let filter = subscription.pointee.filter, event != .delete, let value = tail.value else {
             return .event
         }
+        judgement.forget()
         if let conditions = filter.conditions, !conditions.hold(for: value, using: &comparer) {
             return .leaving
         }

@@ -90,6 +90,7 @@ struct Hub: ~Copyable {
     /// Compares values for observers with a filter; the parts or the patch that one is told.
     var comparer = JSONComparer()
     var change = ByteBuffer()
+    var judgement = Judgement()
     /// What was held against filters since a session's turn to be told began.
     var examinedBytes = 0
 
