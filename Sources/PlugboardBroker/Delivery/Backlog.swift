@@ -12,6 +12,8 @@ struct Backlog: ~Copyable {
     var lines = LineQueue()
     /// Keys of the snapshot, or missed ones, that are still owed.
     var awaitedCount = 0
+    /// Some of those are in the gap of `lines`, and read again from the journal.
+    var awaitsGap = false
     /// `synced` is to follow when none of those is owed any more.
     var owesSynced = false
     /// The revision of the last line that was sent, or of the beginning, for `synced`.
@@ -46,6 +48,9 @@ struct Backlog: ~Copyable {
         isReady = false
         isRenewed = false
     }
+
+    /// Nothing comes before `synced` any more.
+    var isComplete: Bool { awaitedCount == 0 && !awaitsGap && replay == nil }
 
     /// It must last, whether anything is owed or not.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }

@@ -39,8 +39,6 @@ extension Hub {
     ) -> Telling {
         guard let filter = subscription.pointee.filter else { return .event }
         judgement.forget()
-        // What was there at the start and is gone by now was never there for this observer.
-        if event == .delete, tail.isInitial { return .nothing }
         var old = event == .emit ? nil : tail.old
         let standing = self.standing(event, filter, from: old, to: tail.value)
         guard standing != .outside else { return .nothing }

@@ -60,8 +60,10 @@ extension Hub {
     ) {
         let session = subscription.pointee.session
         guard session.pointee.isOpen else { return }
-        if subscription.pointee.delivery == .all, event != .emit, let observable {
-            writeAwaited(observable, tail.revision, of: subscription)
+        if subscription.pointee.delivery == .all, event != .emit, let observable,
+            !writeAwaited(observable, event, tail.revision, of: subscription)
+        {
+            return readyIfFree(subscription)
         }
         guard isOwed(event, tail, observable, subscription) else { return }
         subscription.pointee.makeBacklog()
@@ -126,27 +128,49 @@ extension Hub {
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
-    /// its line is made now. Where there is no room for that, the newest value will do, told in
-    /// the newest one's place.
+    /// its line is made now. False where there is no room for that, so that the event is a gap.
     private mutating func writeAwaited(
         _ observable: ObservableReference,
+        _ event: Event,
         _ revision: UInt64,
         of subscription: SubscriptionReference
-    ) {
+    ) -> Bool {
         guard let backlog = subscription.pointee.backlog,
             let catchup = subscription.pointee.session.pointee.catchup,
             let owed = backlog.pointee.keys.find(observable), !owed.pointee.isWritten
-        else { return }
+        else { return true }
         var line = ByteBuffer()
         appendLine(of: owed, subscription, to: &line)
         let cost = LineQueue.cost(of: line.bytes)
         guard catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax else {
-            return backlog.pointee.keys.renew(owed, revision: revision)
+            dropAwaited(owed, event, revision, of: subscription, backlog)
+            return false
         }
         if let held = owed.pointee.held { HeldBytes.release(held) }
         owed.pointee.held = HeldBytes.make(line.bytes)
         owed.pointee.isWritten = true
         catchup.pointee.queuedBytes += cost
+        return true
+    }
+
+    /// Of a value that there is no room for the newest will do: read again from the journal, or told
+    /// in the newest one's place.
+    private mutating func dropAwaited(
+        _ owed: UnsafeMutablePointer<OwedKey>,
+        _ event: Event,
+        _ revision: UInt64,
+        of subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) {
+        let before = journalPlace(of: event, owed.pointee.observable)
+        if before == nil {
+            backlog.pointee.keys.renew(owed, revision: revision)
+        } else {
+            backlog.pointee.awaitsGap = true
+            forgetOwed(owed, of: subscription)
+        }
+        backlog.pointee.lines.drop(revision: revision, before: before)
+        subscription.pointee.filter?.unsentRevision = self.revision
     }
 
     /// The value before this event, kept once for all who are to be told of it later.

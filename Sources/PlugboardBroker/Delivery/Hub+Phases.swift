@@ -162,19 +162,15 @@ extension Hub {
         // Kept by one more, so that letting go of the gate doesn't end it.
         observable.pointee.owedBy += 1
         open(observable, gate)
-        var isHeld = false
-        for subscription in observable.pointee.observers.elements
-        where subscription.pointee.phase > gate.phase {
-            if let next, subscription.pointee.phase > next {
-                isHeld = true
-            } else {
-                pass(observable, to: subscription, unacknowledged)
-            }
-        }
-        if let next, isHeld {
+        let behind = observable.pointee.observers.elements.filter { $0.pointee.phase > gate.phase }
+        let free = behind.filter { $0.pointee.phase <= next ?? .max }
+        for subscription in free { note(unacknowledged, observable, of: subscription) }
+        if let next, free.count < behind.count {
             let waiting = earlier.filter { $0.subscription.pointee.phase == next }
             close(observable, revision: gate.revision, phase: next, told, waiting)
         }
+        // Telling one tells all that its client is owed: by now the next gate is closed.
+        for subscription in free { tellOwed(to: subscription) }
         observable.pointee.owedBy -= 1
         removeIfUnneeded(observable)
     }
@@ -191,17 +187,15 @@ extension Hub {
                 && backlog.pointee.lines.contains(keyHash: observable.pointee.hash)
     }
 
-    private mutating func pass(
+    private func note(
+        _ unacknowledged: HeldBytesReference?,
         _ observable: ObservableReference,
-        to subscription: SubscriptionReference,
-        _ unacknowledged: HeldBytesReference?
+        of subscription: SubscriptionReference
     ) {
-        if let unacknowledged, let owed = subscription.pointee.backlog?.pointee.keys.find(observable),
+        guard let unacknowledged, let owed = subscription.pointee.backlog?.pointee.keys.find(observable),
             owed.pointee.isGated, owed.pointee.unacknowledged == nil
-        {
-            HeldBytes.retain(unacknowledged)
-            owed.pointee.unacknowledged = unacknowledged
-        }
-        tellOwed(to: subscription)
+        else { return }
+        HeldBytes.retain(unacknowledged)
+        owed.pointee.unacknowledged = unacknowledged
     }
 }

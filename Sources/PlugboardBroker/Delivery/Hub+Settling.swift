@@ -48,7 +48,7 @@ extension Hub {
         while !isBlocked(subscription, backlog), session.pointee.outbox.count < end,
             examinedBytes < Self.examinedBytesMax
         {
-            if backlog.pointee.owesSynced, backlog.pointee.awaitedCount == 0, backlog.pointee.replay == nil {
+            if backlog.pointee.owesSynced, backlog.pointee.isComplete {
                 appendSynced(subscription, backlog)
             } else if !appendNext(subscription, backlog) {
                 return
@@ -125,6 +125,8 @@ extension Hub {
         tail.revision = owed.pointee.revision
         tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
         let event: Event = observable.pointee.hasValue ? .update : .delete
+        // What was there at the start and is gone by now was never there for this observer.
+        if event == .delete, owed.pointee.isInitial { return }
         let telling =
             owed.pointee.isMissed
             ? tellingMissed(event, tail, subscription)
@@ -155,6 +157,7 @@ extension Hub {
         _ backlog: BacklogReference
     ) {
         backlog.pointee.lines.closeGap()
+        backlog.pointee.awaitsGap = false
         let place = gap.isKept ? journal?.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 {
