@@ -144,22 +144,6 @@ extension Hub {
         TurnLog.append(kind, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
         own.events &+= 1
         noteWindow(of: subscription, hash)
-        forgetOwed(key, hash, upTo: record.revision, of: subscription)
-    }
-
-    /// What found no room in its place was to be told in the newest one's, and that was just told.
-    private mutating func forgetOwed(
-        _ key: UnsafeRawBufferPointer,
-        _ hash: UInt64,
-        upTo revision: UInt64,
-        of subscription: SubscriptionReference
-    ) {
-        guard let observable = observables.find(key, hash: hash),
-            let owed = subscription.pointee.backlog?.pointee.keys.find(observable),
-            owed.pointee.revision <= revision
-        else { return }
-        forgetOwed(owed, of: subscription)
-        removeIfUnneeded(observable)
     }
 
     private static func tail(_ record: RecordLine, _ event: UnsafeRawBufferPointer, _ replay: Replay)
