@@ -6,9 +6,11 @@ import PlugboardPosix
 /// Counts the allocations of many rows, and judges them.
 public struct AllocationCheck {
     /// A value is bound to its writer or to a time anew with each message; more is told at once
-    /// than is kept from turn to turn; what is owed comes and goes.
+    /// than is kept from turn to turn; what is owed comes and goes, and who traces may be owed much, as
+    /// nobody waits for it.
     static let exempt: Set<String> = [
         "publish-while", "publish-ttl", "1000-patterns-all-match", "1→10-every", "1→10-one-stopped",
+        "1→10-traced",
     ]
     /// What a broker keeps of the memory of outboxes from turn to turn.
     private static let keptBytes = 33_554_432
