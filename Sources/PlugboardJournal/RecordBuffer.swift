@@ -25,7 +25,7 @@ public struct RecordBuffer: ~Copyable {
     /// The time of the last line, milliseconds since 1970.
     private(set) var when: UInt64 = 0
     /// `,"when":…`, the same all through a turn, and whether it is this turn's.
-    private var whenText = ByteBuffer()
+    private var whenText = TimeText()
     private var isTimed = false
 
     /// Keeps nothing until it is told to. `clock` gives milliseconds since 1970.
@@ -71,6 +71,7 @@ public struct RecordBuffer: ~Copyable {
     @inline(__always)
     public mutating func append(_ commit: Commit) {
         commits &+= 1
+        if let value = commit.value, !commit.isUnusual, !isBatch { return appendPlain(commit, value) }
         if isBatch { return appendToBatch(commit) }
         beginLine()
         appendBody(commit)
@@ -120,6 +121,29 @@ public struct RecordBuffer: ~Copyable {
         lines.append(body)
         seal()
     }
+
+    /// An update as nearly all are: its pieces one after the other, where there is room for them all.
+    @inline(__always)
+    private mutating func appendPlain(_ commit: Commit, _ value: UnsafeRawBufferPointer) {
+        if !isTimed { encodeTime() }
+        let pieces = commit.keyPrefix.count &+ value.count &+ commit.by.count
+        let start = lines.reserve(pieces &+ Self.plainBytesMax)
+        var line = ByteWriter(start)
+        line.write(#"{"event":"update""#)
+        line.write(commit.keyPrefix)
+        line.write(decimal: commit.revision)
+        line.write(#","value":"#)
+        line.write(value)
+        line.write(commit.by)
+        whenText.write(to: &line)
+        chain = Checksum.extended(chain, by: UnsafeRawBufferPointer(start: start, count: line.count))
+        RecordEnd.write(chain, to: &line)
+        lines.commit(line.count)
+    }
+
+    /// What such a record has beside its pieces: names, a revision, the time and the end, each with
+    /// what is written behind it and written over.
+    private static let plainBytesMax = 160
 
     private mutating func appendToBatch(_ commit: Commit) {
         if !isFirstOfBatch { lines.append(",") }
@@ -171,22 +195,49 @@ public struct RecordBuffer: ~Copyable {
     @inline(__always)
     private mutating func endLine() {
         if !isTimed { encodeTime() }
-        lines.append(whenText.bytes)
+        var end = ByteWriter(lines.reserve(TimeText.bytesMax))
+        whenText.write(to: &end)
+        lines.commit(end.count)
         seal()
     }
 
     @inline(__always)
     private mutating func seal() {
         chain = Checksum.extended(chain, by: UnsafeRawBufferPointer(rebasing: lines.bytes[lineStart...]))
-        RecordEnd.append(chain, to: &lines)
+        var end = ByteWriter(lines.reserve(RecordEnd.bytes + 2))
+        RecordEnd.write(chain, to: &end)
+        lines.commit(end.count)
     }
 
     private mutating func encodeTime() {
         isTimed = true
         when = clock()
-        whenText.removeAll()
-        whenText.append(#","when":"#)
-        whenText.append(decimal: when)
+        whenText = TimeText(when)
+    }
+}
+
+/// `,"when":…` as it stands at the end of a record: copied in one piece of a known size.
+private struct TimeText: BitwiseCopyable {
+    /// Bytes that are written, of which those behind the text are written over.
+    static let bytesMax = 32
+    private var bytes = SIMD32<UInt8>()
+    private var count = 0
+
+    init() {}
+
+    init(_ when: UInt64) {
+        withUnsafeMutableBytes(of: &bytes) { target in
+            guard let start = target.baseAddress else { return }
+            var writer = ByteWriter(start)
+            writer.write(#","when":"#)
+            writer.write(decimal: when)
+            count = writer.count
+        }
+    }
+
+    @inline(__always)
+    func write(to writer: inout ByteWriter) {
+        writer.write(bytes, count: count)
     }
 }
 

@@ -12,12 +12,10 @@ enum RecordEnd {
     private static let closeBytes = 3
 
     @inline(__always)
-    static func append(_ checksum: UInt32, to buffer: inout ByteBuffer) {
-        let target = buffer.reserve(bytes + 2)
-        target.storeBytes(of: start.littleEndian, as: UInt64.self)
-        target.storeBytes(of: HexDigits.text(checksum).littleEndian, toByteOffset: 8, as: UInt64.self)
-        target.storeBytes(of: close.littleEndian, toByteOffset: 16, as: UInt32.self)
-        buffer.commit(16 + closeBytes)
+    static func write(_ checksum: UInt32, to line: inout ByteWriter) {
+        line.write(start.littleEndian, count: 8)
+        line.write(HexDigits.text(checksum).littleEndian, count: 8)
+        line.write(close.littleEndian, count: closeBytes)
     }
 
     /// The checksum that a line says it has; nil where it doesn't end like one. Only the
