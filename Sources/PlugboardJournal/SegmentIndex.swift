@@ -80,7 +80,7 @@ struct SegmentIndex {
         entries.removeAll { $0.number < first }
     }
 
-    /// The first segment that is kept of those up to `last`.
+    /// The first segment that is kept of those up to `last`: as many as it takes to keep that much.
     static func firstKept(
         of numbers: [UInt64],
         upTo last: UInt64,
@@ -90,8 +90,8 @@ struct SegmentIndex {
         var first = last + 1
         var kept = 0
         for number in numbers.reversed() where number <= last {
+            if kept >= historyBytes || last - number >= JournalLimits.historySegmentsMax { break }
             kept += try bytes(number)
-            if kept > historyBytes || last - number >= JournalLimits.historySegmentsMax { break }
             first = number
         }
         return first

@@ -11,6 +11,7 @@ import Testing
     /// Never gets to anything.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
+        func prepare(bytes: Int) {}
         func compact(_ request: CompactionRequest) {}
         func takeDone() -> [WorkDone] { [] }
         func finish() {}
@@ -88,5 +89,14 @@ import Testing
         #expect(index.segment(after: 350) == nil && index.segment(after: 400) == 4)
         other.unpin(4)
         #expect(other.bytesToKeep(upTo: 9, 2_000) == 2_000)
+    }
+
+    @Test(
+        "at least as much of the history stays as is wanted",
+        arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
+    )
+    func history(bytes: Int, first: UInt64) {
+        let kept = SegmentIndex.firstKept(of: Array(1...9), upTo: 9, historyBytes: bytes) { _ in 1_000 }
+        #expect(kept == first)
     }
 }
