@@ -1,4 +1,5 @@
-// The worker of a broker: threads of its own, so that no snapshot delays a sync, nor a reader.
+// The worker of a broker: threads of its own, so that no snapshot delays a sync, a reader or the
+// next segment.
 
 import PlugboardPosix
 import Synchronization
@@ -10,19 +11,25 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     private let syncs: WorkQueue
     private let compactions: WorkQueue
     private let readings: WorkQueue
+    private let preparations: WorkQueue
     private let done = Mutex<[WorkDone]>([])
 
     /// Signals `wakeup` after each piece of work. Throws `SystemError`.
     public init(_ store: any FileStore, wakeup: Wakeup) throws {
         self.store = store
         self.wakeup = wakeup
-        syncs = try WorkQueue()
-        compactions = try WorkQueue()
-        readings = try WorkQueue()
+        syncs = try WorkQueue(isAwaited: true)
+        compactions = try WorkQueue(isAwaited: false)
+        readings = try WorkQueue(isAwaited: true)
+        preparations = try WorkQueue(isAwaited: false)
     }
 
     public func sync(_ requests: [SyncRequest], number: UInt64) {
         syncs.add { [self] in report(JournalWork.sync(requests, number: number, store)) }
+    }
+
+    public func prepare(bytes: Int) {
+        preparations.add { [self] in report(JournalWork.prepare(bytes: bytes, store)) }
     }
 
     public func compact(_ request: CompactionRequest) {
@@ -49,6 +56,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         syncs.finish()
         compactions.finish()
         readings.finish()
+        preparations.finish()
     }
 
     private func report(_ work: WorkDone) {

@@ -31,6 +31,8 @@ struct JournalFiles {
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
+    /// What the next segment will be written to.
+    static let next = unfinished("next" + end)
     static func unfinished(_ name: String) -> String { name + unfinishedEnd }
     /// Where the rest of a segment is kept from `offset` on, which couldn't be used.
     static func torn(_ segment: UInt64, at offset: Int) -> String {

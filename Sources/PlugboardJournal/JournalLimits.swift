@@ -26,6 +26,9 @@ public enum JournalLimits {
     public static let historyBytesDefault = 67_108_864
     /// Bytes laid out at a time where durable writes come in one by one.
     public static let laidOutBytes = 262_144
+    /// A segment whose first half was filled in less is followed by one that is laid out whole: it
+    /// is overwritten before the system thinks of bringing the room to disk.
+    public static let fastHalfNanoseconds: UInt64 = 500_000_000
     /// So many syncs at least go by until they are used up; else it isn't worth it.
     static let syncsPerLayingOutMin = 4
     /// Replies waiting for a sync, up to which a quick disk is waited for in place.

@@ -21,18 +21,22 @@ public struct JournalOptions: Sendable {
     public var looseBytes: Int
     /// Bytes laid out at a time; for tests, else `JournalLimits.laidOutBytes`.
     public var laidOutBytes: Int
+    /// For tests, else `JournalLimits.fastHalfNanoseconds`.
+    public var fastHalfNanoseconds: UInt64
 
     public init(
         sync: SyncMode = .interval,
         historyBytes: Int = JournalLimits.historyBytesDefault,
         segmentBytes: Int = JournalLimits.segmentBytesMax,
         looseBytes: Int = JournalLimits.looseBytesMax,
-        laidOutBytes: Int = JournalLimits.laidOutBytes
+        laidOutBytes: Int = JournalLimits.laidOutBytes,
+        fastHalfNanoseconds: UInt64 = JournalLimits.fastHalfNanoseconds
     ) {
         self.sync = sync
         self.historyBytes = historyBytes
         self.segmentBytes = segmentBytes
         self.looseBytes = looseBytes
         self.laidOutBytes = laidOutBytes
+        self.fastHalfNanoseconds = fastHalfNanoseconds
     }
 }

@@ -28,12 +28,16 @@ public enum WorkDone: Sendable {
     case compacted(Compacted)
     case compactionFailed(String)
     case read(ReadPiece)
+    /// The next segment's file; nil where it couldn't be laid out.
+    case prepared((any AppendableFile)?)
 }
 
 /// Somebody who does the slow work, in the order in which it is asked for.
 public protocol JournalWorker: AnyObject {
     /// Brings files to disk; `number` says which request it was.
     func sync(_ requests: [SyncRequest], number: UInt64)
+    /// Makes the next segment's file, so many bytes of it laid out, as `JournalFiles.next`.
+    func prepare(bytes: Int)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
     /// Lets go of files that were removed, which takes its time with large ones.
@@ -68,6 +72,24 @@ enum JournalWork {
         }
     }
 
+    static func prepare(bytes: Int, _ store: any FileStore) -> WorkDone {
+        do {
+            if try store.names().contains(JournalFiles.next) { try store.remove(JournalFiles.next) }
+            let file = try store.create(JournalFiles.next)
+            if (try? laidOut(file, bytes)) ?? false { return .prepared(file) }
+            try store.remove(JournalFiles.next)
+        } catch {
+            // The segment is written to a file without such room.
+        }
+        return .prepared(nil)
+    }
+
+    private static func laidOut(_ file: any AppendableFile, _ bytes: Int) throws -> Bool {
+        guard try file.reserve(bytes) else { return false }
+        try file.layOut(bytes)
+        return true
+    }
+
     static func compact(_ request: CompactionRequest, _ store: any FileStore) -> WorkDone {
         do {
             return .compacted(try Compactor(store).run(request))
@@ -88,6 +110,10 @@ public final class ImmediateWorker: JournalWorker {
 
     public func sync(_ requests: [SyncRequest], number: UInt64) {
         done.append(JournalWork.sync(requests, number: number, store))
+    }
+
+    public func prepare(bytes: Int) {
+        done.append(JournalWork.prepare(bytes: bytes, store))
     }
 
     public func compact(_ request: CompactionRequest) {

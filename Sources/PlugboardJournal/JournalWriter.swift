@@ -31,21 +31,29 @@ public typealias JournalMark = UInt64
 public final class JournalWriter {
     let store: any FileStore
     let worker: any JournalWorker
-    private let time: TimeSource
+    let time: TimeSource
     let options: JournalOptions
-    private let epoch: String
-    private let boot: String
-    private var file: any AppendableFile
-    private var isFileNew = true
-    private(set) var segment: UInt64
+    let epoch: String
+    let boot: String
+    var file: any AppendableFile
+    var isFileNew = true
+    var segment: UInt64
+    /// When it began.
+    var segmentBegan: UInt64
     /// Bytes of the segment that were written.
-    private var bytes = 0
+    var bytes = 0
     /// Bytes past which it ends.
-    private var segmentEnd: Int
+    var segmentEnd: Int
+    /// Bytes past which it is time to think of the next one.
+    var preparationStart: Int
+    /// What the next one is written to.
+    var nextFile = NextFile.none
     /// Bytes of the segment that are certain to have room; nil where that can't be known.
-    private var roomEnd: Int? = 0
+    var roomEnd: Int? = 0
     /// Bytes up to which the segment is laid out, and those it had when that was last thought of.
-    private var laidOut = (end: 0, seen: 0)
+    var laidOut = (end: 0, seen: 0)
+    /// Somebody has waited for the disk in this segment.
+    var isAwaited = false
     var loose: (bytes: Int, segments: Int)
     var snapshotBytes: Int
     var isCompacting = false
@@ -55,7 +63,7 @@ public final class JournalWriter {
     var index: SegmentIndex
     /// The most that there was no room for, until there is.
     private var refused = 0
-    fileprivate var isFull = false
+    var isFull = false
     fileprivate var written: JournalMark = 0
     fileprivate var asked: JournalMark = 0
     private var synced: JournalMark = 0
@@ -89,7 +97,9 @@ public final class JournalWriter {
         self.epoch = epoch
         self.boot = boot
         segment = recovered.lastSegment + 1
+        segmentBegan = time.nanoseconds()
         segmentEnd = options.segmentBytes
+        preparationStart = options.segmentBytes / 2
         loose = (recovered.looseBytes, recovered.looseSegments)
         snapshotBytes = recovered.snapshotBytes
         index = SegmentIndex(store, epoch: epoch)
@@ -116,6 +126,7 @@ public final class JournalWriter {
         if records.isEmpty { return }
         try write(&records)
         if options.sync == .always, records.isEmpty { try syncInPlace() }
+        if bytes > preparationStart { prepareIfWorthwhile() }
         if bytes > segmentEnd, records.isEmpty { try beginSegment(&records, revision) }
         try keepRoom(&records)
     }
@@ -130,7 +141,7 @@ public final class JournalWriter {
         return false
     }
 
-    private func write(_ records: inout RecordBuffer) throws {
+    func write(_ records: inout RecordBuffer) throws {
         guard !records.isEmpty else { return }
         do {
             while !records.isEmpty {
@@ -178,54 +189,13 @@ public final class JournalWriter {
         }
     }
 
-    // MARK: Segments
-
-    private func header(revision: UInt64, previous: UInt32) -> String {
-        FileHeader.text(.segment, segment, epoch: epoch, boot: boot, revision: revision, previous: previous)
-    }
-
-    private func beginSegment(_ records: inout RecordBuffer, _ revision: UInt64) throws {
-        guard let next = makeNextFile() else {
-            // The old one goes on growing, and it is tried again later.
-            segmentEnd += options.segmentBytes
-            return
-        }
-        try? file.releaseRoom()
-        ended.append((segment, SyncRequest(file: file, isNew: isFileNew)))
-        index.end(bytes: bytes)
-        loose = (loose.bytes + bytes, loose.segments + 1)
-        (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
-        segmentEnd = options.segmentBytes
-        if roomEnd != nil { roomEnd = JournalLimits.reservedBytesMin }
-        segmentBefore = SnapshotText.End(
-            segment: segment,
-            epoch: epoch,
-            boot: boot,
-            revision: revision,
-            chain: records.chain,
-            when: records.when
-        )
-        segment += 1
-        index.begin(segment, after: revision)
-        records.beginFile(header(revision: revision, previous: records.chain))
-        try write(&records)
-    }
-
-    /// The next segment's file, with room for what comes first.
-    private func makeNextFile() -> (any AppendableFile)? {
-        let name = JournalFiles.segment(segment + 1)
-        guard let file = try? store.create(name) else { return nil }
-        if (try? file.reserve(JournalLimits.reservedBytesMin)) != nil { return file }
-        try? store.remove(name)
-        return nil
-    }
-
     // MARK: Syncing
 
     /// So many replies wait for what was written: it is brought to disk as soon as that can be.
     /// Where the disk has been quick for long, few are not worth the way to the worker and back,
     /// which takes as long as the sync: it is waited for here and now.
     public func wantSync(for waiting: Int = .max) throws {
+        isAwaited = true
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
             return try syncInPlace()
         }
@@ -315,6 +285,7 @@ public final class JournalWriter {
         for work in worker.takeDone() {
             switch work {
             case .read(let piece): news.append(.read(piece))
+            case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
             case .syncFailed(let error): throw JournalError.failed(error)
             case .compacted(let result):
@@ -346,6 +317,7 @@ public final class JournalWriter {
     /// disk is full there is none, and the next recovery takes it for a kill.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
         worker.finish()
+        removeNextFile()
         for case .syncFailed(let error) in worker.takeDone() { throw JournalError.failed(error) }
         try write(&records)
         if records.isEmpty {

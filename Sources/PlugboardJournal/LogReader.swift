@@ -37,7 +37,8 @@ struct LogReader: ~Copyable {
     /// The checksum of the last line that was right.
     private(set) var chain: UInt32 = 0
     private var hasAllRead = false
-    /// The offset behind the last line that isn't empty, as far as `nextVerifying` has come.
+    /// The offset behind the last line that isn't empty, as far as `nextVerifying` has come, or where
+    /// there is damage.
     private(set) var writtenBytes = 0
     /// What the last line says its checksum is; nil where it says none.
     private var said: UInt32? = 0
@@ -73,6 +74,7 @@ struct LogReader: ~Copyable {
         guard let feed = try nextFeed() else {
             if window.isEmpty { return .end }
             shown = window.count
+            writtenBytes = offset + shown
             return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
         }
         if feed == 0 { return try passRoom() }
@@ -80,6 +82,7 @@ struct LogReader: ~Copyable {
         shown = feed + 1
         said = RecordEnd.checksum(of: line)
         guard let said, Self.follows(line, chain, said) else {
+            writtenBytes = offset + shown
             let what = said == nil ? "there is no checksum at the end of the line" : "the checksum is wrong"
             let isUnwritten = try Self.hasHole(line) || isRoom(at: feed + 1)
             return .damage(Damage(place: place, what: what, isUnwritten: isUnwritten))
@@ -93,13 +96,25 @@ struct LogReader: ~Copyable {
     private mutating func passRoom() throws -> LogStep {
         let end = place
         while true {
-            if let other = window.bytes.firstIndex(where: { $0 != 0x0A }) {
-                pass(other)
+            pass(emptyLines)
+            if !window.isEmpty {
                 return .damage(Damage(place: end, what: "something stands behind the end", isUnwritten: true))
             }
-            pass(window.count)
             guard try read() else { return .end }
         }
+    }
+
+    /// How many of them the window begins with.
+    private var emptyLines: Int {
+        let bytes = window.bytes
+        var count = 0
+        while count + 8 <= bytes.count,
+            bytes.loadUnaligned(fromByteOffset: count, as: UInt64.self) == 0x0A0A_0A0A_0A0A_0A0A
+        {
+            count += 8
+        }
+        while count < bytes.count, bytes[count] == 0x0A { count += 1 }
+        return count
     }
 
     private mutating func pass(_ count: Int) {
@@ -130,8 +145,11 @@ struct LogReader: ~Copyable {
                 if !window.isEmpty { writtenBytes = offset + window.count }
                 return nil
             }
+            if feed == 0 {
+                pass(emptyLines)
+                continue
+            }
             shown = feed + 1
-            if feed == 0 { continue }
             writtenBytes = offset + shown
             let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
             let before = said

@@ -208,11 +208,23 @@ struct Recovery: ~Copyable {
         let offset = damage.place.offset
         let wasSafe = try TailSearch(store).wasSafe(&reader, offset: offset, later: later)
         guard damage.isUnwritten, !wasSafe else { throw Self.damage(damage.place, damage.what) }
+        if reader.writtenBytes == 0, later.isEmpty {
+            // It has a name and perhaps room, and nothing in it: nothing is missing.
+            found.isClosed = false
+            if isCutting { try remove(JournalFiles.segment(number)) }
+            return
+        }
         let kept = JournalFiles.torn(number, at: offset)
         found.torn = (damage.place, kept)
         found.isClosed = false
         guard isCutting else { return }
-        try TailCut(store).cut(number, at: offset, later: later, keptAs: kept)
+        let end = reader.writtenBytes
+        try TailCut(store).cut(number, at: offset, writtenTo: end, later: later, keptAs: kept)
+    }
+
+    private func remove(_ name: String) throws {
+        try store.remove(name)
+        try store.syncNames()
     }
 
     /// What a crash of the machine may have taken can't be seen, so it is told from how the

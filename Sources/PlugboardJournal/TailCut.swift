@@ -47,8 +47,17 @@ struct TailCut {
         self.store = store
     }
 
-    /// Cuts a segment at `offset`; the segments after it are kept aside whole.
-    func cut(_ number: UInt64, at offset: Int, later: [UInt64], keptAs name: String) throws {
+    /// Cuts a segment at `offset`; the segments after it are kept aside whole. Behind `end` there is
+    /// nothing but room.
+    func cut(
+        _ number: UInt64,
+        at offset: Int,
+        writtenTo end: Int,
+        later: [UInt64],
+        keptAs name: String
+    )
+        throws
+    {
         for number in later.reversed() {
             try store.rename(JournalFiles.segment(number), to: JournalFiles.torn(number, at: 0))
         }
@@ -58,22 +67,23 @@ struct TailCut {
             try store.rename(segment, to: name)
             return try store.syncNames()
         }
-        try keep(segment, from: offset, as: name)
+        try keep(segment, from: offset, to: end, as: name)
         try store.syncNames()
         try store.truncate(segment, to: offset)
     }
 
-    private func keep(_ segment: String, from offset: Int, as name: String) throws {
+    private func keep(_ segment: String, from offset: Int, to end: Int, as name: String) throws {
         let unfinished = JournalFiles.unfinished(name)
         if try store.names().contains(unfinished) { try store.remove(unfinished) }
         let source = try store.open(segment)
         let copy = try store.create(unfinished)
         var place = offset
         var chunk = ByteBuffer()
-        while true {
+        while place < end {
             chunk.removeAll()
-            let room = chunk.reserve(JournalLimits.readBytes)
-            let target = UnsafeMutableRawBufferPointer(start: room, count: JournalLimits.readBytes)
+            let wanted = min(JournalLimits.readBytes, end - place)
+            let room = chunk.reserve(wanted)
+            let target = UnsafeMutableRawBufferPointer(start: room, count: wanted)
             let count = try source.read(at: place, into: target)
             if count == 0 { break }
             chunk.commit(count)

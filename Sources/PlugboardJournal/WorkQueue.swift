@@ -14,11 +14,15 @@ final class WorkQueue: Sendable {
     private let arrived: Wakeup
     private let ended: Wakeup
 
-    /// Starts the thread. Throws `SystemError`.
-    init() throws {
+    /// Starts the thread, which takes no processor from others unless somebody waits for what it
+    /// does. Throws `SystemError`.
+    init(isAwaited: Bool) throws {
         arrived = try Wakeup()
         ended = try Wakeup()
-        try Background.start { [self] in work() }
+        try Background.start { [self] in
+            if !isAwaited { Background.yieldToOthers() }
+            work()
+        }
     }
 
     func add(_ piece: @escaping @Sendable () -> Void) {

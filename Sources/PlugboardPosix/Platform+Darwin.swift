@@ -60,5 +60,9 @@
             if code == 0, let thread { pthread_detach(thread) }
             return code
         }
+
+        static func yieldToOthers() {
+            _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
+        }
     }
 #endif

@@ -44,5 +44,13 @@
             if code == 0 { pthread_detach(thread) }
             return code
         }
+
+        /// `SCHED_BATCH`, sched(7): one that wakes up waits until a processor is free or its turn
+        /// has come.
+        static func yieldToOthers() {
+            var parameters = sched_param()
+            parameters.sched_priority = 0
+            _ = sched_setscheduler(0, 3, &parameters)
+        }
     }
 #endif

@@ -16,12 +16,19 @@ import Testing
         var syncs: Syncs
         /// Snapshots are made of the state, not of the files.
         var givesState = false
+        /// The next segment is laid out beforehand.
+        var prepares = false
 
         static let seldom = Manner(syncs: .seldom)
         static let always = Manner(syncs: .always)
-        static let all = Syncs.allCases.flatMap { [Manner(syncs: $0), Manner(syncs: $0, givesState: true)] }
+        static let all =
+            Syncs.allCases.flatMap { [Manner(syncs: $0), Manner(syncs: $0, givesState: true)] }
+            + [.preparing, Manner(syncs: .late, prepares: true)]
+        static let preparing = Manner(syncs: .seldom, prepares: true)
 
-        var description: String { "\(syncs)\(givesState ? ", state given" : "")" }
+        var description: String {
+            "\(syncs)\(givesState ? ", state given" : "")\(prepares ? ", next segment laid out" : "")"
+        }
 
         /// Files so small that there are many, with room laid out for a few turns at a time.
         var options: JournalOptions {
@@ -30,7 +37,8 @@ import Testing
                 historyBytes: 600,
                 segmentBytes: 1_500,
                 looseBytes: 900,
-                laidOutBytes: 1_000
+                laidOutBytes: 1_000,
+                fastHalfNanoseconds: prepares ? .max : 0
             )
         }
     }
@@ -46,6 +54,10 @@ import Testing
 
         func sync(_ requests: [SyncRequest], number: UInt64) {
             work.append { $0.sync(requests, number: number) }
+        }
+
+        func prepare(bytes: Int) {
+            work.append { $0.prepare(bytes: bytes) }
         }
 
         func compact(_ request: CompactionRequest) {
@@ -253,7 +265,7 @@ import Testing
         for kind in ["write", "sync", "rename", "sync names", "create", "remove", "list", "reserve"] {
             #expect(failed[kind, default: 0] > 0, "\(kind)")
         }
-        #expect((failed["lay out", default: 0] > 0) == (manner.syncs == .always))
+        #expect((failed["lay out", default: 0] > 0) == (manner.syncs == .always || manner.prepares))
         if torn { return }
         let kinds = ["write", "sync", "sync names", "rename"].map { "\($0) \(failed[$0, default: 0])" }
         LongSuite.print(

@@ -23,6 +23,7 @@ private final class SlowWorker: JournalWorker {
         worker.sync(requests, number: number)
     }
 
+    func prepare(bytes: Int) { worker.prepare(bytes: bytes) }
     func compact(_ request: CompactionRequest) { worker.compact(request) }
 
     func takeDone() -> [WorkDone] { worker.takeDone() }

@@ -180,6 +180,12 @@ final class TestJournal {
 
 extension JournalOptions {
     /// Files so small that a few records make many of them.
-    static let small = JournalOptions(sync: .never, historyBytes: 600, segmentBytes: 500, looseBytes: 900)
+    static let small = JournalOptions(
+        sync: .never,
+        historyBytes: 600,
+        segmentBytes: 500,
+        looseBytes: 900,
+        fastHalfNanoseconds: 0
+    )
     static let plain = JournalOptions(sync: .never)
 }

@@ -76,6 +76,9 @@ public final class DataFolder: Sendable {
 
 /// A file in such a folder: read at any place, or appended to.
 public final class DataFile: Sendable {
+    /// Line feeds that are written at a time: enough for the system to put them in one piece of
+    /// memory.
+    private static let laidOutBytesMax = 262_144
     private let path: String
     private let descriptor: Descriptor
 
@@ -146,15 +149,15 @@ public final class DataFile: Sendable {
 
     /// Writes line feeds behind the end, in place of which the next bytes are appended.
     public func layOut(_ bytes: Int) throws {
-        let room = [UInt8](repeating: 0x0A, count: bytes)
+        let room = [UInt8](repeating: 0x0A, count: min(bytes, Self.laidOutBytesMax))
         var place = try end()
+        let last = place + bytes
         try room.withUnsafeBytes { room in
-            var left = room
-            while !left.isEmpty {
-                let count = retrying { pwrite(descriptor.raw, left.baseAddress, left.count, off_t(place)) }
+            while place < last {
+                let wanted = min(room.count, last - place)
+                let count = retrying { pwrite(descriptor.raw, room.baseAddress, wanted, off_t(place)) }
                 guard count > 0 else { throw SystemError.last("write", path) }
                 place += count
-                left = UnsafeRawBufferPointer(rebasing: left[count...])
             }
         }
     }

@@ -11,6 +11,12 @@ public enum Background {
             throw SystemError(code: code, operation: "pthread_create")
         }
     }
+
+    /// From here on the calling thread takes the processor from no other one, as far as the system
+    /// can do that.
+    public static func yieldToOthers() {
+        PlatformThread.yieldToOthers()
+    }
 }
 
 /// Sleeping, where nothing has to be watched meanwhile.

@@ -255,6 +255,10 @@ final class SlowWorker: JournalWorker {
         work.append { $0.sync(requests, number: number) }
     }
 
+    func prepare(bytes: Int) {
+        work.append { $0.prepare(bytes: bytes) }
+    }
+
     func compact(_ request: CompactionRequest) {
         work.append { $0.compact(request) }
     }
