@@ -40,7 +40,7 @@ struct InstallTests {
         #expect(lines.contains("ExecReload=/bin/kill -HUP $MAINPID"))
         #expect(lines.contains("Restart=on-failure"))
         #expect(lines.contains("Type=notify") && lines.contains("WatchdogSec=30"))
-        #expect(lines.contains("Requires=plugboard.socket"))
+        #expect(lines.contains("WatchdogSignal=SIGKILL") && lines.contains("Requires=plugboard.socket"))
         let socket = folder.text(socketUnit).split(separator: "\n")
         #expect(socket.contains("ListenStream=%t/plugboard/bus.sock") && socket.contains("SocketMode=0600"))
         let printed = try install("--user", "--for", "systemd", "--print")

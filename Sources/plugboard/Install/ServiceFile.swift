@@ -60,7 +60,9 @@ struct ServiceFile {
         }
     }
 
-    /// Its own children are ended by it, in their order; only what is left then is killed.
+    /// Its own children are ended by it, in their order; only what is left then is killed. One that
+    /// hangs is killed at once: it would live on after SIGABRT, which Swift's runtime takes for itself,
+    /// and nothing is lost that anybody was told.
     private var unit: String {
         """
         # \(Self.mark) Replaced by it when that is done again.
@@ -72,6 +74,7 @@ struct ServiceFile {
         [Service]
         Type=notify
         WatchdogSec=\(Self.watchdogSeconds)
+        WatchdogSignal=SIGKILL
         ExecStart=\(words.map(Self.unitWord).joined(separator: " "))
         ExecReload=/bin/kill -HUP $MAINPID
         Restart=on-failure
