@@ -179,6 +179,66 @@ struct SuccessionTests {
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
     }
 
+    @Test("the next broker follows the policy that was checked, whatever has become of the file by then")
+    func checkedPolicy() throws {
+        let denying = #"{"rules":[{"allow":{"everything":["**","$broker.**"]},"deny":{"publish":["no"]}}]}"#
+        try folder.write("p.json", denying)
+        let program = try copyProgram("plugboard")
+        let broker = try Run(
+            program: program,
+            ["broker", "--socket", folder.socket, "--policy", "p.json"],
+            in: folder
+        )
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        let spoiling = "case $1 in broker) echo '{' >p.json;; esac; exec '\(Products.plugboard)' \"$@\""
+        rename(try folder.script("other", spoiling), program)
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        #expect(folder.text("p.json") == "{\n")
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        #expect(try plugboard("publish", "no", "1", in: folder).messages.contains("forbidden"))
+        broker.signal(SIGHUP)
+        try eventually("it reads the file again") { broker.messages.contains("the policy stays as it was: ") }
+        #expect(try plugboard("publish", "no", "1", in: folder).messages.contains("forbidden"))
+    }
+
+    @Test("a program that doesn't take the policy changes nothing")
+    func policyNotTaken() throws {
+        try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
+        let program = try copyProgram("plugboard")
+        let broker = try Run(
+            program: program,
+            ["broker", "--socket", folder.socket, "--policy", "p.json"],
+            in: folder
+        )
+        try eventually("the broker listens") { broker.messages.contains("listening on ") }
+        rename(try folder.script("other", "case $1 in policy) exit 1;; esac"), program)
+        broker.signal(SIGUSR2)
+        try eventually("it says why") { broker.messages.contains("does not take the policy: it exited") }
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+    }
+
+    @Test("who comes back goes on where the policy is the same, and begins anew where it is another")
+    func samePolicy() throws {
+        func policy(_ more: String) throws {
+            try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}\#(more)]}"#)
+        }
+        try policy("")
+        let broker = try startBroker(in: folder, "--policy", "p.json")
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        func resumes() throws -> Bool? {
+            let request = RequestLine("subscribe").adding("key", string: "*").adding("since", 1)
+            return try Connection(path: folder.socket).request(request)["resumed"]?.bool
+        }
+        for _ in 0..<2 {
+            #expect(try plugboard("restart", in: folder).end == .exited(0))
+            #expect(try resumes() == true)
+        }
+        try policy(#",{"plugin":"till","deny":{"publish":["x"]}}"#)
+        #expect(try plugboard("restart", in: folder).end == .exited(0))
+        #expect(try resumes() == false)
+        #expect(broker.messages.components(of: "begun anew") == 3)
+    }
+
     /// The program in a file of its own.
     private func copyProgram(_ name: String) throws -> String {
         try folder.write(name, InputFile.contents(path: Products.plugboard, limit: 1 << 30), mode: 0o700)

@@ -125,6 +125,27 @@ struct UpPermissionTests {
         #expect(try pid() != before)
     }
 
+    @Test("also in the moment in which the broker has begun anew, and up has not told it of them yet")
+    func alwaysLimited() throws {
+        try shop.add(
+            "one",
+            """
+            try() { while :; do "$PLUGBOARD_PROGRAM" publish "$1" 1 >>said 2>&1; done; }
+            try door & try door & try lamp
+            """,
+            json: #","publishes":["lamp"]"#
+        )
+        let up = try shop.up("--memory")
+        for _ in 0..<5 {
+            try eventually("it tries") { shop.text("one", "said").contains("forbidden") }
+            #expect(try plugboard("restart", in: shop.folder).end == .exited(0))
+        }
+        #expect(try plugboard("publish", "a", "1", "--name", "one", in: shop.folder).end == .exited(1))
+        #expect(try plugboard("get", "lamp", "--json", in: shop.folder).output.contains(#""by":"one""#))
+        #expect(try plugboard("why", "door", in: shop.folder).messages.contains("not_found"))
+        #expect(up.isRunning)
+    }
+
     @Test("and up connects again when its own connection is lost: its plugins are known as before")
     func reconnects() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")

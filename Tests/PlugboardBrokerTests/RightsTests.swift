@@ -357,6 +357,32 @@ struct RightsTests {
         )
     }
 
+    @Test("a key that comes into sight, or back into it, is told whole: pieces would be of what isn't known")
+    func sight() throws {
+        func write(_ value: String) -> [String] {
+            hub.send("publish open.secret \(value)", from: owner)
+            return hub.read(guest)
+        }
+        let open = Self.policy.replacing(#""open.secret", "#, with: "")
+        _ = write(#"{"a":1,"b":2,"note":"long enough"}"#)
+        hub.send(#"{"op":"subscribe","key":"open.*","diff":true}"#, from: guest)
+        hub.send(#"{"op":"subscribe","key":"open.*","fields":["/a","/b"]}"#, from: guest)
+        _ = hub.read(guest)
+        try hub.follow(open)
+        var told = write(#"{"a":2,"b":2,"note":"long enough"}"#)
+        #expect(told.count == 2 && told[0].contains(#""value":{"a":2,"b":2,"#))
+        #expect(told[1].contains(#""fields":{"/a":2,"/b":2}"#))
+        told = write(#"{"a":3,"b":2,"note":"long enough"}"#)
+        #expect(told.count == 2 && told[0].contains(#""patch":{"a":3}"#))
+        #expect(told[1].contains(#""fields":{"/a":3}"#))
+        try hub.follow(Self.policy)
+        #expect(write(#"{"a":4,"b":3,"note":"long enough"}"#).isEmpty)
+        try hub.follow(open)
+        told = write(#"{"a":5,"b":3,"note":"long enough"}"#)
+        #expect(told.count == 2 && told[0].contains(#""value":{"a":5,"b":3,"#))
+        #expect(told[1].contains(#""fields":{"/a":5,"/b":3}"#))
+    }
+
     @Test("emits to keys that nobody may be told of leave nothing behind")
     func emits() {
         hub.send("subscribe hidden.*", from: owner)

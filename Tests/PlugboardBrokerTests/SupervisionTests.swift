@@ -136,6 +136,31 @@ struct SupervisionTests {
         #expect(ask("get shop.cart", from: other).contains(#""by":"cart""#))
     }
 
+    @Test("another declaration holds at once: observers, services, and what was not read")
+    func declaredAnew() {
+        tell(Self.cart)
+        let (cart, idle) = (hub.client(process: 1200), hub.client(process: 1200))
+        for client in [cart, idle] {
+            hub.send("subscribe **", from: client)
+            _ = hub.read(client)
+        }
+        hub.send("serve shop.x", from: cart)
+        hub.send("publish shop.a 1", from: other)
+        #expect(hub.read(cart).count == 2 && hub.read(idle).count == 1)
+        tell(Self.cart.replacing(#""shop.**""#, with: #""shop.y""#).replacing("shop.*", with: "till.*"))
+        hub.send("publish shop.a 2\npublish till.a 1", from: other)
+        #expect(hub.read(cart).filter { $0.contains("till.a") }.count == 1)
+        _ = hub.read(other)
+        #expect(code("call shop.x", from: other) == "no_provider")
+        hub.stopReading(idle)
+        hub.send("publish till.a 2", from: other)
+        _ = hub.read(cart)
+        tell(Self.cart)
+        #expect(hub.isOpen(cart) && !hub.isOpen(idle))
+        hub.send("publish shop.a 3\npublish till.a 3", from: other)
+        #expect(hub.read(cart).filter { $0.contains("shop.a") }.count == 1)
+    }
+
     @Test("without a process the name is still its own; the next process takes it over")
     func ended() {
         tell(Self.cart)

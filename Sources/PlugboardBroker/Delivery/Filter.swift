@@ -15,6 +15,8 @@ final class Filter {
     /// Values of this revision and older ones may not have been sent: there were none at the
     /// start, or there was a gap.
     var unsentRevision: UInt64
+    /// Values of this revision and older ones may have been hidden: rights have changed since.
+    private(set) var hiddenRevision: UInt64 = 0
     /// What was asked for, as it was written.
     private let text: [UInt8]
 
@@ -35,6 +37,12 @@ final class Filter {
         tellsDifferences = options.differences
         text = Self.text(request, condition, fields, line)
         unsentRevision = options.initial ? 0 : revision
+    }
+
+    /// What its observer may see is another from here on.
+    func noteHidden(upTo revision: UInt64) {
+        hiddenRevision = revision
+        unsentRevision = max(unsentRevision, revision)
     }
 
     /// Whether another asks for just what this one does, and in the same words.

@@ -104,7 +104,8 @@ extension Hub {
 
     /// Whether the observer was sent the value that a key has, and will not be sent another first.
     func wasSent(_ observable: ObservableReference, _ subscription: SubscriptionReference) -> Bool {
-        guard let filter = subscription.pointee.filter, filter.tellsDifferences else { return false }
+        guard let filter = subscription.pointee.filter else { return false }
+        guard filter.tellsDifferences else { return observable.pointee.revision > filter.hiddenRevision }
         guard observable.pointee.revision > filter.unsentRevision else { return false }
         return subscription.pointee.backlog?.pointee.keys.find(observable) == nil
     }
@@ -133,7 +134,8 @@ extension Hub {
     ) -> Telling {
         change.removeAll()
         if let parts = filter.parts {
-            let isTold = parts.appendChanges(from: old, to: value, into: &change, using: &comparer)
+            let known = wasSent ? old : nil
+            let isTold = parts.appendChanges(from: known, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
         guard wasSent, let old else { return .event }

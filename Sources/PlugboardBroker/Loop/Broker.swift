@@ -30,8 +30,14 @@ public final class Broker: Sendable {
     private struct Kept: Sendable {
         var folder: JournalFolder?
         var state: DataFile?
+        var rights: CarriedRights?
         var hasMadeWay = false
+        /// What the next program reads.
+        var files: [Handover.Role: DataFile] = [:]
     }
+
+    /// The policy that was loaded last, or that the next broker is to follow.
+    private let policy: Shared<Policy?>
 
     /// Only where a policy is followed.
     private let policyInbox: Mailbox<Policy>?
@@ -48,9 +54,11 @@ public final class Broker: Sendable {
         lock = try Self.lock(of: path, inheritance)
         self.configuration = configuration
         wakeup = try Wakeup()
+        policy = Shared(configuration.policy)
         policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
         listener = try Self.listener(configuration, inheritance)
-        kept.set(Kept(state: inheritance?.takeState()))
+        let rights = CarriedRights(inheritance?.takeFile(.rights), configuration.policy)
+        kept.set(Kept(state: inheritance?.takeFile(.state), rights: rights))
         if configuration.listener == nil, let policy = configuration.policy {
             try UnixSocket.setOpen(path: path, policy.admitsOthers)
         }
@@ -102,15 +110,15 @@ public final class Broker: Sendable {
         if let folder { try loop.open(folder, configuration.journal) }
         if let state = before.state, folder == nil { try loop.goOn(withState: state) }
         if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
-        if let policy = configuration.policy, let policyInbox {
-            try loop.follow(policy, inbox: policyInbox)
-        }
+        let policy = policy.get()
+        if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
+        if let rights = before.rights { loop.hub.goOn(with: rights.going(on: policy)) }
         loop.heartbeat = configuration.heartbeat
         configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }
         let state = folder == nil ? try loop.carry() : nil
-        kept.set(Kept(folder: folder, state: state, hasMadeWay: true))
+        kept.set(Kept(folder: folder, state: state, rights: loop.hub.carriedRights, hasMadeWay: true))
     }
 
     private func openFolder() throws -> JournalFolder? {
@@ -120,12 +128,17 @@ public final class Broker: Sendable {
     }
 
     /// What the program that takes the place of this one is to be left, after `run` came back for
-    /// that. It stays this broker's own.
-    public var descriptors: [Handover.Role: Int32] {
-        let kept = kept.get()
+    /// that. It stays this broker's own. Throws `SystemError`.
+    public func descriptors() throws -> [Handover.Role: Int32] {
+        var kept = kept.get()
+        let policy = policy.get()
+        kept.files[.policy] = try policy?.file()
+        kept.files[.rights] = try (kept.rights?.going(on: policy).text).map(DataFile.unnamed(containing:))
+        self.kept.set(kept)
         var all: [Handover.Role: Int32] = [.listener: listener.raw, .lock: lock.raw]
         all[.journal] = kept.folder?.lockFD
         all[.state] = kept.state?.raw
+        for (role, file) in kept.files { all[role] = file.raw }
         return all
     }
 
@@ -144,8 +157,10 @@ public final class Broker: Sendable {
     }
 
     /// Ends `run` as `stop` does, but for another broker to take the place of this one: the socket
-    /// stays and holds connections back, and what is kept in memory alone goes with it.
-    public func makeWay() {
+    /// stays and holds connections back, and what is kept in memory alone goes with it. That one is to
+    /// follow `policy`, or one that `follow` is called with later; without either, what this one does.
+    public func makeWay(for policy: Policy? = nil) {
+        if let policy, policyInbox != nil { self.policy.set(policy) }
         succession.want(true)
         wakeup.signal()
     }
@@ -159,6 +174,7 @@ public final class Broker: Sendable {
         if configuration.listener == nil {
             try UnixSocket.setOpen(path: configuration.socketPath, policy.admitsOthers)
         }
+        self.policy.set(policy)
         policyInbox.put(policy)
     }
 

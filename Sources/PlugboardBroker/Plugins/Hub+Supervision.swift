@@ -93,20 +93,22 @@ extension Hub {
             return
         }
         supervision.reporter = reporter
-        if let plugin = supervision.take(report) { findClients(of: plugin) }
+        let before = supervision.plugin(named: report.name)?.rights
+        if let plugin = supervision.take(report) { findClients(of: plugin, before) }
         if let plugin = supervision.plugin(named: report.name) { renewDemand(of: plugin) }
     }
 
-    private mutating func findClients(of plugin: SupervisedPlugin) {
+    private mutating func findClients(of plugin: SupervisedPlugin, _ before: Rights?) {
         // Who is a client already may turn out to be the plugin's, or to have taken its name.
         for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot], session.pointee.clearance?.plugin !== plugin else {
-                continue
-            }
-            if session.pointee.clearance?.plugin == nil,
+            guard let session = sessions.all[slot] else { continue }
+            if session.pointee.clearance?.plugin === plugin {
+                limit(session, before)
+            } else if session.pointee.clearance?.plugin == nil,
                 supervision.plugin(of: session.pointee.peer) === plugin
             {
                 bind(session, to: plugin, session.pointee.clearance?.groups ?? [])
+                limit(session, nil)
             } else if session.pointee.isNamed(plugin.name) {
                 session.pointee.loseName()
                 session.pointee.clearance?.name = nil
@@ -114,6 +116,17 @@ extension Hub {
             }
         }
         patterns.outdate()
+    }
+
+    /// What a plugin's client may do is another than `before`; nil: everything.
+    private mutating func limit(_ session: SessionReference, _ before: Rights?) {
+        guard let rights = session.pointee.clearance?.plugin?.rights, rights !== before else { return }
+        noteNewSight(of: session)
+        endForbiddenDuties(of: session)
+        // Who observes nothing has been told nothing but what it asked for.
+        let seesLess = before?.mayShowMore(than: rights) ?? true
+        let isObserver = session.pointee.subscriptions.count > 0
+        if seesLess, isObserver, session.pointee.hasUnread { setAside(session, .revoked) }
     }
 
     private static var pluginPrefix: UnsafeRawBufferPointer {

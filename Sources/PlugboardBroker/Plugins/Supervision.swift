@@ -12,15 +12,23 @@ final class SupervisedPlugin {
     /// The process that leads its session; nil while none does.
     fileprivate(set) var process: Int32?
     /// What its declaration allows; nil: that says nothing about it.
-    fileprivate(set) var rights: Rights?
+    private(set) var rights: Rights?
+    fileprivate private(set) var may: ActionPatterns?
     /// What it is started for; nil: it isn't started on demand.
     fileprivate(set) var demand: Demand?
+    /// What was said of it last, as far as it matters here, as JSON.
+    fileprivate(set) var report: [UInt8] = []
     /// Its place among all.
     let number: Int
 
     fileprivate init(name: String, number: Int) {
         self.name = name
         self.number = number
+    }
+
+    fileprivate func allow(_ may: ActionPatterns?) {
+        self.may = may
+        rights = may.map { Rights([PolicyRule(allow: $0)]) }
     }
 }
 
@@ -71,6 +79,9 @@ struct Supervision {
         plugins[name] != nil || plugins.count < Self.pluginsMax
     }
 
+    /// What was said of each last.
+    var reports: [[UInt8]] { numbered.map(\.report) }
+
     /// The plugin with a name.
     func plugin(named name: String) -> SupervisedPlugin? { plugins[name] }
 
@@ -100,16 +111,18 @@ struct Supervision {
     }
 
     /// Takes in what the supervisor says. Returns the plugin where that might make clients its own
-    /// that were not.
+    /// that were not, or change what they may do.
     mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
         let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: numbered.count)
         let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
         if isNew { numbered.append(plugin) }
-        plugin.rights = report.may.map { Rights([PolicyRule(allow: $0)]) }
-        if plugin.rights != nil { isLimiting = true }
+        plugin.report = report.text
         takeDemand(report, plugin)
-        guard isNew || report.process != plugin.process else { return nil }
+        let isSame = report.process == plugin.process && report.may == plugin.may
+        guard isNew || !isSame else { return nil }
         plugin.process = report.process
+        if isNew || report.may != plugin.may { plugin.allow(report.may) }
+        if plugin.rights != nil { isLimiting = true }
         return plugin
     }
 }
@@ -122,6 +135,8 @@ struct PluginReport {
     let state: String
     /// Of one that is started on demand: after how long it is wanted no more.
     let idleSeconds: UInt32?
+    /// These members as they were written, as an object.
+    let text: [UInt8]
 
     /// At most a day.
     static let idleSecondsMax: UInt32 = 86_400
@@ -133,6 +148,7 @@ struct PluginReport {
         guard json.kind(0) == .object else { throw fault("what a plugin is like is told in an object") }
         var (name, process, may): (String?, Int32?, ActionPatterns?)
         var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Demand.idleSecondsDefault)
+        var text = Array("{".utf8)
         var member = 1
         for _ in 0..<json.childCount(0) {
             let content = json.bytes(member + 1)
@@ -157,8 +173,12 @@ struct PluginReport {
                     throw fault("\"may\" has patterns for the actions of a policy")
                 }
                 may = patterns
-            default: break
+            default:
+                member = json.next(member + 1)
+                continue
             }
+            if text.count > 1 { text.append(UInt8(ascii: ",")) }
+            text += json.bytes(member) + [UInt8(ascii: ":")] + content
             member = json.next(member + 1)
         }
         guard let name, Array(name.utf8).withUnsafeBytes({ ClientName.refusal($0, at: 0) }) == nil else {
@@ -166,5 +186,6 @@ struct PluginReport {
         }
         (self.name, self.process, self.may) = (name, process, may)
         (self.state, idleSeconds) = (state, isOnDemand ? idle : nil)
+        self.text = text + [UInt8(ascii: "}")]
     }
 }

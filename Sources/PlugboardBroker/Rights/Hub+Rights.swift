@@ -32,7 +32,7 @@ extension Session {
     }
 
     /// Something was queued for it that it has not been sent.
-    fileprivate var hasUnread: Bool {
+    var hasUnread: Bool {
         if let catchup, !catchup.pointee.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
     }
@@ -116,8 +116,16 @@ extension Hub {
         if rights === before { return false }
         clearance.rights = rights
         patterns.outdate()
+        noteNewSight(of: session)
         endForbiddenDuties(of: session)
         return before?.mayShowMore(than: rights) ?? true
+    }
+
+    /// What it knows of a key may be older than what is there: a piece of a value would say too little.
+    func noteNewSight(of session: SessionReference) {
+        for subscription in session.pointee.subscriptions.list.elements {
+            subscription.pointee.filter?.noteHidden(upTo: revision)
+        }
     }
 
     /// Ends services and calls that are not permitted any more.

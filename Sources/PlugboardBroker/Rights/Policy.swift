@@ -85,6 +85,8 @@ public struct Policy: Equatable, Sendable {
     var quotas: [UInt32: Quota] = [:]
     /// Of users that have none there; nil: as without a policy's word.
     var quotaOfOthers: Quota?
+    /// What it was read from.
+    var text: [UInt8] = []
 
     /// How many rules there are.
     public var ruleCount: Int { rules.count }

@@ -3,7 +3,7 @@
 
 /// A policy with what was made of it.
 struct PolicyInForce {
-    private let policy: Policy
+    let policy: Policy
     /// The broker's own user.
     private let owner: UInt32
     /// Rights by the places of their rules.

@@ -39,6 +39,28 @@ extension Policy {
         } catch {
             throw PolicyProblem(place: path, message: "\(error)")
         }
+        try self.init(text: text, of: path, accounts)
+    }
+
+    /// The policy that the broker before in this process was told to leave to this one; nil where
+    /// it left none. `path` names it. Throws a `PolicyProblem`.
+    public init?(leftIn inheritance: Inheritance?, path: String) throws(PolicyProblem) {
+        guard let file = inheritance?.takeFile(.policy) else { return nil }
+        let text: [UInt8]
+        do {
+            text = try file.contents()
+        } catch {
+            throw PolicyProblem(place: path, message: "\(error)")
+        }
+        try self.init(text: text, of: path, .system)
+    }
+
+    /// A file for `policy check`, or for the broker that comes next. Throws `SystemError`.
+    public func file() throws -> DataFile {
+        try DataFile.unnamed(containing: text)
+    }
+
+    private init(text: [UInt8], of path: String, _ accounts: AccountNumbers) throws(PolicyProblem) {
         do throws(PolicyFault) {
             self = try PolicyReader.policy(in: text, accounts)
         } catch {

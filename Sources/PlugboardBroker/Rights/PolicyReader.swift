@@ -38,7 +38,9 @@ struct PolicyReader: ~Copyable {
         copy.copyBytes(from: text)
         let bytes = UnsafeRawBufferPointer(copy)
         let reader = PolicyReader(json: try outline(of: bytes), accounts: accounts)
-        return try reader.policy()
+        var policy = try reader.policy()
+        policy.text = text
+        return policy
     }
 
     /// The patterns for each action that an object lists; nil where it is wrong.

@@ -100,6 +100,33 @@ public final class DataFile: Sendable {
         return DataFile(adopting: fd)
     }
 
+    /// Such a file with these bytes, to be read from its beginning. Throws `SystemError`.
+    public static func unnamed(containing bytes: [UInt8]) throws -> DataFile {
+        let file = try unnamed()
+        try bytes.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                done += try file.append(UnsafeRawBufferPointer(rebasing: bytes[done...]))
+            }
+        }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw SystemError.last("seek", file.path) }
+        return file
+    }
+
+    /// All that is in it. Throws `SystemError`.
+    public func contents() throws -> [UInt8] {
+        var contents = [UInt8](repeating: 0, count: bytes)
+        var done = 0
+        while done < contents.count {
+            let count = try contents.withUnsafeMutableBytes {
+                try read(at: done, into: UnsafeMutableRawBufferPointer(rebasing: $0[done...]))
+            }
+            guard count > 0 else { throw SystemError(code: EIO, operation: "read", subject: path) }
+            done += count
+        }
+        return contents
+    }
+
     /// Goes on with a file that is open.
     init(adopting fd: Int32) {
         path = "a file without a name"

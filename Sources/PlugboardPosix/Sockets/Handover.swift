@@ -6,7 +6,7 @@
 public enum Handover {
     /// What a descriptor is for.
     public enum Role: String, CaseIterable, Sendable {
-        case listener, lock, journal, state
+        case listener, lock, journal, state, policy, rights
     }
 
     /// The variable with their numbers, such as `listener=5,lock=4`.
@@ -87,9 +87,9 @@ public final class Inheritance: Sendable {
         return Descriptor(adopting: lock)
     }
 
-    /// The file with what the program before kept in memory; the caller's then.
-    public func takeState() -> DataFile? {
-        fds[.state].map { DataFile(adopting: $0) }
+    /// A file with what the program before kept in memory; the caller's then. Ask once for each.
+    public func takeFile(_ role: Handover.Role) -> DataFile? {
+        fds[role].map { DataFile(adopting: $0) }
     }
 
     /// Whether a descriptor is of the file at a path, and the lock on it is held through it.

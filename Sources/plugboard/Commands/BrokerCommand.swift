@@ -103,7 +103,7 @@ extension Command {
         let signals = try Signals(catching: BrokerSuccessor.signals)
         let terminal = ControllingTerminal()
         let manager = ServiceNotice.take()
-        var configuration = try configuration(invocation, console, manager)
+        var configuration = try configuration(invocation, console, manager, inheritance)
         configuration.inheritance = inheritance
         let broker = try Broker(configuration: configuration)
         if inheritance != nil {
@@ -130,7 +130,8 @@ extension Command {
     private static func configuration(
         _ invocation: Invocation,
         _ console: Console,
-        _ manager: ServiceNotice?
+        _ manager: ServiceNotice?,
+        _ inheritance: Inheritance?
     ) throws -> Configuration {
         let activated = try ServiceSocket.take(invocation)
         let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
@@ -147,7 +148,9 @@ extension Command {
             }
         }
         if invocation.has(.supervised) { configuration.supervisor = getppid() }
-        configuration.policy = try invocation.text(.policy).map(PolicyFile.read)
+        configuration.policy = try invocation.text(.policy).map { path in
+            try PolicyFile.left(in: inheritance, path: path) ?? PolicyFile.read(path)
+        }
         return configuration
     }
 

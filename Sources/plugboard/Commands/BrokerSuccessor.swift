@@ -49,16 +49,16 @@ final class BrokerSuccessor: Sendable {
         guard let program else {
             return console.say("it goes on as it was: the system doesn't say where its program is")
         }
-        if let problem = Self.problem(with: program) {
-            return console.say("it goes on as it was: \(program) \(problem)")
-        }
         do {
-            // A broker doesn't start with a policy that is wrong.
-            if let policy { _ = try Policy(path: policy) }
+            // Read once: what becomes of the file meanwhile can't keep the next broker from starting.
+            let next = try policy.map { path in try Policy(path: path) }
+            if let problem = try Self.problem(with: program, next) {
+                return console.say("it goes on as it was: \(program) \(problem)")
+            }
+            broker.makeWay(for: next)
         } catch {
-            return console.say("it goes on as it was: \(error)")
+            console.say("it goes on as it was: \(error)")
         }
-        broker.makeWay()
     }
 
     /// Becomes that program. Returns only where that failed, or is not wanted any more: then the
@@ -67,17 +67,31 @@ final class BrokerSuccessor: Sendable {
         Signals.hold(Self.signals)
         defer { Signals.release(Self.signals) }
         guard let program, broker.isToMakeWay else { return }
-        let descriptors = broker.descriptors
-        Handover.leave(descriptors, variables: inherited)
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        let failure = ProgramImage.replace(by: program, arguments: arguments)
-        Handover.withdraw(descriptors, variables: inherited)
-        console.say("it goes on as it was: \(failure)")
+        do {
+            let descriptors = try broker.descriptors()
+            Handover.leave(descriptors, variables: inherited)
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            let failure = ProgramImage.replace(by: program, arguments: arguments)
+            Handover.withdraw(descriptors, variables: inherited)
+            console.say("it goes on as it was: \(failure)")
+        } catch {
+            console.say("it goes on as it was: \(error)")
+        }
     }
 
-    /// Why a program can't take the place; nil where it says what it is and ends well.
-    private static func problem(with program: String) -> String? {
-        let start = ChildStart(program: program, arguments: ["--version"], output: .piped)
+    /// Why a program can't take the place; nil where it says what it is, takes the policy, and ends well.
+    private static func problem(with program: String, _ policy: Policy?) throws -> String? {
+        var start = ChildStart(program: program, arguments: ["--version"], output: .piped)
+        if let problem = problem(with: start) { return problem }
+        guard let file = try policy?.file() else { return nil }
+        start.arguments = ["policy", "check", "/dev/fd/\(ActivatedSocket.firstNumber)"]
+        start.passing = file.raw
+        return withExtendedLifetime(file) {
+            problem(with: start).map { "does not take the policy: it \($0)" }
+        }
+    }
+
+    private static func problem(with start: ChildStart) -> String? {
         do {
             var child = try ChildProcess(starting: start)
             let deadline = MonotonicClock.nanoseconds() + patienceNanoseconds

@@ -1,6 +1,7 @@
 // `policy`: looks at a policy file as a broker would, without one.
 
 import PlugboardBroker
+import PlugboardPosix
 
 extension Option {
     static let policy = Option(
@@ -68,6 +69,15 @@ enum PolicyFile {
     static func read(_ path: String) throws -> Policy {
         do throws(PolicyProblem) {
             return try Policy(path: path)
+        } catch {
+            throw CommandError(.refused, "\(error)")
+        }
+    }
+
+    /// The one that the broker before in this process has checked for this one.
+    static func left(in inheritance: Inheritance?, path: String) throws -> Policy? {
+        do throws(PolicyProblem) {
+            return try Policy(leftIn: inheritance, path: path)
         } catch {
             throw CommandError(.refused, "\(error)")
         }

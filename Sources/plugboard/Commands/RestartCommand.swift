@@ -16,7 +16,8 @@ extension Command {
             meanwhile waits, and nobody is refused. What it keeps is there again, without a journal as well. \
             Clients that come back and subscribe with "since", as the library's do, miss nothing.
 
-            A program that doesn't start is found out before, and so is a --policy that is wrong; that changes nothing. SIGUSR2 does the same to \
+            A program that doesn't start is found out before, and so is a --policy that is wrong, or that it doesn't \
+            take; that changes nothing. What was checked then is what it follows. SIGUSR2 does the same to \
             the broker's process, and so does SIGHUP if its program has been replaced. It is for the \
             broker's own user and root.
             """,
