@@ -12,6 +12,19 @@ struct UpPermissionTests {
         shop = try Shop()
     }
 
+    /// What the broker tells of its clients of a name.
+    private func clients(_ name: String) throws -> [BrokerLine] {
+        let person = try Connection(path: shop.folder.socket)
+        try person.expectGreeting()
+        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "$broker.clients.*"))
+        var found: [BrokerLine] = []
+        while true {
+            let line = try person.nextLine()
+            if line.kind == .event("synced") { return found }
+            if line["value"]?.object?["name"]?.string == name { found.append(line) }
+        }
+    }
+
     @Test("open already, with its name and what plugin.json lists; the rest is forbidden")
     func inherited() throws {
         try shop.add(
@@ -77,25 +90,40 @@ struct UpPermissionTests {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
         let up = try shop.up("--plugins", plugins, "cart")
-        let shop = shop
-        func clients() throws -> [BrokerLine] {
-            let person = try Connection(path: shop.folder.socket)
-            try person.expectGreeting()
-            _ = try person.accepted(RequestLine("subscribe").adding("key", string: "$broker.clients.*"))
-            var found: [BrokerLine] = []
-            while true {
-                let line = try person.nextLine()
-                if line.kind == .event("synced") { return found }
-                if line["value"]?.object?["name"]?.string == "cart" { found.append(line) }
-            }
-        }
         try eventually("the cart is there") {
             try plugboard("get", "cart.items", in: shop.folder).output == "[]\n"
         }
-        let found = try clients()
+        let found = try clients("cart")
         #expect(found.count == 1)
         let pid = found.first?["value"]?.object?["pid"]?.integer.flatMap { Int32(exactly: $0) }
         #expect(pid.map { Processes.children(of: up.pid).contains($0) } == true)
+    }
+
+    @Test("which is no client as long as it has said nothing, so that whoever leaves it alone is one client")
+    func silent() throws {
+        try shop.add(
+            "one",
+            """
+            fd=$PLUGBOARD_FD; unset PLUGBOARD_FD
+            "$PLUGBOARD_PROGRAM" subscribe x &
+            until [ -e go ]; do sleep 0.02; done
+            echo sync >&$fd
+            wait
+            """,
+            json: #","subscribes":["x"]"#
+        )
+        let up = try shop.up("--memory")
+        func count() throws -> UInt64? {
+            let stats = try plugboard("get", "$broker.stats", in: shop.folder)
+            return try JSONObject(parsing: Array(stats.output.utf8)[...])["clients"]?.integer
+        }
+        try eventually("it observes") {
+            try plugboard("who", "x", in: shop.folder).output.contains("one")
+        }
+        #expect(try clients("one").count == 1 && count() == 3)
+        try shop.folder.write("plugins/one/go", "")
+        try eventually("it has said something") { try clients("one").count == 2 && count() == 4 }
+        _ = up
     }
 
     @Test("and when the broker begins anew the plugins go on: known, bound, and serving as before")

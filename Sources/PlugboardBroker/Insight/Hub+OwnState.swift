@@ -87,6 +87,7 @@ extension Hub {
     }
 
     private mutating func refreshClient(_ session: SessionReference) {
+        guard session.pointee.isListed else { return }
         own.value.removeAll()
         session.pointee.appendOwnValue(to: &own.value)
         writeOwn()

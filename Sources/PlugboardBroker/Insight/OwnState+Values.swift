@@ -10,7 +10,7 @@ extension Hub {
         let counts = ownCounts()
         var (clients, subscriptions, slow) = (0, 0, 0)
         for slot in sessions.all {
-            guard let session = slot, session.pointee.isOpen else { continue }
+            guard let session = slot, session.pointee.isOpen, session.pointee.isListed else { continue }
             clients += 1
             subscriptions += session.pointee.subscriptions.count
             if session.pointee.isBehind { slow += 1 }
@@ -74,6 +74,10 @@ extension Hub {
 }
 
 extension Session {
+    /// It counts as a client. A plugin finds a connection that is open already, and may make one of its
+    /// own without a look at that: so one that has said nothing is none.
+    var isListed: Bool { line > 0 || clearance?.plugin == nil }
+
     /// Adds the value of `$broker.clients.<n>`.
     func appendOwnValue(to buffer: inout ByteBuffer) {
         buffer.append("{")
