@@ -123,6 +123,58 @@ struct QuotaTests {
         #expect(code("subscribe e", from: guest) == "ok")
     }
 
+    @Test("each pattern of a subscription counts as one, and so does each that is served")
+    func patterns() {
+        func code(_ operation: String, _ keys: String...) -> String {
+            let keys = keys.map { "\"\($0)\"" }.joined(separator: ",")
+            return self.code(#"{"op":"\#(operation)","id":1,"keys":[\#(keys)]}"#, from: guest)
+        }
+        #expect(code("subscribe", "a", "b.*", "c", "d") == "limit")
+        #expect(code("subscribe", "a", "b.*") == "ok")
+        #expect(code("trace", "a", "b") == "limit")
+        #expect(self.code("serve s", from: guest) == "ok")
+        #expect(self.code("serve t", from: guest) == "limit")
+        #expect(code("subscribe", "c") == "limit")
+        #expect(self.code("unserve s", from: guest) == "ok")
+        #expect(code("trace", "c") == "ok")
+        #expect(code("subscribe", "c") == "limit")
+        #expect(self.code("unsubscribe 1", from: guest) == "ok")
+        #expect(code("trace", "a", "b") == "ok")
+        #expect(self.code("serve t", from: guest) == "limit")
+        hub.leave(guest)
+        let next = hub.client(user: 7)
+        for key in ["a", "b", "c"] { #expect(self.code("serve \(key)", from: next) == "ok") }
+        #expect(self.code("serve d", from: next) == "limit")
+    }
+
+    @Test("wills, and what is asked for with where and fields, are kept as well")
+    func besides() {
+        func filtered(_ bytes: Int) -> String {
+            #"{"op":"subscribe","id":1,"key":"a","where":{"":{"==":\#(value(bytes))}}}"#
+        }
+        #expect(code("will publish a \(value(100))", from: guest) == "limit")
+        #expect(code("will publish a \(value(99))", from: guest) == "ok")
+        #expect(code("publish b 1", from: guest) == "limit")
+        #expect(code(filtered(10), from: guest) == "limit")
+        #expect(code("will publish a \(value(97))", from: guest) == "ok")
+        #expect(code("publish b 1", from: guest) == "ok")
+        #expect(code("delete b\nwill", from: guest) == "ok")
+        #expect(code(filtered(200), from: guest) == "limit")
+        #expect(code(filtered(80), from: guest) == "ok")
+        #expect(code("publish b \(value(50))", from: guest) == "limit")
+        #expect(code("unsubscribe 1", from: guest) == "ok")
+        #expect(code("will publish a \(value(99))", from: guest) == "ok")
+        hub.leave(guest)
+        // What it has become is kept, and nothing else.
+        let next = hub.client(user: 7)
+        #expect(code("publish b 1", from: next) == "limit")
+        #expect(code("publish a \(value(98))", from: next) == "ok")
+        #expect(code("publish b 1", from: next) == "limit")
+        #expect(code("delete a", from: next) == "ok")
+        #expect(code("will publish a \(value(99))\ngoodbye", from: next) == "ok")
+        #expect(code("publish a \(value(99))", from: hub.client(user: 7)) == "ok")
+    }
+
     @Test("others have a quota in any case, this user and root only by name")
     func defaults() throws {
         let policy = try PolicyReader.policy(

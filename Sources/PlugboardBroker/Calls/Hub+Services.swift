@@ -15,11 +15,13 @@ extension Hub {
             throw Self.forbidden(.serve, request.key, line, session)
         }
         if let other = services.find(pattern: pattern) { throw Self.served(other, request, line, session) }
+        try checkSubscriptions(of: session, patterns: 1)
         let duties = session.pointee.makeDuties()
         guard duties.pointee.services.count < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")
         }
         duties.pointee.add(services.insert(pattern, session))
+        session.pointee.clearance?.account?.subscriptions += 1
         replyWithKey(request, line, session)
         if !supervision.waitingCalls.isEmpty { askWaiting() }
     }
@@ -41,6 +43,7 @@ extension Hub {
     mutating func end(_ service: ServiceReference) {
         let session = service.pointee.session
         session.pointee.duties?.pointee.remove(service)
+        session.pointee.clearance?.account?.subscriptions -= 1
         services.remove(service)
         session.pointee.dropEmptyDuties()
     }

@@ -39,6 +39,9 @@ final class Filter {
         unsentRevision = options.initial ? 0 : revision
     }
 
+    /// What it takes up, about.
+    var bytes: Int { text.count }
+
     /// What its observer may see is another from here on.
     func noteHidden(upTo revision: UInt64) {
         hiddenRevision = revision

@@ -76,9 +76,9 @@ extension Hub {
         if let write = decoder.writes.first {
             try Self.checkWritable(write, line)
             if session.pointee.isGuarded { try checkRights(write, line, session) }
-            session.pointee.makeLegacy().pointee.will = Will(write, in: line)
+            try replaceWill(of: session, by: Will(write, in: line))
         } else {
-            session.pointee.legacy?.pointee.will = nil
+            try replaceWill(of: session, by: nil)
         }
         replyDone(request, line, session)
     }
@@ -90,7 +90,7 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) {
-        session.pointee.legacy?.pointee.will = nil
+        try? replaceWill(of: session, by: nil)
         session.pointee.farewell = .goodbye
         leave(session)
         replyDone(request, line, session)
@@ -101,6 +101,7 @@ extension Hub {
     /// ends for everybody.
     mutating func executeLegacy(of session: SessionReference) {
         guard let legacy = session.pointee.takeLegacy() else { return session.pointee.endPresence() }
+        session.pointee.clearance?.account?.kept -= legacy.pointee.willBytes
         let will = legacy.pointee.will.take()
         lifetimes.end(legacy)
         if isStopping { return }

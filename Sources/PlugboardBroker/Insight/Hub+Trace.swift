@@ -12,10 +12,11 @@ extension Hub {
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
         try checkPatterns(wanted, line, session)
-        let sub = try chooseSub(request, line, session)
+        let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = register(sub, [], nil, line, session)
         subscription.pointee.isTracer = true
         tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
+        charge(subscription)
         replyRegistered(subscription, request, line)
     }
 

@@ -11,12 +11,45 @@ extension Hub {
         return account.connections < account.quota.connections
     }
 
-    /// Throws where one more subscription would be too many for its user.
-    func checkSubscriptions(of session: SessionReference) throws(Refusal) {
+    /// Throws where so many patterns more would be too many for its user: a subscription has up to
+    /// dozens of them, and what is served is remembered as well.
+    func checkSubscriptions(of session: SessionReference, patterns: Int) throws(Refusal) {
         guard let account = session.pointee.clearance?.account,
-            account.subscriptions >= account.quota.subscriptions
+            account.subscriptions + patterns > account.quota.subscriptions
         else { return }
-        throw Self.overQuota("subscriptions", "has at most \(account.quota.subscriptions) subscriptions")
+        let most = account.quota.subscriptions
+        throw Self.overQuota("subscriptions", "observes and serves at most \(most) patterns")
+    }
+
+    /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
+    func charge(_ subscription: SubscriptionReference, _ sign: Int = 1) {
+        guard let account = subscription.pointee.session.pointee.clearance?.account else { return }
+        let observed = subscription.pointee.keys.count + subscription.pointee.patterns.count
+        let traced = subscription.pointee.isTracer ? tracing.patterns(of: subscription).count : 0
+        account.subscriptions += sign * (observed + traced)
+        account.kept += sign * (subscription.pointee.filter?.bytes ?? 0)
+    }
+
+    /// Throws where so many bytes more would be too much for the user of a client, of what is kept for
+    /// it beside its values.
+    func checkKept(_ bytes: Int, of session: SessionReference) throws(Refusal) {
+        guard bytes > 0, let account = session.pointee.clearance?.account,
+            account.kept + bytes > account.quota.kept
+        else { return }
+        throw Self.overKept(account)
+    }
+
+    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
+    func replaceWill(of session: SessionReference, by will: consuming Will?) throws(Refusal) {
+        let bytes = Legacy.bytes(of: will)
+        let change = bytes - (session.pointee.legacy?.pointee.willBytes ?? 0)
+        try checkKept(change, of: session)
+        session.pointee.clearance?.account?.kept += change
+        if bytes > 0 {
+            session.pointee.makeLegacy().pointee.will = will
+        } else {
+            session.pointee.legacy?.pointee.will = nil
+        }
     }
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.
@@ -34,7 +67,7 @@ extension Hub {
             throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
         }
         guard bytes <= 0 || account.kept + account.planned.bytes + bytes <= account.quota.kept else {
-            throw Self.overQuota("kept", "has at most \(account.quota.kept) bytes of keys and values")
+            throw Self.overKept(account)
         }
         guard isPlanningBatch else { return }
         account.planned.keys += keys
@@ -85,6 +118,10 @@ extension Hub {
         account.owed -= clearance.owed
         account.connections -= 1
         clearance.account = nil
+    }
+
+    private static func overKept(_ account: UserAccount) -> Refusal {
+        overQuota("kept", "has at most \(account.quota.kept) bytes of keys, values, wills and filters")
     }
 
     private static func overQuota(_ name: String, _ quota: String) -> Refusal {

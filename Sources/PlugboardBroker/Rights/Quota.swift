@@ -9,13 +9,13 @@ import PlugboardWire
 public struct Quota: Equatable, Sendable {
     /// Connections at a time.
     var connections: Int
-    /// Subscriptions of all of them.
+    /// Patterns of the subscriptions and services of all of them.
     var subscriptions: Int
     /// Bytes that wait in the broker for them to be read.
     var owed: Int
     /// Keys whose value is of this user.
     var keys: Int
-    /// Bytes of those keys and values.
+    /// Bytes of those keys and values, and of wills and filters.
     var kept: Int
 
     /// Of users that the policy gives none, but the broker's own and root.

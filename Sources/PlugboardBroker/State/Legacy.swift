@@ -15,6 +15,16 @@ struct Legacy: ~Copyable {
     var next: LegacyReference?
     var will: Will?
 
+    /// What its will takes up; 0 where it has none.
+    var willBytes: Int { Self.bytes(of: will) }
+
+    static func bytes(of will: borrowing Will?) -> Int {
+        switch will {
+        case .some(let will): will.bytes.count
+        case .none: 0
+        }
+    }
+
     static func make() -> LegacyReference {
         let reference = LegacyReference.allocate(capacity: 1)
         reference.initialize(to: Legacy())

@@ -11,9 +11,10 @@ extension Hub {
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
         try checkPatterns(wanted, line, session)
-        let sub = try chooseSub(request, line, session)
+        let sub = try chooseSub(request, patterns: wanted.count, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = try Filter(request, decoder.options, line, revision: revision)
+        try checkKept(filter?.bytes ?? 0, of: session)
         let beginning = beginning(request, wanted, line)
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
@@ -86,6 +87,7 @@ extension Hub {
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
+        charge(subscription, -1)
         if subscription.pointee.isTracer { tracing.remove(subscription) }
         endThrottle(of: subscription)
         writeOff(subscription)
@@ -107,7 +109,6 @@ extension Hub {
             }
             place.node.release()
         }
-        subscription.pointee.session.pointee.clearance?.account?.subscriptions -= 1
         if subscription.pointee.acknowledges { noteAcknowledged(subscription, upTo: .max) }
         subscription.pointee.session.pointee.subscriptions.remove(subscription)
         texts.release(subscription.pointee.text)
@@ -133,10 +134,11 @@ extension Hub {
     /// The JSON of the sub that was asked for, or of the smallest free one.
     func chooseSub(
         _ request: Request,
+        patterns count: Int,
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) -> ByteBuffer {
-        try checkSubscriptions(of: session)
+        try checkSubscriptions(of: session, patterns: count)
         guard session.pointee.subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
@@ -188,8 +190,8 @@ extension Hub {
             )
         )
         session.pointee.subscriptions.insert(subscription)
-        session.pointee.clearance?.account?.subscriptions += 1
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
+        charge(subscription)
         throttle(subscription, milliseconds: decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription

@@ -46,7 +46,8 @@ extension Command {
               "quotas": [{"user": "alice", "connections": 16, "subscriptions": 100,
                           "owed": 1048576, "keys": 1000, "kept": 1048576}]
 
-            owed is bytes that wait to be read, kept is bytes of keys and values. "user": "*" is whoever \
+            owed is bytes that wait to be read, kept is bytes of keys, values, wills and filters; a subscription counts \
+            once for each of its patterns, and so does what is served. "user": "*" is whoever \
             has no other. SIGHUP makes a broker read its file again.
             """,
         examples: ["policy check /etc/plugboard/policy.json"],
