@@ -44,10 +44,11 @@ struct BufferTests {
 
     @Test("strings are escaped as little as JSON allows and come back as they were")
     func strings() {
-        let original = "a\"b\\c/\u{1}\u{8}\t\n\u{C}\r\u{1F}\u{7F}é😀"
+        let original = "a\"b\\c/\u{1}\u{8}\t\n\u{C}\r\u{1F}\u{7F}\u{80}\u{9B}\u{9F}\u{A0}é😀"
         var buffer = ByteBuffer()
         JSONText.append(original, to: &buffer)
-        #expect(text(buffer) == "\"a\\\"b\\\\c/\\u0001\\b\\t\\n\\f\\r\\u001f\\u007fé😀\"")
+        let escaped = #""a\"b\\c/\u0001\b\t\n\f\r\u001f\u007f\u0080\u009b\u009f"#
+        #expect(text(buffer) == escaped + "\u{A0}é😀\"")
         #expect(failure(text(buffer)) == nil)
         var inner = Array(buffer.bytes.dropFirst().dropLast())
         let count = inner.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }

@@ -31,10 +31,20 @@ public enum JSONText {
         return characters
     }
 
-    /// Adds a string with its quotes; `bytes` are UTF-8.
+    /// Adds a string with its quotes; `bytes` are UTF-8. Control characters are escaped, also those
+    /// that JSON allows as they are: a terminal obeys U+009B as it does ESC.
     public static func append(_ bytes: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
-        for byte in bytes { appendEscaped(byte, to: &buffer) }
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == 0xC2, index + 1 < bytes.count, (0x80..<0xA0).contains(bytes[index + 1]) {
+                index += 1
+                appendUnit(bytes[index], to: &buffer)
+            } else {
+                appendEscaped(bytes[index], to: &buffer)
+            }
+            index += 1
+        }
         buffer.append(byte: UInt8(ascii: "\""))
     }
 
@@ -53,12 +63,15 @@ public enum JSONText {
         case 0x0A: buffer.append("\\n")
         case 0x0C: buffer.append("\\f")
         case 0x0D: buffer.append("\\r")
-        case 0x00..<0x20, 0x7F:
-            buffer.append("\\u00")
-            buffer.append(byte: hexDigits(byte >> 4))
-            buffer.append(byte: hexDigits(byte & 15))
+        case 0x00..<0x20, 0x7F: appendUnit(byte, to: &buffer)
         default: buffer.append(byte: byte)
         }
+    }
+
+    private static func appendUnit(_ unit: UInt8, to buffer: inout ByteBuffer) {
+        buffer.append("\\u00")
+        buffer.append(byte: hexDigits(unit >> 4))
+        buffer.append(byte: hexDigits(unit & 15))
     }
 
     private static func hexDigits(_ value: UInt8) -> UInt8 {
