@@ -77,6 +77,20 @@ struct BrokerProcessTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
+    @Test("a low limit on open files is raised as far as the system lets it")
+    func raisedLimit() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.script("few.sh", #"ulimit -Sn 64; ulimit -Hn 1024; exec "$@""#)
+        let broker = try Run(
+            program: script,
+            [Products.plugboard, "broker", "--ready", "--socket", folder.socket],
+            in: folder
+        )
+        try eventually("the broker listens") { broker.output == "ready\n" }
+        let peers = try (0..<200).map { _ in try RawPeer(path: folder.socket) }
+        for peer in peers { #expect(try peer.line().hasPrefix(#"{"event":"hello""#)) }
+    }
+
     private func residentBytes(of pid: Int32) throws -> Int {
         let fields = try field("/proc/\(pid)/statm").split(separator: " ")
         return (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))

@@ -83,6 +83,8 @@ extension Command {
             broker was killed. If the journal can't be kept any more, it ends with status 74; a journal \
             that is damaged is left as it is, with status 1: see plugboard journal.
 
+            It raises its own limit on open files as far as the system lets it, for clients up to plugboard limits.
+
             A service manager may hand it its socket (LISTEN_FDS), which it then leaves where it is, is told when \
             it is ready (NOTIFY_SOCKET), and again and again that it is alive (WATCHDOG_USEC): see plugboard install.
 
@@ -98,6 +100,8 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
+        // The usual 1,024 would be taken by one other user at its quota, or by far fewer clients than the limit.
+        _ = OpenFiles.raiseLimit()
         let inheritance = Handover.take()
         let variables = Handover.variables(BrokerSuccessor.variables)
         let signals = try Signals(catching: BrokerSuccessor.signals)
