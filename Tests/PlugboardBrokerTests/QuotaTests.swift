@@ -258,6 +258,22 @@ struct QuotaBrokerTests {
         #expect(try writer.ask("sync").hasPrefix(#"{"ok":"sync""#))
     }
 
+    @Test("answers owed: who waits for more of them than its user may is told bye, and the others are served")
+    func owedAnswers() throws {
+        let broker = try broker(#""owed":2000"#)
+        let (server, caller, other) = (try broker.client(), try broker.client(), try broker.client())
+        _ = try server.ask("serve s")
+        for _ in 0..<3 { try caller.send("call s") }
+        for _ in 0..<3 { #expect(try server.line().hasPrefix(#"{"event":"call""#)) }
+        #expect(try caller.ask("sync").hasPrefix(#"{"ok":"sync""#))
+        try caller.send("call s")
+        var last = ""
+        while let line = try caller.lineOrEnd() { last = line }
+        #expect(last.hasPrefix(#"{"event":"bye","reason":"limit""#), "\(last)")
+        try other.send("call s")
+        #expect(try other.ask("sync").hasPrefix(#"{"ok":"sync""#))
+    }
+
     @Test("bytes owed: a reader that makes its user come past them is told bye, and nobody else is")
     func owed() throws {
         let broker = try broker(#""owed":1500000"#)

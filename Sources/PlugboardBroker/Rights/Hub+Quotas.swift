@@ -142,13 +142,17 @@ extension Observable {
 }
 
 extension Session {
-    /// What waits for it to be read: in its outbox, beside it, and as keys by name.
+    /// What a call takes up that waits for its answer, about.
+    private static let callBytes = 512
+
+    /// What waits for it to be read: in its outbox, beside it, as keys by name, and as answers.
     fileprivate var owedBytes: Int {
         guard isOpen else { return outbox.own.count }
+        let calls = (duties?.pointee.made.count ?? 0) * Self.callBytes
         let waiting = catchup.map {
             $0.pointee.queuedBytes + $0.pointee.deferred.count
                 + $0.pointee.owedCount * MemoryLayout<OwedKey>.stride
         }
-        return outbox.own.count + (waiting ?? 0)
+        return outbox.own.count + calls + (waiting ?? 0)
     }
 }
