@@ -124,7 +124,8 @@ extension EventLoop {
         // One byte more may be the carriage return before the line feed.
         if count > Limits.lineBytesMax + 1, !connection.pointee.isDiscarding {
             connection.pointee.isDiscarding = true
-            connection.pointee.session.pointee.line += 1
+            let session = connection.pointee.session
+            session.pointee.line += 1
             refuseOverlong(connection)
         }
         if connection.pointee.isDiscarding || count == 0 {

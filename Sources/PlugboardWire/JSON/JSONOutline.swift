@@ -199,7 +199,9 @@ public struct JSONOutline: ~Copyable {
         while reading.open != Self.none {
             let open = Int(reading.open)
             let closing = Self.closing(text[start(open)])
-            nodes.elements[open].count += 1
+            // In place, it would be an access that the thread sanitizer can't be compiled with.
+            let elements = nodes.elements
+            elements[open].count += 1
             reading.scanner.skipWhitespace()
             if reading.scanner.current == UInt8(ascii: ",") {
                 reading.scanner.position += 1
