@@ -37,10 +37,15 @@ final class Rights {
             && !Self.contains(deny[action]) { Pattern.covers($0, pattern) }
     }
 
-    /// Whether somebody with these rights might be told of a key that `other` doesn't show.
+    /// Whether somebody with these rights might be told what `other` doesn't let it be told: of a key,
+    /// or what a server is asked.
     func mayShowMore(than other: Rights) -> Bool {
-        let isAllowed = allow[.subscribe].allSatisfy { other.allow[.subscribe].contains($0) }
-        let isDenied = other.deny[.subscribe].allSatisfy { deny[.subscribe].contains($0) }
+        mayMore(.subscribe, than: other) || mayMore(.serve, than: other)
+    }
+
+    private func mayMore(_ action: PolicyAction, than other: Rights) -> Bool {
+        let isAllowed = allow[action].allSatisfy { other.allow[action].contains($0) }
+        let isDenied = other.deny[action].allSatisfy { deny[action].contains($0) }
         return !isAllowed || !isDenied
     }
 
