@@ -91,7 +91,7 @@ import Testing
     }
 
     /// Plays a session until it ends or the disk stops.
-    private static func play(_ disk: SimulatedDisk, _ manner: Manner) -> Promised {
+    private static func play(_ disk: SimulatedDisk, _ manner: Manner, turns: Int = 25) -> Promised {
         var promised = Promised()
         do {
             let late = manner.syncs == .late ? LateWorker(disk) : nil
@@ -101,7 +101,7 @@ import Testing
                 givesState: manner.givesState,
                 worker: late
             )
-            for turn in 1...25 {
+            for turn in 1...turns {
                 for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
                 try journal.endTurn()
                 if journal.isWritten { promised.told = promised.states.count - 1 }
@@ -193,6 +193,22 @@ import Testing
             }
         }
         #expect(complaints > 0)
+    }
+
+    /// A journal that says that it was closed is taken at its word: what isn't there is damage then.
+    @Test(arguments: Manner.all)
+    func `the last line is written when all before it is on disk, and is brought there`(manner: Manner) {
+        for turns in 1...25 {
+            let disk = SimulatedDisk()
+            var wasSafe: [Bool] = []
+            disk.beforeWrite = { [unowned disk] bytes in
+                if String(decoding: bytes, as: UTF8.self).contains(#""event":"closed""#) {
+                    wasSafe.append(disk.isSafe)
+                }
+            }
+            _ = Self.play(disk, manner, turns: turns)
+            #expect(wasSafe == [true] && disk.isSafe, "after \(turns) turns")
+        }
     }
 
     @Test(arguments: Manner.all)

@@ -54,11 +54,18 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var tearsRefusedWrites = false
     /// What each operation was: `write`, `sync`, `rename` and so on.
     public private(set) var kinds: [String] = []
+    /// Sees each piece before it is written.
+    public var beforeWrite: ([UInt8]) -> Void = { _ in }
     /// Bytes that all files together have room for.
     public var capacity = Int.max
     public var canReserve = true
 
     public var isStopped: Bool { operations >= stopsAt }
+
+    /// A machine that stops now would leave every file that there is, as it is.
+    public var isSafe: Bool {
+        files.allSatisfy { name, contents in safeNames[name] === contents && contents.unsafe.isEmpty }
+    }
 
     public init() {}
 
@@ -205,6 +212,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         }
 
         func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+            disk.beforeWrite(Array(bytes))
             let left = disk.capacity - disk.used
             // A machine that stops meanwhile has written some of it.
             let stops = disk.operations == disk.stopsAt

@@ -1,0 +1,66 @@
+// A disk that fails where nobody needs to be root: the broker's process is started with a filter
+// of the kernel's (seccomp) that answers each fdatasync with EIO. All else is the real program.
+
+#if os(Linux)
+    import PlugboardPosix
+    import TestSupport
+    import Testing
+
+    @testable import plugboard
+
+    @Suite("a broker whose disk fails", .oneAtATime)
+    struct FailedSyncTests {
+        /// Forbids itself fdatasync, and so whatever program it becomes.
+        private static let withoutSync = #"""
+            my ($prctl, $fdatasync) = `uname -m` =~ /x86_64/ ? (157, 75) : (167, 83);
+            my $filter = pack("SCCL" x 4, 0x20, 0, 0, 0, 0x15, 0, 1, $fdatasync, 0x06, 0, 0, 0x50005, 0x06, 0, 0, 0x7fff0000);
+            my $program = pack("Sx6Q", 4, unpack("Q", pack("P", $filter)));
+            syscall($prctl, 38, 1, 0, 0, 0) == 0 && syscall($prctl, 22, 2, $program) == 0 or die "no filter: $!";
+            exec @ARGV or die "$ARGV[0]: $!";
+            """#
+        private static let perl = "/usr/bin/perl"
+        private static let isPossible =
+            FileStatus.isRunnable(path: perl)
+            && FileStatus(path: "/proc/sys/kernel/seccomp/actions_avail").kind == .file
+
+        @Test(
+            "says so, answers nothing as durable, ends with status 74, and recovers what is on disk",
+            .enabled(if: isPossible, "there is no perl, or no seccomp")
+        )
+        func failedSync() throws {
+            let folder = try TemporaryFolder()
+            let state = "\(folder.path)/journal"
+            let keeping = [
+                "broker", "--ready", "--socket", folder.socket, "--state", state, "--sync", "never",
+            ]
+            let broker = try Run(
+                program: Self.perl,
+                ["-e", Self.withoutSync, Products.plugboard] + keeping,
+                in: folder
+            )
+            try eventually("the broker listens") { broker.output == "ready\n" }
+            let (observer, writer) = (try RawPeer(path: folder.socket), try RawPeer(path: folder.socket))
+            try observer.send(Array("subscribe $broker.warnings\npublish told 1\n".utf8))
+            var lines = [try observer.line()]
+            while lines.last?.hasPrefix(#"{"ok":"publish""#) == false { lines.append(try observer.line()) }
+            try writer.send(
+                Array((#"{"op":"publish","id":1,"key":"b","value":2,"durable":true}"# + "\n").utf8)
+            )
+            let warned = [try observer.line(), try observer.line()]
+            #expect(
+                warned[0].contains(#""key":"$broker.warnings""#) && warned[0].contains(#""kind":"storage""#)
+            )
+            #expect(warned[0].contains("Input/output error"))
+            #expect(warned[1].hasPrefix(#"{"event":"bye","reason":"stopping""#))
+            #expect(try writer.line().hasPrefix(#"{"event":"hello""#))
+            #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
+            let finished = try broker.finished()
+            #expect(finished.end == .exited(74))
+            #expect(finished.messages.contains("the journal can't be kept: fsync"))
+            let next = try startBroker(in: folder, "--state", state)
+            #expect(try plugboard("get", "told", in: folder).output == "1\n")
+            next.signal(SIGTERM)
+            #expect(try next.finished().end == .exited(0))
+        }
+    }
+#endif
