@@ -1,118 +1,6 @@
 // What the clients of a simulation asked and what they were told, in the order in which
 // everything happened: the material that the checks work on.
 
-import PlugboardWire
-
-/// What a client wants of the broker.
-enum Wish {
-    /// What a value ends with: its connection, or its time in milliseconds.
-    enum Bond: Equatable {
-        case connection
-        case time(Int)
-    }
-
-    case hello
-    /// `condition` is what `if` names.
-    case publish(key: String, value: String, condition: UInt64?)
-    /// A value that ends by itself.
-    case bind(key: String, value: String, Bond)
-    case patch(key: String, value: String)
-    case delete(key: String, condition: UInt64?)
-    case batch([(key: String, value: String)])
-    case emit(key: String, value: String)
-    case get(key: String)
-    case subscribe(SubscriptionPlan)
-    case unsubscribe(String)
-    case pause(String)
-    case resume(String)
-    case step(String)
-    case acknowledge(String, UInt64)
-    case sync
-
-    /// Keys that it writes.
-    var writes: [(key: String, value: String?)] {
-        switch self {
-        case .publish(let key, let value, _), .patch(let key, let value), .bind(let key, let value, _):
-            [(key, value)]
-        case .delete(let key, _): [(key, nil)]
-        case .batch(let writes): writes.map { ($0.key, $0.value) }
-        default: []
-        }
-    }
-
-    /// As a line, without its end.
-    func line(id: Int, _ options: String) -> String {
-        let rest = #","id":\#(id)\#(options)}"#
-        func named(_ operation: String, _ fields: String) -> String {
-            #"{"op":"\#(operation)"\#(fields)\#(rest)"#
-        }
-        func conditional(_ condition: UInt64?) -> String { condition.map { #","if":\#($0)"# } ?? "" }
-        return switch self {
-        case .hello: named("hello", "")
-        case .publish(let key, let value, let condition):
-            named("publish", #","key":"\#(key)","value":\#(value)\#(conditional(condition))"#)
-        case .bind(let key, let value, .connection):
-            named("publish", #","key":"\#(key)","value":\#(value),"while":"connected""#)
-        case .bind(let key, let value, .time(let milliseconds)):
-            named("publish", #","key":"\#(key)","value":\#(value),"ttl":\#(milliseconds)"#)
-        case .patch(let key, let value): named("patch", #","key":"\#(key)","value":\#(value)"#)
-        case .delete(let key, let condition): named("delete", #","key":"\#(key)"\#(conditional(condition))"#)
-        case .batch(let writes):
-            named(
-                "batch",
-                #","writes":[\#(writes.map { #"{"op":"publish","key":"\#($0.key)","value":\#($0.value)}"# }.joined(separator: ","))]"#
-            )
-        case .emit(let key, let value): named("emit", #","key":"\#(key)","value":\#(value)"#)
-        case .get(let key): named("get", #","key":"\#(key)""#)
-        case .subscribe(let plan): named("subscribe", plan.fields)
-        case .unsubscribe(let sub): named("unsubscribe", #","sub":"\#(sub)""#)
-        case .pause(let sub): named("pause", #","sub":"\#(sub)""#)
-        case .resume(let sub): named("resume", #","sub":"\#(sub)""#)
-        case .step(let sub): named("step", #","sub":"\#(sub)""#)
-        case .acknowledge(let sub, let revision): named("ack", #","sub":"\#(sub)","revision":\#(revision)"#)
-        case .sync: named("sync", "")
-        }
-    }
-}
-
-/// How a client wants to be told.
-struct SubscriptionPlan {
-    var sub: String
-    var patterns: [String]
-    var isInitial = true
-    var isAll = false
-    var hasOld = false
-    var every = 0
-    var phase = 5
-    var acknowledges = false
-    /// A revision up to which everything is known, and its epoch.
-    var since: (revision: UInt64, epoch: String)?
-
-    var fields: String {
-        var text = #","sub":"\#(sub)","keys":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
-        if !isInitial { text += #","initial":false"# }
-        if hasOld { text += #","old":true"# }
-        if isAll { text += #","delivery":"all""# }
-        if every > 0 { text += #","every":\#(every)"# }
-        if phase != 5 { text += #","phase":\#(phase)"# }
-        if acknowledges { text += #","ack":true"# }
-        if let since { text += #","since":\#(since.revision),"epoch":"\#(since.epoch)""# }
-        return text
-    }
-
-    func matches(_ key: String) -> Bool {
-        var key = key
-        return key.withUTF8 { key in
-            patterns.contains { pattern in
-                var pattern = pattern
-                return pattern.withUTF8 {
-                    Pattern.matches(UnsafeRawBufferPointer($0), UnsafeRawBufferPointer(key))
-                }
-            }
-        }
-    }
-}
-
 /// A request and what came of it. Times count everything that happens.
 struct Asked {
     let wish: Wish
@@ -120,8 +8,11 @@ struct Asked {
     var ended: Int?
     /// The line of the reply.
     var reply: Told?
-    /// The reply waits for the disk, and not for its turn.
-    var isDurable = false
+    /// The reply waits for the disk or for a server, and not for its turn.
+    var isLate = false
+    /// The simulated time, in nanoseconds, and the policy in force by then.
+    var begunAt: UInt64 = 0
+    var policy = 0
 }
 
 /// One line from the broker.
@@ -143,7 +34,17 @@ struct Told {
     var skipped: UInt64 = 0
     var isInitial = false
     var isResumed: Bool?
+    /// Parts of a value, those that are gone, and a patch, where these stand in for it.
+    var parts: [String: String]?
+    var gone: [String] = []
+    var patch: String?
+    /// The number of a call.
+    var call = ""
     var text: String
+    /// The simulated time, in nanoseconds, at which it was read.
+    var at: UInt64 = 0
+    /// The policy in force when its first byte was sent.
+    var policy = 0
 }
 
 /// What happened on one connection.
@@ -155,10 +56,22 @@ final class Conversation {
     var told: [Told] = []
     /// When it was over; nil while it isn't.
     var ended: Int?
+    /// The first moment from which on the broker may take the client for gone.
+    var leftAt: Int?
+    /// The policy in force when it was over.
+    var lastPolicy = 0
+    /// The user whose it is.
+    let user: UInt32
 
-    init(client: String, life: Int) {
+    init(client: String, life: Int, user: UInt32) {
         self.client = client
         self.life = life
+        self.user = user
+    }
+
+    /// Notes that the client may be gone from a moment on.
+    func noteLeft(at moment: Int) {
+        leftAt = min(leftAt ?? .max, moment)
     }
 }
 
@@ -189,69 +102,26 @@ extension Told {
             case "skipped": skipped = UInt64(member.value) ?? 0
             case "initial": isInitial = member.value == "true"
             case "resumed": isResumed = member.value == "true"
-            default: break
+            default: takeRare(member)
             }
+        }
+    }
+
+    private mutating func takeRare(_ member: (name: String, value: String)) {
+        switch member.name {
+        case "fields": parts = LineReading.dictionary(member.value)
+        case "gone":
+            gone = LineReading.objects(in: Array(member.value.utf8.dropFirst().dropLast())).map {
+                String(decoding: $0, as: UTF8.self).unquoted
+            }
+        case "patch": patch = member.value
+        case "call": call = member.value.unquoted
+        default: break
         }
     }
 }
 
 extension String {
-    fileprivate var unquoted: String { first == "\"" ? String(dropFirst().dropLast()) : self }
-}
-
-/// The outermost members of an object.
-enum LineReading {
-    static func members(of line: [UInt8]) -> [(name: String, value: String)]? {
-        line.withUnsafeBufferPointer { bytes in
-            guard bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else { return nil }
-            var found: [(name: String, value: String)] = []
-            var place = 1
-            while place < bytes.count - 1 {
-                guard let nameEnd = end(of: bytes, from: place), bytes[nameEnd] == UInt8(ascii: ":"),
-                    let valueEnd = end(of: bytes, from: nameEnd + 1)
-                else { return nil }
-                let name = String(decoding: bytes[(place + 1)..<(nameEnd - 1)], as: UTF8.self)
-                found.append((name, String(decoding: bytes[(nameEnd + 1)..<valueEnd], as: UTF8.self)))
-                place = valueEnd + 1
-            }
-            return found
-        }
-    }
-
-    /// The objects of an array, given without its brackets.
-    static func objects(in list: [UInt8]) -> [[UInt8]] {
-        list.withUnsafeBufferPointer { bytes in
-            var found: [[UInt8]] = []
-            var place = 0
-            while place < bytes.count {
-                let end = end(of: bytes, from: place) ?? bytes.count
-                found.append(Array(bytes[place..<end]))
-                place = end + 1
-            }
-            return found
-        }
-    }
-
-    /// Where a value ends: at what stands behind it.
-    private static func end(of bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
-        var place = start
-        var depth = 0
-        while place < bytes.count {
-            switch bytes[place] {
-            case UInt8(ascii: "\""):
-                place += 1
-                while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
-                    place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
-                }
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if depth == 0 { return place }
-                depth -= 1
-            case UInt8(ascii: ","), UInt8(ascii: ":"): if depth == 0 { return place }
-            default: break
-            }
-            place += 1
-        }
-        return nil
-    }
+    /// A string's characters, where none of them is escaped.
+    var unquoted: String { first == "\"" ? String(dropFirst().dropLast()) : self }
 }

@@ -24,17 +24,23 @@ struct KeyCheck {
     }
 
     private let log: WriteLog
+    private let policies: PolicySequence
     private var placed: [String: [Placed]] = [:]
     private var complaints: [String] = []
     /// Who asked for a value to be written, and whether it has been seen.
     private var authors: [String: Author] = [:]
 
-    private init(_ log: WriteLog) {
+    private init(_ log: WriteLog, _ policies: PolicySequence) {
         self.log = log
+        self.policies = policies
     }
 
-    static func complaints(_ conversations: [Conversation], _ log: WriteLog) -> [String] {
-        var check = KeyCheck(log)
+    static func complaints(
+        _ conversations: [Conversation],
+        _ log: WriteLog,
+        _ terms: OrderCheck.Terms
+    ) -> [String] {
+        var check = KeyCheck(log, terms.policies)
         for conversation in conversations { check.collectAuthors(conversation) }
         check.checkLog(conversations)
         check.checkEnds(conversations)
@@ -50,7 +56,7 @@ struct KeyCheck {
 
     private mutating func collectAuthors(_ conversation: Conversation) {
         for asked in conversation.asked {
-            for write in asked.wish.writes {
+            for write in asked.wish.writes + asked.wish.will {
                 guard let value = write.value else { continue }
                 var bond: Wish.Bond?
                 if case .bind(_, _, let asked) = asked.wish { bond = asked }
@@ -146,9 +152,14 @@ struct KeyCheck {
 
     private mutating func place(_ asked: Asked, _ conversation: Conversation) {
         guard let reply = asked.reply else { return placeUnanswered(asked) }
+        if reply.name == "forbidden", !policies.isEmpty { return }
         switch (asked.wish, reply.kind) {
         case (.get(let key), .done): placeRead(key, asked, reply)
-        case (.get(let key), .refused): placeAbsent(key, asked, reply, "not_found")
+        case (.get(let key), .refused):
+            let sight = policies.verdict(conversation.user, asked.policy, reply.policy) {
+                $0.may(.subscribe, key)
+            }
+            if sight == .always { placeAbsent(key, asked, reply, "not_found") }
         case (let wish, .done) where !wish.writes.isEmpty: placeWrites(asked, reply, conversation.client)
         case (.publish(let key, _, let condition?), .refused), (.delete(let key, let condition?), .refused):
             placeRefusal(key, condition, asked, reply)

@@ -8,9 +8,13 @@ enum Mutation: CaseIterable {
     case dropEvent, repeatEvent, reorderEvents, staleGet, lostRefusal, refusedForNothing, doubleApply
     case wrongWriter, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
     case eventAfterUnsubscribe, snapshotWithoutKey, wrongSkipped, replyOutOfOrder
+    case unwantedEvent, lostLeave, leaveForUpdate, wrongPart, wrongPatch
+    case lostAnswer, secondAnswer, wrongAnswer, answerOfNobody, earlyTimeout
+    case earlyWill, lostWill, willAfterGoodbye, earlyExpiry
+    case toldAfterReload, doneThoughForbidden, refusedThoughPermitted
 
     /// Where a line stands.
-    private struct Place {
+    struct Place {
         let conversation: Conversation
         let index: Int
         var told: Told { conversation.told[index] }
@@ -51,17 +55,24 @@ enum Mutation: CaseIterable {
         case .eventAfterReply: return delay(recording, chance)
         case .eventAfterUnsubscribe: return outlive(recording, chance)
         case .replyOutOfOrder: return swapReplies(recording, chance)
+        case .unwantedEvent, .lostLeave, .leaveForUpdate, .wrongPart, .wrongPatch:
+            return misfilter(recording, chance)
+        case .lostAnswer, .secondAnswer, .wrongAnswer, .answerOfNobody, .earlyTimeout:
+            return miscall(recording, chance)
+        case .earlyWill, .lostWill, .willAfterGoodbye, .earlyExpiry: return mistime(&recording, chance)
+        case .toldAfterReload, .doneThoughForbidden, .refusedThoughPermitted:
+            return misjudge(recording, chance)
         }
     }
 
-    private func places(_ recording: Recording, _ isMeant: (Told) -> Bool) -> [Place] {
+    func places(_ recording: Recording, _ isMeant: (Told) -> Bool) -> [Place] {
         recording.conversations.flatMap { conversation in
             conversation.told.indices.filter { isMeant(conversation.told[$0]) }
                 .map { Place(conversation: conversation, index: $0) }
         }
     }
 
-    private func edit(
+    func edit(
         _ recording: Recording,
         _ chance: Chance,
         _ isMeant: (Told) -> Bool,
@@ -74,7 +85,7 @@ enum Mutation: CaseIterable {
     }
 
     /// Leaves out an event that a later reply with a revision shows to be missing.
-    private func drop(_ recording: Recording, _ chance: Chance, _ isMeant: (Told) -> Bool) -> Bool {
+    func drop(_ recording: Recording, _ chance: Chance, _ isMeant: (Told) -> Bool) -> Bool {
         let places = places(recording) { $0.kind == .event && isMeant($0) }.filter { place in
             let rest = place.conversation.told[(place.index + 1)...]
             let unsubscribed = place.conversation.asked.contains {
@@ -236,7 +247,7 @@ enum Mutation: CaseIterable {
             guard place.index + 1 < place.conversation.told.count else { return false }
             let next = place.conversation.told[place.index + 1]
             return next.kind == .done
-                && ![place.told, next].contains { place.conversation.asked[$0.id ?? 0].isDurable }
+                && ![place.told, next].contains { place.conversation.asked[$0.id ?? 0].isLate }
         }
         guard !places.isEmpty else { return false }
         let place = chance.pick(places)

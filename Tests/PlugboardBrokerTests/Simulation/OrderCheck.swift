@@ -20,6 +20,9 @@ struct OrderCheck {
         var isHeavy: Bool
         /// When the world had come to rest: a barrier after that is for all subscriptions.
         var restedAt: Int
+        /// The broker's last life; those before ended without a warning.
+        var lastLife: Int
+        var policies: PolicySequence
     }
 
     /// An emit: by whom, its place among all, and when its reply had come.
@@ -43,6 +46,15 @@ struct OrderCheck {
         var emits: [String: Emitted] = [:]
         for (number, conversation) in conversations.enumerated() {
             for asked in conversation.asked {
+                if case .will(let key, let value, true) = asked.wish {
+                    emits[value] = Emitted(
+                        key: key,
+                        by: conversation.client,
+                        connection: number,
+                        begun: .max,
+                        ended: .max
+                    )
+                }
                 guard case .emit(let key, let value) = asked.wish else { continue }
                 let ended = asked.reply?.kind == .done ? asked.ended : nil
                 emits[value] = Emitted(
@@ -75,10 +87,11 @@ struct OrderCheck {
             if event.name == "hello", event.time != conversation.told.first?.time { complain("greeted late") }
             return
         }
+        if event.name == "call" { return }
         guard subscriptions[event.sub] != nil else {
             return complain("told of a subscription that isn't there: \(event.text)")
         }
-        if let complaint = subscriptions[event.sub]?.take(event, log, emits) { complain(complaint) }
+        if let complaint = subscriptions[event.sub]?.take(event, emits) { complain(complaint) }
     }
 
     private mutating func take(reply: Told) {
@@ -86,7 +99,7 @@ struct OrderCheck {
             return complain("not asked: \(reply.text)")
         }
         let asked = conversation.asked[id]
-        if !asked.isDurable {
+        if !asked.isLate {
             if id <= lastReply { complain("replies out of order: \(reply.text)") }
             lastReply = id
         }
@@ -97,10 +110,12 @@ struct OrderCheck {
 
     /// A reply with a revision: all of what is owed up to there stands above it.
     private mutating func passBarrier(_ revision: UInt64, _ asked: Asked, _ reply: Told) {
+        // Who leaves is told no more of what it is owed.
+        if case .goodbye = asked.wish { return }
         let isRested = asked.begun > terms.restedAt
         for sub in subscriptions.keys {
             guard let one = subscriptions[sub], !one.waits || isRested else { continue }
-            for complaint in one.missing(upTo: revision, log) {
+            for complaint in one.missing(upTo: revision) {
                 complain("\(complaint) above the reply \(reply.text)")
             }
             if case .sync = asked.wish, !one.waits || isRested {
@@ -121,7 +136,11 @@ struct OrderCheck {
     private mutating func begin(_ asked: Asked, _ reply: Told) {
         switch asked.wish {
         case .subscribe(let plan):
-            subscriptions[plan.sub] = SubscriptionCheck(plan, reply, terms, log)
+            let (user, policies) = (conversation.user, terms.policies)
+            let last = max(conversation.lastPolicy, reply.policy)
+            subscriptions[plan.sub] = SubscriptionCheck(plan, reply, terms, log) { key in
+                policies.verdict(user, asked.policy, last) { $0.may(.subscribe, key) }
+            }
             if plan.since != nil { loosen() }
         case .unsubscribe(let sub): subscriptions[sub] = nil
         case .pause(let sub):

@@ -23,7 +23,9 @@ struct Recording {
         terms = OrderCheck.Terms(
             hasPhases: world.scenario.hasPhases,
             isHeavy: world.scenario.isHeavy,
-            restedAt: world.restedAt
+            restedAt: world.restedAt,
+            lastLife: world.life,
+            policies: world.policies
         )
         complaints = world.complaints
         fingerprint = world.fingerprint
@@ -31,8 +33,11 @@ struct Recording {
 
     /// All that is wrong with it.
     func check() -> [String] {
-        complaints + KeyCheck.complaints(conversations, log)
+        complaints + KeyCheck.complaints(conversations, log, terms)
             + OrderCheck.complaints(conversations, log, terms)
+            + CallCheck.complaints(conversations, terms)
+            + FarewellCheck.complaints(conversations, log, terms)
+            + PolicyCheck.complaints(conversations, log, terms)
     }
 
     /// How many requests were answered.

@@ -6,6 +6,7 @@ import PlugboardPosix
 /// A client. Owned by the world.
 final class SimulatedClient {
     let name: String
+    let user: UInt32
     unowned let world: SimulatedWorld
     let chance: Chance
     let habits: Habits
@@ -21,9 +22,15 @@ final class SimulatedClient {
     private var stalled = 0
     /// It has sent its last byte, but reads on.
     private var isHalfClosed = false
+    /// It has said goodbye, and waits for the end.
+    private var isLeaving = false
+    /// Where in what it was sent on this connection the next line begins.
+    private var place = 0
+    private var attemptsLeft = 6
 
-    init(name: String, world: SimulatedWorld, wishes: Int, habits: Habits) {
+    init(name: String, user: UInt32, world: SimulatedWorld, wishes: Int, habits: Habits) {
         self.name = name
+        self.user = user
         self.world = world
         chance = world.chance
         self.habits = habits
@@ -38,7 +45,7 @@ final class SimulatedClient {
     /// It has been told of what was there at the start.
     private(set) var hasBegun = false
 
-    var isConnected: Bool { link != nil && !isHalfClosed }
+    var isConnected: Bool { link != nil && !isHalfClosed && !isLeaving }
 
     /// What was asked and not answered, though it could have been.
     var unanswered: [String] {
@@ -62,9 +69,9 @@ final class SimulatedClient {
 
     private func connectIfWanted() -> Bool {
         guard wishesLeft > 0 || !wishes.forgone.isEmpty, world.isServing else { return false }
-        link = world.network.connect(room: habits.room)
-        conversations.append(Conversation(client: name, life: world.life))
-        (outgoing, half, open, isHalfClosed) = (SimulatedPipe(), [], [], false)
+        link = world.network.connect(room: habits.room, user: user)
+        conversations.append(Conversation(client: name, life: world.life, user: user))
+        (outgoing, half, open, isHalfClosed, isLeaving, place) = (SimulatedPipe(), [], [], false, false, 0)
         ask(.hello)
         for plan in wishes.takeForgone() { ask(.subscribe(plan)) }
         return true
@@ -77,10 +84,12 @@ final class SimulatedClient {
     }
 
     private func ask(_ link: SimulatedLink) -> Bool {
-        guard wishesLeft > 0, open.count < habits.window, stalled == 0, !isHalfClosed else { return false }
+        guard wishesLeft > 0, open.count < habits.window, stalled == 0, !isHalfClosed, !isLeaving else {
+            return false
+        }
         wishesLeft -= 1
         ask(wishes.next(of: name, chance, habits))
-        if wishesLeft == 0, habits.mayVanish, chance.isOne(in: 6) { halfClose(link) }
+        if wishesLeft == 0, habits.mayVanish, !isLeaving, chance.isOne(in: 6) { halfClose(link) }
         if habits.mayStall, chance.isOne(in: 12) { stalled = 5 + chance.below(60) }
         return true
     }
@@ -109,13 +118,39 @@ final class SimulatedClient {
         link.toBroker.append(outgoing.take(outgoing.count))
         link.isHalfClosed = true
         isHalfClosed = true
+        conversations.last?.noteLeft(at: world.count())
     }
 
     private func part() {
-        link = nil
+        guard let conversation = conversations.last else { return }
         // When the broker stops, nothing ends with its connection.
-        if !world.isStopping { conversations.last?.ended = world.count() }
+        if !world.isStopping {
+            conversation.ended = world.count()
+            conversation.noteLeft(at: link?.closedAt ?? world.count())
+        }
+        conversation.lastPolicy = world.policyPosted
+        let isTurnedAway = link?.isClosedByBroker ?? false && conversation.told.first?.name != "hello"
+        link = nil
         wishes.forgo()
+        if isTurnedAway, !world.policies.isEmpty { noteTurnedAway() }
+    }
+
+    /// Who may not be here tries a few times.
+    private func noteTurnedAway() {
+        attemptsLeft -= 1
+        guard attemptsLeft <= 0 else { return }
+        wishesLeft = 0
+        wishes.giveUp()
+    }
+
+    /// The world is at its end.
+    func noteEnd() {
+        if link != nil { conversations.last?.lastPolicy = world.policyPosted }
+    }
+
+    /// A policy is about to be loaded that may send it away.
+    func noteReload() {
+        if link != nil { conversations.last?.noteLeft(at: world.count()) }
     }
 
     // MARK: What the world wants
@@ -142,10 +177,16 @@ final class SimulatedClient {
         guard let conversation = conversations.last else { return }
         let id = conversation.asked.count
         var asked = Asked(wish: wish, begun: world.count())
+        (asked.begunAt, asked.policy) = (world.nanoseconds, world.policyInForce)
         var options = ""
         if world.hasJournal, !wish.writes.isEmpty, chance.isOne(in: 8) {
-            asked.isDurable = true
+            asked.isLate = true
             options = #","durable":true"#
+        }
+        if case .call = wish { asked.isLate = true }
+        if case .goodbye = wish {
+            isLeaving = true
+            conversation.noteLeft(at: asked.begun)
         }
         conversation.asked.append(asked)
         open.insert(id)
@@ -161,6 +202,7 @@ final class SimulatedClient {
             while let base = bytes.baseAddress, let feed = memchr(base + start, 0x0A, bytes.count - start) {
                 let end = UnsafeRawPointer(feed) - base
                 take(Array(bytes[start..<end]))
+                place += end + 1 - start
                 start = end + 1
             }
         }
@@ -169,15 +211,21 @@ final class SimulatedClient {
 
     private func take(_ line: [UInt8]) {
         guard let conversation = conversations.last else { return }
-        guard let told = Told(line, time: world.count()) else {
+        guard var told = Told(line, time: world.count()) else {
             return world.complain("\(name) was told \(String(decoding: line.prefix(200), as: UTF8.self))")
         }
+        (told.at, told.policy) = (world.nanoseconds, link?.policy(at: place) ?? 0)
         world.note(told, to: name)
         conversation.told.append(told)
         if told.kind == .event {
             if told.name == "synced" { hasBegun = true }
             wishes.learn(told)
-            if !isHalfClosed, let ack = wishes.acknowledgement(of: told, chance) { ask(ack) }
+            guard isConnected else { return }
+            if told.name == "call" {
+                if let answer = wishes.response(to: told, chance) { ask(answer) }
+            } else if let ack = wishes.acknowledgement(of: told, chance) {
+                ask(ack)
+            }
             return
         }
         guard let id = told.id, open.remove(id) != nil else {
@@ -202,4 +250,10 @@ struct Habits {
     /// Bytes that values have in addition.
     var padding = 0
     var keys = ["k.0", "k.1", "k.2", "other"]
+    var hasFilters = false
+    var hasCalls = false
+    var hasFarewells = false
+
+    /// It does more than to write, read and observe.
+    var isVaried: Bool { hasCalls || hasFarewells }
 }

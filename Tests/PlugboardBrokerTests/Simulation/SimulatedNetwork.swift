@@ -12,7 +12,6 @@ final class SimulatedNetwork: Sockets, Poller {
     /// Above all descriptors that a process can have, so that closing one does nothing.
     private static let firstDescriptor: Int32 = 1 << 24
     static let listener: Int32 = firstDescriptor - 1
-    private static let owner = PeerIdentity(process: 1, user: Accounts.ownUser)
 
     private struct Watch {
         var token: UInt64
@@ -37,18 +36,29 @@ final class SimulatedNetwork: Sockets, Poller {
     }
 
     /// A client connects; it can send at once.
-    func connect(room: Int) -> SimulatedLink {
-        let link = SimulatedLink(room: room)
+    func connect(room: Int, user: UInt32) -> SimulatedLink {
+        let link = SimulatedLink(room: room, user: user)
+        link.notePolicy(world?.policyInForce ?? 0)
         waiting.append(link)
         return link
     }
 
     /// The broker's process is gone: so are all connections.
     func dropAll() {
-        for link in waiting + links.values { link.isClosedByBroker = true }
+        for link in waiting + links.sorted(by: { $0.key < $1.key }).map(\.value) { close(link) }
         waiting = []
         links = [:]
         watches = []
+    }
+
+    /// From here on another policy is followed.
+    func notePolicy(_ policy: Int) {
+        for link in waiting + links.values { link.notePolicy(policy) }
+    }
+
+    private func close(_ link: SimulatedLink) {
+        link.isClosedByBroker = true
+        link.closedAt = link.closedAt ?? world?.count()
     }
 
     // MARK: Sockets
@@ -65,7 +75,9 @@ final class SimulatedNetwork: Sockets, Poller {
         }
     }
 
-    func peer(of descriptor: borrowing Descriptor) -> PeerIdentity { Self.owner }
+    func peer(of descriptor: borrowing Descriptor) -> PeerIdentity {
+        PeerIdentity(process: 1, user: links[descriptor.raw]?.user ?? Accounts.ownUser)
+    }
 
     func groups(of descriptor: borrowing Descriptor) -> [UInt32] { [] }
 
@@ -103,12 +115,14 @@ final class SimulatedNetwork: Sockets, Poller {
     }
 
     private func send(_ bytes: UnsafeRawBufferPointer, _ link: SimulatedLink) -> Int {
+        world?.lookAtReports()
         if chance.isOne(in: 15) { return Self.failing(EINTR) }
         if link.isClosedByClient { return Self.failing(EPIPE) }
         let room = link.room - link.toClient.count
         if room <= 0 || chance.isOne(in: 25) { return Self.failing(EAGAIN) }
         let count = chance.part(of: min(room, bytes.count))
         link.toClient.append(bytes.prefix(count))
+        link.sent += count
         return count
     }
 
@@ -131,12 +145,18 @@ final class SimulatedNetwork: Sockets, Poller {
 
     func remove(_ fd: Int32) {
         watches.removeAll { $0.fd == fd }
-        guard let link = links.removeValue(forKey: fd) else { return }
-        link.isClosedByBroker = true
+        if let link = links.removeValue(forKey: fd) { close(link) }
+    }
+
+    /// Those that were accepted and are not watched were turned away.
+    private func closeTurnedAway() {
+        let watched = Set(watches.map(\.fd))
+        for fd in links.keys.sorted() where !watched.contains(fd) { remove(fd) }
     }
 
     func wait(milliseconds: Int32, _ body: (Readiness) -> Void) throws {
         guard let world else { return }
+        closeTurnedAway()
         try world.beginTurn()
         time.advance(nanoseconds: UInt64(chance.below(200_000)))
         if chance.isOne(in: 20) { return }
@@ -161,6 +181,7 @@ final class SimulatedNetwork: Sockets, Poller {
         watches.compactMap { fd, watch in
             if fd == Self.listener { return waiting.isEmpty ? nil : Self.readable(watch) }
             if fd == stopDescriptor { return world.isStopping ? Self.readable(watch) : nil }
+            if fd == world.policyDescriptor { return world.hasPolicy ? Self.readable(watch) : nil }
             if fd == world.journalDescriptor { return world.hasJournalNews ? Self.readable(watch) : nil }
             guard let link = links[fd] else { return nil }
             let canRead = watch.interest.contains(.read) && (!link.toBroker.isEmpty || link.hasEnded)
@@ -193,9 +214,26 @@ final class SimulatedLink {
     var isClosedByBroker = false
     /// The client closed with something unread, which the broker learns once.
     var isReset = false
+    let user: UInt32
+    /// When the broker closed it.
+    var closedAt: Int?
+    /// How many bytes the client was sent.
+    var sent = 0
+    /// From which byte on each policy was followed.
+    private var policies: [(place: Int, policy: Int)] = []
 
-    init(room: Int) {
+    init(room: Int, user: UInt32) {
         self.room = room
+        self.user = user
+    }
+
+    func notePolicy(_ policy: Int) {
+        policies.append((sent, policy))
+    }
+
+    /// The policy that was followed when a byte was sent.
+    func policy(at place: Int) -> Int {
+        policies.last { $0.place <= place }?.policy ?? 0
     }
 
     /// Nothing will come behind what is on its way to the broker.

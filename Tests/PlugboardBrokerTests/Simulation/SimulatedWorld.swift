@@ -3,6 +3,7 @@
 
 import PlugboardJournal
 import PlugboardPosix
+import Synchronization
 import TestSupport
 
 @testable import PlugboardBroker
@@ -34,6 +35,12 @@ final class SimulatedWorld {
     private var steps = 0
     private var turns = 0
     private var killsAt: [Int] = []
+    private var reloadsAt: [Int] = []
+    private var policyInbox: Mailbox<Policy>?
+    private let reports = ReportCount()
+    /// The policy that was left for the broker, and the one that it said it follows.
+    private(set) var policyPosted = 0
+    private(set) var policyInForce = 0
     /// A number for all that was told to everyone, in its order.
     private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
     /// Printed as it happens, if somebody wants to see it.
@@ -46,9 +53,11 @@ final class SimulatedWorld {
         network = SimulatedNetwork(chance: chance, time: time)
         network.world = self
         killsAt = (0..<scenario.kills).map { _ in 20 + chance.below(300) }.sorted()
+        reloadsAt = scenario.features.reloads
         clients = scenario.habits.enumerated().map { number, habits in
             SimulatedClient(
                 name: "c\(number)",
+                user: scenario.user(of: number),
                 world: self,
                 wishes: scenario.wishes(of: number),
                 habits: habits
@@ -69,6 +78,7 @@ final class SimulatedWorld {
         } catch {
             complain("the broker ended: \(error)")
         }
+        clients.forEach { $0.noteEnd() }
     }
 
     /// A life of the broker. False: it was killed, and another one follows.
@@ -81,7 +91,8 @@ final class SimulatedWorld {
             listener: SimulatedNetwork.listener,
             wakeup: wakeup,
             network: network,
-            time: TimeSource(time)
+            time: TimeSource(time),
+            report: reports.take
         )
         loop.hub.resumeEpoch("00000000000000aa", at: 0)
         if scenario.hasJournal {
@@ -95,6 +106,13 @@ final class SimulatedWorld {
                 boot: "boot",
                 newEpoch: { "00000000000000bb" }
             )
+        }
+        if let policy = policies.isEmpty ? nil : policies.policy(policyPosted) {
+            let inbox = try Mailbox<Policy>()
+            policyInbox = inbox
+            policyInForce = policyPosted
+            _ = reports.takeReloads()
+            try loop.follow(policy, inbox: inbox)
         }
         do {
             try loop.run()
@@ -124,7 +142,38 @@ final class SimulatedWorld {
             killsAt.removeFirst()
             throw SimulatedKill()
         }
+        if let next = reloadsAt.first, turns >= next, phase == .busy {
+            reloadsAt.removeFirst()
+            reload()
+        }
     }
+
+    /// Leaves the next policy for the broker.
+    private func reload() {
+        lookAtReports()
+        guard let policy = policies.policy(policyPosted + 1) else { return complain("no policy") }
+        policyPosted += 1
+        clients.forEach { $0.noteReload() }
+        policyInbox?.put(policy)
+    }
+
+    /// Whether the broker has said meanwhile that it follows what was left for it.
+    func lookAtReports() {
+        guard policyInForce < policyPosted, reports.takeReloads() > 0 else { return }
+        policyInForce = policyPosted
+        network.notePolicy(policyInForce)
+    }
+
+    var policies: PolicySequence { scenario.features.policies }
+    var policyDescriptor: Int32 { policyInbox?.raw ?? -1 }
+
+    /// A policy waits to be taken.
+    var hasPolicy: Bool {
+        lookAtReports()
+        return policyInForce < policyPosted
+    }
+
+    var nanoseconds: UInt64 { TimeSource(time).nanoseconds() }
 
     /// Lets some of those who can do something do it. False: nobody could.
     func act() throws -> Bool {
@@ -189,54 +238,16 @@ final class SimulatedWorld {
     }
 }
 
-/// What kind of run a seed makes.
-struct Scenario {
-    let hasJournal: Bool
-    let kills: Int
-    /// Updates may be folded by windows, phases or slowness.
-    let hasWindows: Bool
-    let hasPhases: Bool
-    let isHeavy: Bool
-    let journal: JournalOptions
-    let keys = ["k.0", "k.1", "k.2", "other"]
-    private(set) var habits: [Habits] = []
-    private let wishes: Int
+/// How often the broker has said that it follows another policy.
+final class ReportCount: Sendable {
+    private let reloads = Atomic<Int>(0)
 
-    init(seed: UInt64, _ chance: Chance) {
-        let isHeavy = chance.isOne(in: 40)
-        self.isHeavy = isHeavy
-        // Of what is so much even the witness is not told everything.
-        let hasJournal = seed % 2 == 1 || isHeavy
-        self.hasJournal = hasJournal
-        kills = hasJournal && seed % 3 != 0 ? 1 + chance.below(3) : 0
-        hasWindows = chance.isOne(in: 3)
-        hasPhases = chance.isOne(in: 5)
-        journal = JournalOptions(
-            sync: chance.pick([.never, .interval, .always]),
-            historyBytes: .max / 2,
-            segmentBytes: chance.pick([700, 1 << 20])
-        )
-        wishes = isHeavy ? 30 : 18
-        for _ in 0..<(2 + chance.below(4)) {
-            var one = Habits()
-            one.window = 1 + chance.below(6)
-            one.room = isHeavy ? chance.pick([8_192, 200_000]) : chance.pick([64, 300, 1_024, 200_000])
-            one.mayVanish = chance.isOne(in: 3)
-            one.mayStall = isHeavy || chance.isOne(in: 3)
-            one.hasWindows = hasWindows
-            one.hasPhases = hasPhases
-            one.padding = isHeavy ? 60_000 : 0
-            one.keys = keys
-            habits.append(one)
-        }
-        // The one who sees everything.
-        var witness = Habits()
-        witness.room = 1 << 24
-        witness.keys = keys
-        habits.insert(witness, at: 0)
+    @Sendable func take(_ report: String) {
+        if report.hasPrefix("the policy was loaded anew") { reloads.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    func wishes(of client: Int) -> Int { client == 0 ? 0 : wishes }
+    /// Those since it was asked last.
+    func takeReloads() -> Int { reloads.exchange(0, ordering: .relaxed) }
 }
 
 /// Brings to disk what it is asked to, whenever chance says so.

@@ -17,7 +17,7 @@ struct SimulationTests {
     }
 
     /// Seeds in which something was found once, beyond those that are always played.
-    private static let telling: [UInt64] = [186, 8847]
+    private static let telling: [UInt64] = [186, 504, 3_699, 8_847]
 
     @Test("whatever the order of things, the promises hold", .timeLimit(.minutes(20)))
     func promises() {
@@ -57,7 +57,10 @@ struct SimulationTests {
             var recording = Recording(seed: seed)
             guard mutation.make(in: &recording, Chance(seed: seed)) else { continue }
             made += 1
-            #expect(!recording.check().isEmpty, "\(mutation) in seed \(seed)")
+            let isFound = recording.check().contains {
+                mutation.complaint.isEmpty || $0.contains(mutation.complaint)
+            }
+            #expect(isFound, "\(mutation) in seed \(seed)")
         }
         #expect(made >= 5)
     }

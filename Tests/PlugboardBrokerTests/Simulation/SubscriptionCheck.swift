@@ -1,10 +1,10 @@
 // What one subscription was told, held against all writes: every line is a write that was
-// made, revisions never fall, nothing is told twice, and what isn't told one by one is folded
-// into the newest with the right count.
+// made, and what the subscription asked for says that it is told; revisions never fall, nothing is
+// told twice, and what isn't told one by one is folded into the newest with the right count.
 
 /// One subscription under way.
 struct SubscriptionCheck {
-    private let plan: SubscriptionPlan
+    let plan: SubscriptionPlan
     /// The revision of the reply.
     private let start: UInt64
     private let answered: Int
@@ -20,6 +20,10 @@ struct SubscriptionCheck {
     private var lastEmit: [Int: Int] = [:]
     /// Keys of which this observer can't know what it missed.
     private var unknown: Set<String> = []
+    /// Keys that a policy let it see at one time and not at another.
+    private var fickle: Set<String> = []
+    /// The value of each key that it was told last.
+    private var sent: [String: String] = [:]
     /// Something was dropped, as the broker said.
     private var isLagged = false
     /// It may have to wait for other things than room.
@@ -27,84 +31,182 @@ struct SubscriptionCheck {
     /// Updates may be folded.
     var mayFold: Bool
     /// What there was no room for is read back from the journal, which has no old values.
-    private let mayLackOld: Bool
+    private let isReadBack: Bool
+    private let log: WriteLog
+    /// Whether this observer may see a key.
+    private let sight: (String) -> PolicySequence.Verdict
 
-    init(_ plan: SubscriptionPlan, _ reply: Told, _ terms: OrderCheck.Terms, _ log: WriteLog) {
+    /// What a line that doesn't follow from the one before has to tell of a value's parts.
+    private enum Form {
+        /// Those that there are.
+        case initial
+        /// These, and which are not.
+        case missed
+        /// Nothing that is wrong.
+        case open
+    }
+
+    private var narrowing: Narrowing { plan.narrowing ?? Narrowing() }
+
+    init(
+        _ plan: SubscriptionPlan,
+        _ reply: Told,
+        _ terms: OrderCheck.Terms,
+        _ log: WriteLog,
+        _ sight: @escaping (String) -> PolicySequence.Verdict
+    ) {
         self.plan = plan
+        self.log = log
+        self.sight = sight
         start = reply.revision ?? 0
         answered = reply.time
         waits = plan.every > 0 || terms.hasPhases
         mayFold = waits || terms.isHeavy || plan.since != nil
-        mayLackOld = terms.isHeavy && plan.isAll
+        isReadBack = terms.isHeavy && plan.isAll
         isSynced = !plan.isInitial
-        let isResumed = reply.isResumed ?? false
-        for key in log.keys.keys where plan.matches(key) {
-            let count = log.count(of: key, upTo: start)
-            known[key] = count
-            if isResumed, let since = plan.since {
-                let before = log.count(of: key, upTo: since.revision)
-                known[key] = before
-                if count > before { missed.insert(key) }
-            } else if plan.isInitial, !log.isAbsent(key, after: count) {
-                awaited.insert(key)
-                unknown.insert(key)
-            }
-            if reply.isResumed == false { unknown.insert(key) }
+        for key in log.keys.keys where plan.matches(key) && sight(key) != .never { begin(key, reply) }
+    }
+
+    private mutating func begin(_ key: String, _ reply: Told) {
+        let count = log.count(of: key, upTo: start)
+        let since = reply.isResumed == true ? plan.since : nil
+        let before = since.map { log.count(of: key, upTo: $0.revision) } ?? count
+        known[key] = before
+        if sight(key) == .varies {
+            fickle.insert(key)
+            unknown.insert(key)
+        } else if since != nil {
+            if count > before { missed.insert(key) }
+        } else if plan.isInitial, plan.telling(from: nil, to: log.write(of: key, count)?.value) == .update {
+            awaited.insert(key)
+            unknown.insert(key)
         }
+        if reply.isResumed == false { unknown.insert(key) }
     }
 
     // MARK: Events
 
     /// Takes what it is told next. What is wrong with it, if anything is.
-    mutating func take(_ event: Told, _ log: WriteLog, _ emits: [String: OrderCheck.Emitted]) -> String? {
+    mutating func take(_ event: Told, _ emits: [String: OrderCheck.Emitted]) -> String? {
         switch event.name {
-        case "update", "delete": return take(write: event, log)
+        case "update", "delete", "leave": return take(write: event)
         case "emit": return take(emit: event, emits)
-        case "synced": return takeSynced(event, log)
+        case "synced": return takeSynced(event)
         case "lagged":
             isLagged = true
             unknown.formUnion(known.keys)
+            sent = [:]
             return nil
         default: return "an event of no known kind: \(event.text)"
         }
     }
 
-    private mutating func take(write event: Told, _ log: WriteLog) -> String? {
+    private mutating func take(write event: Told) -> String? {
         let revision = event.revision ?? 0
         guard plan.matches(event.key) else { return "not asked for: \(event.text)" }
         if revision < lastRevision { return "revisions fall below \(lastRevision): \(event.text)" }
         lastRevision = revision
         guard let place = log.place(of: event.key, at: revision),
-            let write = log.write(of: event.key, place), write == Write(event)
+            let write = log.write(of: event.key, place), Self.isTold(write, by: event)
         else { return "never was: \(event.text)" }
         let before = known[event.key] ?? 0
         let isFirst = awaited.remove(event.key) != nil
-        missed.remove(event.key)
-        let isUnknown = unknown.remove(event.key) != nil
+        let isMissed = missed.remove(event.key) != nil || plan.isReadBackAtFirst && revision <= start
+        let isUnknown = fickle.contains(event.key) || unknown.remove(event.key) != nil
         known[event.key] = place
+        defer { sent[event.key] = event.name == "update" ? write.value : nil }
         if event.isInitial {
-            if !isFirst || isSynced && !mayFold { return "initial, and not awaited: \(event.text)" }
-            return place < before ? "older than the reply: \(event.text)" : nil
+            let isExpected = isFirst || fickle.contains(event.key) || plan.narrowing != nil && mayFold
+            if !isExpected || isSynced && !mayFold { return "initial, and not awaited: \(event.text)" }
         }
-        if isUnknown {
-            return place < before ? "older than the reply: \(event.text)" : nil
+        if event.isInitial || isUnknown {
+            if place < before { return "older than the reply: \(event.text)" }
+            return checkForm(event, write, event.isInitial ? .initial : .open)
         }
         if place <= before { return "told before: \(event.text)" }
-        if plan.since == nil, let complaint = checkOld(event, before, log) { return complaint }
-        let skipped = place - before - 1
-        if UInt64(skipped) != event.skipped { return "\(skipped) were left out: \(event.text)" }
-        if skipped > 0, !mayFold { return "folded without need: \(event.text)" }
+        let base = place - 1 - Int(clamping: event.skipped)
+        if let complaint = checkFolds(event, from: before, base: base) { return complaint }
+        if isMissed { return checkForm(event, write, .missed) }
+        if isReadBack, plan.narrowing != nil { return checkForm(event, write, .open) }
+        return checkTelling(event, write, base: base)
+    }
+
+    private static func isTold(_ write: Write, by event: Told) -> Bool {
+        write.key == event.key && write.by == event.by && write.reason == event.reason
+            && (write.value == nil) == (event.name == "delete")
+    }
+
+    private func checkFolds(_ event: Told, from before: Int, base: Int) -> String? {
+        let skipped = event.revision.flatMap { log.place(of: event.key, at: $0) }.map { $0 - before - 1 } ?? 0
+        let isFilter = plan.narrowing != nil
+        if base != before, !isFilter { return "\(skipped) were left out: \(event.text)" }
+        if event.skipped > 0, !mayFold { return "folded without need: \(event.text)" }
+        if isReadBack, isFilter { return nil }
+        guard base >= before, isSilent(event.key, from: before, to: base) else {
+            return "something was left out between \(before) and \(base): \(event.text)"
+        }
         return nil
     }
 
-    /// With `old` comes the value that was told last; nothing where there was none.
-    private func checkOld(_ event: Told, _ before: Int, _ log: WriteLog) -> String? {
-        if mayLackOld, event.old == nil { return nil }
-        let expected = plan.hasOld ? log.write(of: event.key, before)?.value : nil
-        return event.old == expected ? nil : "the old value was \(expected ?? "none"): \(event.text)"
+    /// A line that doesn't follow from what the observer was told before.
+    private func checkForm(_ event: Told, _ write: Write, _ form: Form) -> String? {
+        guard let value = write.value else { return nil }
+        guard narrowing.holds(for: value) == (event.name == "update") else { return notDue(event) }
+        guard event.name == "update" else { return nil }
+        guard case .parts(let names) = narrowing.shown else {
+            return objection(event, from: nil, to: value)
+        }
+        let all = narrowing.all(names, of: value)
+        let isRight =
+            switch form {
+            case .initial: event.changes == Narrowing.Changes(parts: all.parts, gone: [])
+            case .missed: event.changes == all
+            case .open:
+                event.changes.gone.isSubset(of: all.gone)
+                    && event.changes.parts.allSatisfy { all.parts[$0.key] == $0.value }
+            }
+        return isRight ? nil : notDue(event)
     }
 
-    private mutating func takeSynced(_ event: Told, _ log: WriteLog) -> String? {
+    private func objection(_ event: Told, from old: String?, to value: String) -> String? {
+        narrowing.objection(to: event, from: old, value: value, sent: sent[event.key])
+            .map { "\($0), and it was told \(event.text)" }
+    }
+
+    /// What the filter's own definition says of it.
+    private func checkTelling(_ event: Told, _ write: Write, base: Int) -> String? {
+        let old = log.write(of: event.key, base)?.value
+        guard plan.telling(from: old, to: write.value).rawValue == event.name else { return notDue(event) }
+        if plan.since == nil, !(isReadBack && event.old == nil), event.old != (plan.hasOld ? old : nil) {
+            return "the old value was \(old ?? "none"): \(event.text)"
+        }
+        guard event.name == "update", let value = write.value else { return nil }
+        return objection(event, from: old, to: value)
+    }
+
+    private func notDue(_ event: Told) -> String {
+        "not what was asked for, \(plan.fields): \(event.text)"
+    }
+
+    /// Whether nothing had to be told between two places of a key: each write by itself came to
+    /// nothing, or several that waited did together.
+    private func isSilent(_ key: String, from first: Int, to last: Int) -> Bool {
+        guard first < last else { return first == last }
+        var isReached = [true] + [Bool](repeating: false, count: last - first)
+        for end in 1...(last - first) {
+            let begins = mayFold ? 0 : end - 1
+            isReached[end] = (begins..<end).contains { begin in
+                isReached[begin]
+                    && plan.isSilent(
+                        from: log.write(of: key, first + begin)?.value,
+                        to: log.write(of: key, first + end)?.value
+                    )
+            }
+        }
+        return isReached[last - first]
+    }
+
+    private mutating func takeSynced(_ event: Told) -> String? {
         if isSynced { return "synced twice" }
         isSynced = true
         let revision = event.revision ?? 0
@@ -121,10 +223,10 @@ struct SubscriptionCheck {
     }
 
     private mutating func take(emit event: Told, _ emits: [String: OrderCheck.Emitted]) -> String? {
-        guard plan.matches(event.key), let emit = emits[event.value], emit.key == event.key,
-            emit.by == event.by
-        else { return "never was: \(event.text)" }
-        if !emitted.insert(event.value).inserted { return "told twice: \(event.text)" }
+        guard plan.matches(event.key), let (name, emit) = emitted(by: event, emits) else {
+            return "never was, or is not what was asked for, \(plan.fields): \(event.text)"
+        }
+        if !emitted.insert(name).inserted { return "told twice: \(event.text)" }
         if emit.begun < lastEmit[emit.connection] ?? 0 { return "emits out of order: \(event.text)" }
         lastEmit[emit.connection] = emit.begun
         let revision = event.revision ?? 0
@@ -133,19 +235,41 @@ struct SubscriptionCheck {
         return nil
     }
 
+    /// The emit that a line tells of. Without its value that is the oldest that it may be.
+    private func emitted(
+        by event: Told,
+        _ emits: [String: OrderCheck.Emitted]
+    ) -> (String, OrderCheck.Emitted)? {
+        func fits(_ value: String, _ emit: OrderCheck.Emitted) -> Bool {
+            guard emit.key == event.key, emit.by == event.by else { return false }
+            return narrowing.tells(event: value)
+                && narrowing.objection(to: event, from: nil, value: value, sent: nil) == nil
+        }
+        if let emit = emits[event.value] { return fits(event.value, emit) ? (event.value, emit) : nil }
+        guard !plan.showsValues else { return nil }
+        let candidates = emits.filter { value, emit in
+            fits(value, emit) && !emitted.contains(value) && emit.begun >= lastEmit[emit.connection] ?? 0
+        }
+        return candidates.min { $0.value.begun < $1.value.begun }.map { ($0.key, $0.value) }
+    }
+
     // MARK: Barriers
 
     /// What it had to be told up to a revision and wasn't.
-    func missing(upTo revision: UInt64, _ log: WriteLog) -> [String] {
+    func missing(upTo revision: UInt64) -> [String] {
         if isLagged { return [] }
         return known.compactMap { key, place in
             let count = log.count(of: key, upTo: revision)
             // What waited and was written once more is owed as what it is now.
-            if mayFold, count < log.keys[key]?.count ?? 0 { return nil }
-            let isAbsent = log.isAbsent(key, after: count)
-            if awaited.contains(key) { return isAbsent ? nil : "\(key) of the snapshot is missing" }
+            if fickle.contains(key) || mayFold && count < log.keys[key]?.count ?? 0 { return nil }
+            let value = log.write(of: key, count)?.value
+            if awaited.contains(key) {
+                let isGone = plan.telling(from: nil, to: value) != .update
+                return isGone && (mayFold || value == nil) ? nil : "\(key) of the snapshot is missing"
+            }
             guard place < count else { return nil }
-            if isAbsent, log.isAbsent(key, after: place) || unknown.contains(key) { return nil }
+            if unknown.contains(key), plan.narrowing != nil || value == nil { return nil }
+            if isReadBack && plan.narrowing != nil || isSilent(key, from: place, to: count) { return nil }
             return "\(plan.sub) lacks \(log.write(of: key, count).map { "\($0)" } ?? key)"
         }
     }
@@ -153,7 +277,8 @@ struct SubscriptionCheck {
     /// Whether an emit had to be told by now.
     func missing(emit value: String, _ emits: [String: OrderCheck.Emitted]) -> String? {
         guard let emit = emits[value], plan.matches(emit.key), !isLagged, emit.begun > answered,
-            !emitted.contains(value)
+            !emitted.contains(value), plan.showsValues, plan.narrowing?.tells(event: value) ?? true,
+            sight(emit.key) == .always
         else { return nil }
         return "\(plan.sub) lacks the emit \(value)"
     }
@@ -162,4 +287,33 @@ struct SubscriptionCheck {
     func missingEmits(before moment: Int, _ emits: [String: OrderCheck.Emitted]) -> [String] {
         emits.compactMap { value, emit in emit.ended < moment ? missing(emit: value, emits) : nil }
     }
+}
+
+extension Told {
+    fileprivate var changes: Narrowing.Changes { Narrowing.Changes(parts: parts ?? [:], gone: Set(gone)) }
+}
+
+extension SubscriptionPlan {
+    /// What is told of a change.
+    func telling(from old: String?, to new: String?) -> Narrowing.Telling {
+        if let narrowing { return narrowing.telling(from: old, to: new) }
+        return new == nil ? .delete : .update
+    }
+
+    /// Whether a change may come to nothing: also one from nothing to nothing, as what came and went
+    /// while the observer waited.
+    func isSilent(from old: String?, to new: String?) -> Bool {
+        old == nil && new == nil || telling(from: old, to: new) == .nothing
+    }
+
+    /// Values stand in its lines, by which they are known.
+    var showsValues: Bool {
+        switch narrowing?.shown {
+        case nil, .value, .difference: true
+        case .nothing, .parts: false
+        }
+    }
+
+    /// What it missed is told line by line, each as to one who may know anything.
+    var isReadBackAtFirst: Bool { since != nil && isAll }
 }

@@ -16,12 +16,16 @@ struct WishMaker {
     var paused: [String] = []
     private var epoch = ""
     private var made = 0
+    /// Calls that are to be answered later, or never.
+    private var duties: [String] = []
+    private var services: [String] = []
 
     mutating func next(of name: String, _ chance: Chance, _ habits: Habits) -> Wish {
         made += 1
         let key = chance.pick(habits.keys)
-        let padding = String(repeating: "x", count: habits.padding)
-        let value = "\"\(name)-\(made)-\(padding)\""
+        let plain = "\"\(name)-\(made)-\(String(repeating: "x", count: habits.padding))\""
+        if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
+        let value = habits.hasFilters ? Self.value(plain, chance) : plain
         switch chance.below(100) {
         case 0..<18: return .publish(key: key, value: value, condition: nil)
         case 18..<21: return .bind(key: key, value: value, .connection)
@@ -30,13 +34,75 @@ struct WishMaker {
         case 38..<56: return .get(key: key)
         case 56..<61: return .delete(key: key, condition: nil)
         case 61..<64: return .delete(key: key, condition: max(1, revisions[key] ?? 1))
-        case 64..<68: return .patch(key: key, value: value)
+        case 64..<68: return .patch(key: key, value: plain)
         case 68..<74: return batch(key, value, chance, habits)
         case 74..<80: return .emit(key: key, value: value)
         case 80..<84: return .sync
         case 84..<93: return subscribe(name, chance, habits)
         default: return control(chance) ?? .sync
         }
+    }
+
+    /// What only some worlds have.
+    private mutating func rare(_ value: String, _ key: String, _ chance: Chance, _ habits: Habits) -> Wish? {
+        let wished = chance.below(8)
+        if habits.hasCalls, wished < 5 { return call(value, chance) }
+        guard habits.hasFarewells, wished >= 4 else { return nil }
+        switch chance.below(8) {
+        case 0: return .goodbye
+        case 1: return .forgetWill
+        default: return .will(key: key, value: value, isEvent: chance.isOne(in: 3))
+        }
+    }
+
+    private mutating func call(_ value: String, _ chance: Chance) -> Wish {
+        switch chance.below(8) {
+        case 0..<2:
+            let pattern = chance.pick(["s.a", "s.b", "s.*", "s.**"])
+            services.append(pattern)
+            return .serve(pattern)
+        case 2 where !services.isEmpty: return .unserve(chance.pick(services))
+        case 3 where !duties.isEmpty:
+            return Self.answer(duties.remove(at: chance.below(duties.count)), chance)
+        default:
+            let timeout = chance.isOne(in: 3) ? nil : 1 + chance.below(200)
+            return .call(key: chance.pick(["s.a", "s.b", "s.c"]), value: value, timeout: timeout)
+        }
+    }
+
+    private static func answer(_ call: String, _ chance: Chance) -> Wish {
+        let isError = chance.isOne(in: 4)
+        return .answer(
+            call: call,
+            value: isError ? nil : "\"re-\(call)-\(chance.below(1_000))\"",
+            code: "no_\(call)"
+        )
+    }
+
+    /// What a client does about a call: answers at once, or later, perhaps twice, or never.
+    mutating func response(to call: Told, _ chance: Chance) -> Wish? {
+        let whim = chance.below(10)
+        if whim < 4 { duties.append(call.call) }
+        return (3..<9).contains(whim) ? Self.answer(call.call, chance) : nil
+    }
+
+    /// A value with parts; now and then one without.
+    private static func value(_ plain: String, _ chance: Chance) -> String {
+        guard !chance.isOne(in: 7) else { return plain }
+        let number = chance.below(8)
+        let spelled = chance.pick(["\(number)", "\(number)", "\(number).0", "\(number)e0"])
+        let text = chance.pick(["", #","t":"a""#, #","t":"ab""#, #","t":"b""#])
+        let rest = chance.isOne(in: 8) ? "" : #","rest":"what stays as it was, and is long""#
+        return #"{"n":\#(spelled)\#(text),"id":\#(plain)\#(rest)}"#
+    }
+
+    private static func narrowing(_ chance: Chance) -> Narrowing {
+        let condition = chance.isOne(in: 4) ? nil : chance.pick(Narrowing.Condition.allCases)
+        let shown: [Narrowing.Shown] = [
+            .value, .value, .nothing, .parts(["/n"]), .parts(["/n", "/t"]), .parts(["/t"]), .difference,
+            .difference,
+        ]
+        return Narrowing(condition: condition, shown: chance.pick(shown))
     }
 
     private func batch(_ key: String, _ value: String, _ chance: Chance, _ habits: Habits) -> Wish {
@@ -56,6 +122,7 @@ struct WishMaker {
             plan.phase = chance.below(10)
             plan.acknowledges = chance.isOne(in: 2)
         }
+        if habits.hasFilters, !chance.isOne(in: 4) { plan.narrowing = Self.narrowing(chance) }
         live.append(Live(plan: plan))
         return .subscribe(plan)
     }
@@ -90,7 +157,7 @@ struct WishMaker {
         if event.name == "hello" { epoch = event.epoch }
         guard let revision = event.revision, let place = live.firstIndex(where: { $0.plan.sub == event.sub })
         else { return }
-        if event.name == "update" { revisions[event.key] = revision }
+        if event.name == "update" || event.name == "leave" { revisions[event.key] = revision }
         if event.name == "delete" { revisions[event.key] = 0 }
         if event.name == "synced" {
             live[place].known = max(live[place].known ?? 0, revision)
@@ -124,7 +191,7 @@ struct WishMaker {
 
     func acknowledgement(of event: Told, _ chance: Chance) -> Wish? {
         guard let one = live.first(where: { $0.plan.sub == event.sub }), one.plan.acknowledges,
-            event.name == "update" || event.name == "delete", let revision = event.revision,
+            ["update", "delete", "leave"].contains(event.name), let revision = event.revision,
             !chance.isOne(in: 5)
         else { return nil }
         return .acknowledge(event.sub, revision)
@@ -141,6 +208,13 @@ struct WishMaker {
         }
         live = []
         paused = []
+        duties = []
+        services = []
+    }
+
+    /// There is nobody to subscribe at.
+    mutating func giveUp() {
+        forgone = []
     }
 
     mutating func takeForgone() -> [SubscriptionPlan] {

@@ -10,6 +10,10 @@ struct Write: Equatable {
     var by: String
     var reason = ""
 
+    init(key: String, value: String?, by: String, reason: String) {
+        (revision, self.key, self.value, self.by, self.reason) = (0, key, value, by, reason)
+    }
+
     init(_ told: Told) {
         revision = told.revision ?? 0
         key = told.key

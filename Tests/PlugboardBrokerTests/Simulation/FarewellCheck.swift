@@ -1,0 +1,167 @@
+// Whether what ends by itself ends in its time: a will is written when its client is gone, once,
+// and not before; a value that was bound goes with its connection or its time, and not before.
+
+/// Holds what ended against who had left and what time had passed.
+struct FarewellCheck {
+    private let conversations: [Conversation]
+    private let log: WriteLog
+    private let terms: OrderCheck.Terms
+    /// The first that anybody was told of each write and each emit, by its revision and its value.
+    private var firstOfRevision: [UInt64: Told] = [:]
+    private var firstOfEmit: [String: Told] = [:]
+    private var complaints: [String] = []
+
+    private init(_ conversations: [Conversation], _ log: WriteLog, _ terms: OrderCheck.Terms) {
+        self.conversations = conversations
+        self.log = log
+        self.terms = terms
+    }
+
+    static func complaints(
+        _ conversations: [Conversation],
+        _ log: WriteLog,
+        _ terms: OrderCheck.Terms
+    ) -> [String] {
+        var check = FarewellCheck(conversations, log, terms)
+        check.collect()
+        check.checkEnds()
+        for conversation in conversations { check.checkWills(of: conversation) }
+        return check.complaints
+    }
+
+    private mutating func collect() {
+        for told in conversations.flatMap(\.told) {
+            if told.kind == .event, told.name == "emit", told.time < firstOfEmit[told.value]?.time ?? .max {
+                firstOfEmit[told.value] = told
+            }
+            // Everything up to a revision had happened by then.
+            guard let revision = told.revision, told.time < firstOfRevision[revision]?.time ?? .max else {
+                continue
+            }
+            firstOfRevision[revision] = told
+        }
+    }
+
+    // MARK: What was bound
+
+    private mutating func checkEnds() {
+        var bound: [String: (asked: Asked, conversation: Conversation)] = [:]
+        for conversation in conversations {
+            for asked in conversation.asked {
+                if case .bind(_, let value, _) = asked.wish { bound[value] = (asked, conversation) }
+            }
+        }
+        for writes in log.keys.values {
+            for (before, write) in zip(writes, writes.dropFirst())
+            where !write.reason.isEmpty && write.value == nil {
+                guard let (asked, conversation) = before.value.flatMap({ bound[$0] }) else { continue }
+                check(write, asked, conversation)
+            }
+        }
+    }
+
+    private mutating func check(_ write: Write, _ asked: Asked, _ conversation: Conversation) {
+        guard let told = firstOfRevision[write.revision], case .bind(_, _, let bond) = asked.wish else {
+            return
+        }
+        switch (write.reason, bond) {
+        case ("disconnected", .connection):
+            if told.time < conversation.leftAt ?? .max {
+                complaints.append("ended before \(conversation.client) had left: \(told.text)")
+            }
+        case ("expired", .time(let milliseconds)):
+            // Of an earlier life only the millisecond is known.
+            let slack = conversation.life < terms.lastLife ? 1 : 0
+            if told.at < asked.begunAt + UInt64(max(0, milliseconds - slack)) * 1_000_000 {
+                complaints.append("ended before its time: \(told.text)")
+            }
+        default: break
+        }
+    }
+
+    // MARK: Wills
+
+    private mutating func checkWills(of conversation: Conversation) {
+        let wishes = conversation.asked.filter(\.wish.isAboutWill)
+        guard !wishes.isEmpty else { return }
+        // What was asked last counts; what wasn't answered may have come to nothing.
+        let answered = wishes.lastIndex { $0.reply?.kind == .done }
+        let last = answered.map { wishes[$0...] } ?? wishes[...]
+        for (place, asked) in wishes.enumerated() {
+            guard case .will(let key, let value, let isEvent) = asked.wish else { continue }
+            let times = isEvent ? tellings(of: value) : log.writes.count { $0.value == value }
+            let mayBe = last.indices.contains(place) && asked.reply?.kind != .refused
+            if times > 0, !mayBe {
+                complaints.append("not the will of \(conversation.client) any more: \(value)")
+            }
+            if times > 0 { checkTime(value, isEvent, conversation) }
+            if times > 1, !isEvent { complaints.append("written \(times) times: the will \(value)") }
+            let isDue =
+                last.count == 1 && mayBe && answered == place && isOver(conversation)
+                && terms.policies.verdict(conversation.user, asked.policy, terms.policies.count - 1) {
+                    $0.permit(asked.wish)
+                } == .always
+            if isDue, times == 0, !isEvent || isWitnessed(conversation) && !terms.isHeavy {
+                complaints.append(
+                    "\(conversation.client) is gone, and its will was not made: \(key) \(value)"
+                )
+            }
+        }
+        checkOrder(of: conversation)
+    }
+
+    private func tellings(of value: String) -> Int { firstOfEmit[value] == nil ? 0 : 1 }
+
+    /// It had left, and there was time enough to find that out.
+    private func isOver(_ conversation: Conversation) -> Bool {
+        guard let ended = conversation.ended, conversation.life == terms.lastLife else { return false }
+        return ended < terms.restedAt
+    }
+
+    /// The one who sees everything had begun to look before that.
+    private func isWitnessed(_ conversation: Conversation) -> Bool {
+        conversations.contains { witness in
+            witness.client == conversations.first?.client && witness.life == conversation.life
+                && witness.told.contains { $0.name == "synced" && $0.time < conversation.leftAt ?? 0 }
+        }
+    }
+
+    private mutating func checkTime(_ value: String, _ isEvent: Bool, _ conversation: Conversation) {
+        let write = log.writes.first { $0.value == value }
+        let told = isEvent ? firstOfEmit[value] : write.flatMap { firstOfRevision[$0.revision] }
+        if let told, told.time < conversation.leftAt ?? .max {
+            complaints.append("a will before \(conversation.client) had left: \(told.text)")
+        }
+        if !isEvent, write?.reason != "will" { complaints.append("a will that isn't called one: \(value)") }
+    }
+
+    /// First the will, then the values that go with the connection.
+    private mutating func checkOrder(of conversation: Conversation) {
+        let wills = Set(conversation.asked.flatMap(\.wish.will).compactMap(\.value))
+        let bound = Set(
+            conversation.asked.compactMap { asked -> String? in
+                if case .bind(_, let value, .connection) = asked.wish { value } else { nil }
+            }
+        )
+        guard !bound.isEmpty, let will = log.writes.first(where: { $0.value.map(wills.contains) ?? false })
+        else {
+            return
+        }
+        for writes in log.keys.values {
+            for (before, write) in zip(writes, writes.dropFirst())
+            where write.reason == "disconnected" && before.value.map(bound.contains) ?? false {
+                if write.revision < will.revision { complaints.append("ended before the will: \(write)") }
+            }
+        }
+    }
+}
+
+extension Wish {
+    /// It decides what will be written when its client is gone.
+    fileprivate var isAboutWill: Bool {
+        switch self {
+        case .will, .forgetWill, .goodbye: true
+        default: false
+        }
+    }
+}

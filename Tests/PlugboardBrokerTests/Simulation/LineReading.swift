@@ -1,0 +1,67 @@
+// The least that the simulation's clients need of JSON, by means of their own: what the broker
+// reads with is what is tested.
+
+/// The outermost members of an object.
+enum LineReading {
+    static func members(of line: [UInt8]) -> [(name: String, value: String)]? {
+        line.withUnsafeBufferPointer { bytes in
+            guard bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else { return nil }
+            var found: [(name: String, value: String)] = []
+            var place = 1
+            while place < bytes.count - 1 {
+                guard let nameEnd = end(of: bytes, from: place), bytes[nameEnd] == UInt8(ascii: ":"),
+                    let valueEnd = end(of: bytes, from: nameEnd + 1)
+                else { return nil }
+                let name = String(decoding: bytes[(place + 1)..<(nameEnd - 1)], as: UTF8.self)
+                found.append((name, String(decoding: bytes[(nameEnd + 1)..<valueEnd], as: UTF8.self)))
+                place = valueEnd + 1
+            }
+            return found
+        }
+    }
+
+    /// The members of an object by their names; none of anything else.
+    static func dictionary(_ text: String) -> [String: String] {
+        Dictionary(
+            (members(of: Array(text.utf8)) ?? []).map { ($0.name, $0.value) },
+            uniquingKeysWith: { $1 }
+        )
+    }
+
+    /// The objects of an array, given without its brackets.
+    static func objects(in list: [UInt8]) -> [[UInt8]] {
+        list.withUnsafeBufferPointer { bytes in
+            var found: [[UInt8]] = []
+            var place = 0
+            while place < bytes.count {
+                let end = end(of: bytes, from: place) ?? bytes.count
+                found.append(Array(bytes[place..<end]))
+                place = end + 1
+            }
+            return found
+        }
+    }
+
+    /// Where a value ends: at what stands behind it.
+    private static func end(of bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        var place = start
+        var depth = 0
+        while place < bytes.count {
+            switch bytes[place] {
+            case UInt8(ascii: "\""):
+                place += 1
+                while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
+                    place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
+                }
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return place }
+                depth -= 1
+            case UInt8(ascii: ","), UInt8(ascii: ":"): if depth == 0 { return place }
+            default: break
+            }
+            place += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,73 @@
+// Whether the policy was followed: nobody is told of a key that the policy in force didn't
+// let it see when the line was sent, nobody does what it may not, and nobody is refused what it may.
+// Between a request and its reply the policy may have changed: then either will do.
+
+import PlugboardWire
+
+@testable import PlugboardBroker
+
+/// Holds what was told and done against the policies.
+struct PolicyCheck {
+    private let policies: PolicySequence
+    private let log: WriteLog
+    private var complaints: [String] = []
+
+    private init(_ policies: PolicySequence, _ log: WriteLog) {
+        self.policies = policies
+        self.log = log
+    }
+
+    static func complaints(
+        _ conversations: [Conversation],
+        _ log: WriteLog,
+        _ terms: OrderCheck.Terms
+    ) -> [String] {
+        if terms.policies.isEmpty { return conversations.flatMap(forbidden) }
+        var check = PolicyCheck(terms.policies, log)
+        for conversation in conversations {
+            for told in conversation.told { check.checkTold(told, conversation) }
+            for asked in conversation.asked { check.checkDone(asked, conversation) }
+        }
+        return check.complaints
+    }
+
+    /// Where there is no policy nothing is forbidden.
+    private static func forbidden(_ conversation: Conversation) -> [String] {
+        conversation.told.filter { $0.kind == .refused && $0.name == "forbidden" }.map {
+            "forbidden by nobody: \($0.text)"
+        }
+    }
+
+    private mutating func checkTold(_ told: Told, _ conversation: Conversation) {
+        let action: PolicyAction
+        switch (told.kind, told.name) {
+        case (.event, "update"), (.event, "delete"), (.event, "leave"), (.event, "emit"), (.done, "get"):
+            action = .subscribe
+        case (.event, "call"): action = .serve
+        default: return
+        }
+        let rights = policies.rights(of: conversation.user, told.policy)
+        if rights?.may(action, told.key) != true {
+            complaints.append(
+                "\(conversation.client) may not be told that under policy \(told.policy): \(told.text)"
+            )
+        }
+    }
+
+    private mutating func checkDone(_ asked: Asked, _ conversation: Conversation) {
+        let last = asked.reply?.policy ?? conversation.lastPolicy
+        let verdict = policies.verdict(conversation.user, asked.policy, last) { $0.permit(asked.wish) }
+        let isForbidden = asked.reply?.kind == .refused && asked.reply?.name == "forbidden"
+        if isForbidden, verdict == .always {
+            complaints.append("refused, though \(conversation.client) may: \(asked.reply?.text ?? "")")
+        }
+        guard verdict == .never, !isForbidden else { return }
+        let isDone = asked.reply?.kind == .done
+        let isWritten = asked.wish.writes.contains { write in
+            write.value.map { value in log.keys[write.key]?.contains { $0.value == value } ?? false } ?? false
+        }
+        if isDone || isWritten {
+            complaints.append("done, though \(conversation.client) may not: \(asked.wish)")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// What kind of run a seed makes: with a journal or without, how many clients, and how they are.
+
+import PlugboardJournal
+import PlugboardPosix
+
+/// What kind of run a seed makes.
+struct Scenario {
+    let hasJournal: Bool
+    let kills: Int
+    /// Updates may be folded by windows, phases or slowness.
+    let hasWindows: Bool
+    let hasPhases: Bool
+    let isHeavy: Bool
+    let journal: JournalOptions
+    let keys = ["k.0", "k.1", "k.2", "other"]
+    private(set) var habits: [Habits] = []
+    let features: Features
+    private let wishes: Int
+
+    init(seed: UInt64, _ chance: Chance) {
+        let isHeavy = chance.isOne(in: 40)
+        self.isHeavy = isHeavy
+        // Of what is so much even the witness is not told everything.
+        let hasJournal = seed % 2 == 1 || isHeavy
+        self.hasJournal = hasJournal
+        kills = hasJournal && seed % 3 != 0 ? 1 + chance.below(3) : 0
+        hasWindows = chance.isOne(in: 3)
+        hasPhases = chance.isOne(in: 5)
+        journal = JournalOptions(
+            sync: chance.pick([.never, .interval, .always]),
+            historyBytes: .max / 2,
+            segmentBytes: chance.pick([700, 1 << 20])
+        )
+        wishes = isHeavy ? 30 : 18
+        var all: [Habits] = []
+        for _ in 0..<(2 + chance.below(4)) {
+            var one = Habits()
+            one.window = 1 + chance.below(6)
+            one.room = isHeavy ? chance.pick([8_192, 200_000]) : chance.pick([64, 300, 1_024, 200_000])
+            one.mayVanish = chance.isOne(in: 3)
+            one.mayStall = isHeavy || chance.isOne(in: 3)
+            one.hasWindows = hasWindows
+            one.hasPhases = hasPhases
+            one.padding = isHeavy ? 60_000 : 0
+            one.keys = keys
+            all.append(one)
+        }
+        let features = Features(seed: seed, users: all.indices.map { Self.user(of: $0 + 1) })
+        for place in all.indices {
+            all[place].hasFilters = features.hasFilters
+            all[place].hasCalls = features.hasCalls
+            all[place].hasFarewells = features.hasFarewells
+        }
+        self.features = features
+        // The one who sees everything.
+        var witness = Habits()
+        witness.room = 1 << 24
+        witness.keys = keys
+        habits = [witness] + all
+    }
+
+    func wishes(of client: Int) -> Int {
+        if client == 0 { return 0 }
+        return features.isPlain ? wishes : wishes + 10
+    }
+
+    /// Where there are policies, each client is another user, but for the witness.
+    func user(of client: Int) -> UInt32 {
+        client == 0 || features.policies.isEmpty ? Accounts.ownUser : Self.user(of: client)
+    }
+
+    private static func user(of client: Int) -> UInt32 { PolicySequence.firstUser + UInt32(client) }
+}

@@ -1,0 +1,44 @@
+// How a simulated client wants to be told.
+
+import PlugboardWire
+
+/// How a client wants to be told.
+struct SubscriptionPlan {
+    var sub: String
+    var patterns: [String]
+    var isInitial = true
+    var isAll = false
+    var hasOld = false
+    var every = 0
+    var phase = 5
+    var acknowledges = false
+    /// What of it all it asks for, and how that is told.
+    var narrowing: Narrowing?
+    /// A revision up to which everything is known, and its epoch.
+    var since: (revision: UInt64, epoch: String)?
+
+    var fields: String {
+        var text = #","sub":"\#(sub)","keys":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
+        if !isInitial { text += #","initial":false"# }
+        if hasOld { text += #","old":true"# }
+        if isAll { text += #","delivery":"all""# }
+        if every > 0 { text += #","every":\#(every)"# }
+        if phase != 5 { text += #","phase":\#(phase)"# }
+        if acknowledges { text += #","ack":true"# }
+        if let narrowing { text += narrowing.fields }
+        if let since { text += #","since":\#(since.revision),"epoch":"\#(since.epoch)""# }
+        return text
+    }
+
+    func matches(_ key: String) -> Bool {
+        var key = key
+        return key.withUTF8 { key in
+            patterns.contains { pattern in
+                var pattern = pattern
+                return pattern.withUTF8 {
+                    Pattern.matches(UnsafeRawBufferPointer($0), UnsafeRawBufferPointer(key))
+                }
+            }
+        }
+    }
+}

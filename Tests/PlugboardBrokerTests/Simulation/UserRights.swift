@@ -1,0 +1,149 @@
+// The policies of a simulation, one after another, and what each lets a user do: said by the
+// tests' own means, for the few keys and patterns that there are.
+
+import PlugboardWire
+
+@testable import PlugboardBroker
+
+/// What a policy says of one user.
+struct UserRights {
+    /// Keys enough that any two of the patterns which differ do so for one of them.
+    static let samples = ["k.0", "k.1", "k.2", "k.other", "other", "s.a", "s.b", "s.other", "else"]
+
+    private var allow: [PolicyAction: [String]] = [:]
+    private var deny: [PolicyAction: [String]] = [:]
+
+    /// May do everything.
+    static var everything: UserRights {
+        var rights = UserRights()
+        for action in PolicyAction.allCases { rights.allow[action] = ["**"] }
+        return rights
+    }
+
+    /// Some of it.
+    init(_ chance: Chance) {
+        self = .everything
+        let keys = [["k.*"], ["k.0"], ["other"], ["k.1", "other"], ["k.0", "k.1"], ["**"]]
+        let services = [["s.*"], ["s.a"], ["s.b"]]
+        for action in [PolicyAction.subscribe, .publish, .emit] where chance.isOne(in: 3) {
+            if chance.isOne(in: 3) {
+                allow[action] = chance.pick(keys)
+            } else {
+                deny[action] = chance.pick(keys)
+            }
+        }
+        for action in [PolicyAction.call, .serve] where chance.isOne(in: 4) {
+            deny[action] = chance.pick(services)
+        }
+    }
+
+    private init() {}
+
+    func may(_ action: PolicyAction, _ key: String) -> Bool {
+        allow[action, default: []].contains { Self.matches($0, key) }
+            && !deny[action, default: []].contains { Self.matches($0, key) }
+    }
+
+    /// Whether it may do so with some key of a pattern.
+    func maySome(_ action: PolicyAction, _ pattern: String) -> Bool {
+        Self.samples.contains { Self.matches(pattern, $0) && may(action, $0) }
+    }
+
+    /// Whether it may do so with every key of a pattern.
+    func mayAll(_ action: PolicyAction, _ pattern: String) -> Bool {
+        Self.samples.allSatisfy { !Self.matches(pattern, $0) || may(action, $0) }
+    }
+
+    /// Whether a request is one that it may make.
+    func permit(_ wish: Wish) -> Bool {
+        switch wish {
+        case .publish(let key, _, nil), .bind(let key, _, _): may(.publish, key)
+        case .publish(let key, _, _), .patch(let key, _), .delete(let key, _):
+            may(.publish, key) && may(.subscribe, key)
+        case .batch(let writes): writes.allSatisfy { may(.publish, $0.key) }
+        case .emit(let key, _): may(.emit, key)
+        case .will(let key, _, let isEvent): may(isEvent ? .emit : .publish, key)
+        case .call(let key, _, _): may(.call, key)
+        case .serve(let pattern): mayAll(.serve, pattern)
+        case .subscribe(let plan): plan.patterns.allSatisfy { maySome(.subscribe, $0) }
+        default: true
+        }
+    }
+
+    static func matches(_ pattern: String, _ key: String) -> Bool {
+        SubscriptionPlan(sub: "", patterns: [pattern]).matches(key)
+    }
+
+    /// As a rule of a policy file.
+    func rule(for user: UInt32) -> String {
+        #"{"user":\#(user),"allow":\#(Self.text(allow)),"deny":\#(Self.text(deny))}"#
+    }
+
+    private static func text(_ lists: [PolicyAction: [String]]) -> String {
+        let members = PolicyAction.allCases.compactMap { action in
+            lists[action].map { patterns in
+                #""\#(action.rawValue)":[\#(patterns.map { "\"\($0)\"" }.joined(separator: ","))]"#
+            }
+        }
+        return "{\(members.joined(separator: ","))}"
+    }
+}
+
+/// The policies that a broker follows, one after another; none where it follows none.
+struct PolicySequence {
+    /// Of each policy what it says of users; who isn't there may not connect.
+    private var stages: [[UInt32: UserRights]] = []
+
+    init() {}
+
+    /// The first is a mild one.
+    init(_ users: [UInt32], _ chance: Chance) {
+        for stage in 0..<(2 + chance.below(4)) {
+            var rights: [UInt32: UserRights] = [:]
+            for user in users {
+                if stage == 0, chance.isOne(in: 2) {
+                    rights[user] = .everything
+                } else if stage == 0 || !chance.isOne(in: 10) {
+                    rights[user] = UserRights(chance)
+                }
+            }
+            stages.append(rights)
+        }
+    }
+
+    var count: Int { stages.count }
+    var isEmpty: Bool { stages.isEmpty }
+
+    /// As the broker reads it: the owner may do everything. Nil where it can't be read.
+    func policy(_ stage: Int) -> Policy? {
+        let rules = stages[stage].sorted { $0.key < $1.key }.map { $0.value.rule(for: $0.key) }
+        let text = #"{"rules":[{"allow":{"everything":["**"]}}\#(rules.map { "," + $0 }.joined())]}"#
+        return try? PolicyReader.policy(in: Array(text.utf8), .system)
+    }
+
+    /// What a user may do under one of them; nil where it may not be here. Without a policy, and of
+    /// the owner, that is everything.
+    func rights(of user: UInt32, _ stage: Int) -> UserRights? {
+        guard stages.indices.contains(stage), user >= Self.firstUser else { return .everything }
+        return stages[stage][user]
+    }
+
+    /// Users of clients count from here.
+    static let firstUser: UInt32 = 70_000
+
+    /// Whether something is permitted under all of some policies, some of them, or none.
+    func verdict(
+        _ user: UInt32,
+        _ from: Int,
+        _ to: Int,
+        _ isPermitted: (UserRights) -> Bool
+    ) -> Verdict {
+        let verdicts = (min(from, to)...max(from, to)).map { stage in
+            rights(of: user, stage).map(isPermitted) ?? false
+        }
+        if verdicts.allSatisfy({ $0 }) { return .always }
+        return verdicts.contains(true) ? .varies : .never
+    }
+
+    enum Verdict { case always, varies, never }
+}

@@ -1,0 +1,115 @@
+// What the clients of a simulation can ask for, and how that is spelled.
+
+import PlugboardWire
+
+/// What a client wants of the broker.
+enum Wish {
+    /// What a value ends with: its connection, or its time in milliseconds.
+    enum Bond: Equatable {
+        case connection
+        case time(Int)
+    }
+
+    case hello
+    /// `condition` is what `if` names.
+    case publish(key: String, value: String, condition: UInt64?)
+    /// A value that ends by itself.
+    case bind(key: String, value: String, Bond)
+    case patch(key: String, value: String)
+    case delete(key: String, condition: UInt64?)
+    case batch([(key: String, value: String)])
+    case emit(key: String, value: String)
+    case get(key: String)
+    case subscribe(SubscriptionPlan)
+    case unsubscribe(String)
+    case pause(String)
+    case resume(String)
+    case step(String)
+    case acknowledge(String, UInt64)
+    case sync
+    case call(key: String, value: String, timeout: Int?)
+    case serve(String)
+    case unserve(String)
+    /// What a server says to a call: a value, or an error's code.
+    case answer(call: String, value: String?, code: String)
+    /// A write for the case that the connection ends: a value or an event.
+    case will(key: String, value: String, isEvent: Bool)
+    case forgetWill
+    case goodbye
+
+    /// Keys that it writes.
+    var writes: [(key: String, value: String?)] {
+        switch self {
+        case .publish(let key, let value, _), .patch(let key, let value), .bind(let key, let value, _):
+            [(key, value)]
+        case .delete(let key, _): [(key, nil)]
+        case .batch(let writes): writes.map { ($0.key, $0.value) }
+        default: []
+        }
+    }
+
+    /// The value that it leaves to be written.
+    var will: [(key: String, value: String?)] {
+        if case .will(let key, let value, false) = self { [(key, value)] } else { [] }
+    }
+
+    /// As a line, without its end.
+    func line(id: Int, _ options: String) -> String {
+        let rest = #","id":\#(id)\#(options)}"#
+        func named(_ operation: String, _ fields: String) -> String {
+            #"{"op":"\#(operation)"\#(fields)\#(rest)"#
+        }
+        func conditional(_ condition: UInt64?) -> String { condition.map { #","if":\#($0)"# } ?? "" }
+        return switch self {
+        case .hello: named("hello", "")
+        case .publish(let key, let value, let condition):
+            named("publish", #","key":"\#(key)","value":\#(value)\#(conditional(condition))"#)
+        case .bind(let key, let value, .connection):
+            named("publish", #","key":"\#(key)","value":\#(value),"while":"connected""#)
+        case .bind(let key, let value, .time(let milliseconds)):
+            named("publish", #","key":"\#(key)","value":\#(value),"ttl":\#(milliseconds)"#)
+        case .patch(let key, let value): named("patch", #","key":"\#(key)","value":\#(value)"#)
+        case .delete(let key, let condition): named("delete", #","key":"\#(key)"\#(conditional(condition))"#)
+        case .batch(let writes):
+            named(
+                "batch",
+                #","writes":[\#(writes.map { #"{"op":"publish","key":"\#($0.key)","value":\#($0.value)}"# }.joined(separator: ","))]"#
+            )
+        case .emit(let key, let value): named("emit", #","key":"\#(key)","value":\#(value)"#)
+        case .get(let key): named("get", #","key":"\#(key)""#)
+        case .subscribe(let plan): named("subscribe", plan.fields)
+        case .unsubscribe(let sub): named("unsubscribe", #","sub":"\#(sub)""#)
+        case .pause(let sub): named("pause", #","sub":"\#(sub)""#)
+        case .resume(let sub): named("resume", #","sub":"\#(sub)""#)
+        case .step(let sub): named("step", #","sub":"\#(sub)""#)
+        case .acknowledge(let sub, let revision): named("ack", #","sub":"\#(sub)","revision":\#(revision)"#)
+        case .sync: named("sync", "")
+        default: named(rareOperation, rareFields)
+        }
+    }
+
+    private var rareOperation: String {
+        switch self {
+        case .call: "call"
+        case .serve: "serve"
+        case .unserve: "unserve"
+        case .answer: "return"
+        case .goodbye: "goodbye"
+        default: "will"
+        }
+    }
+
+    private var rareFields: String {
+        switch self {
+        case .call(let key, let value, let timeout):
+            #","key":"\#(key)","value":\#(value)"# + (timeout.map { #","timeout":\#($0)"# } ?? "")
+        case .serve(let pattern), .unserve(let pattern): #","key":"\#(pattern)""#
+        case .answer(let call, let value?, _): #","call":"\#(call)","value":\#(value)"#
+        case .answer(let call, nil, let code):
+            #","call":"\#(call)","error":{"code":"\#(code)","message":"no"}"#
+        case .will(let key, let value, let isEvent):
+            #","write":{"op":"\#(isEvent ? "emit" : "publish")","key":"\#(key)","value":\#(value)}"#
+        default: ""
+        }
+    }
+}
