@@ -50,6 +50,14 @@ struct FilterTests {
         #expect(told("emit b {\"price\":100}\nemit b {\"price\":1}\nemit b 2").count == 1)
     }
 
+    @Test("where: what is told is the value, also where a patch would be shorter")
+    func wholeValues() {
+        let rest = #""rest":"what stays as it was, and is long""#
+        _ = subscribe(#""where":{"/n":{">":0}}"#)
+        _ = told(#"publish a {"n":1,\#(rest)}"#)
+        #expect(told(#"publish a {"n":2,\#(rest)}"#).first?.contains(#""value":{"n":2,\#(rest)"#) == true)
+    }
+
     @Test("where: a snapshot has what matches, and synced comes even where nothing does")
     func matchingSnapshot() {
         hub.send("publish a 1\npublish b 2\npublish c 3", from: writer)

@@ -102,7 +102,8 @@ extension Hub {
         return isConcerned(subscription, event, from: tail.old, to: tail.value)
     }
 
-    /// Whether the observer was sent the value that a key has, and will not be sent another first.
+    /// Whether the observer was sent the value that a key has, and will not be sent another first; of
+    /// one who asked for no differences, whether it might have been.
     func wasSent(_ observable: ObservableReference, _ subscription: SubscriptionReference) -> Bool {
         guard let filter = subscription.pointee.filter else { return false }
         guard filter.tellsDifferences else { return observable.pointee.revision > filter.hiddenRevision }
@@ -138,7 +139,7 @@ extension Hub {
             let isTold = parts.appendChanges(from: known, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
-        guard wasSent, let old else { return .event }
+        guard filter.tellsDifferences, wasSent, let old else { return .event }
         change.append(#","patch":"#)
         let isTold = MergeDifference.append(from: old, to: value, into: &change, using: &comparer)
         return isTold ? .change : .event
