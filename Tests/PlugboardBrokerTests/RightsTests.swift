@@ -383,17 +383,6 @@ struct RightsTests {
         #expect(told[1].contains(#""fields":{"/a":5,"/b":3}"#))
     }
 
-    @Test("who may not serve any more and has lines to read is sent away: one may be what it was asked")
-    func unreadCalls() throws {
-        hub.send(#"{"op":"serve","key":"open.a"}"#, from: guest)
-        _ = hub.read(guest)
-        let less = Self.policy.replacing(#""serve": ["open.not.*"]"#, with: #""serve": ["open.**"]"#)
-        hub.stopReading(guest)
-        hub.send(#"{"op":"call","id":1,"key":"open.a","value":"secret"}"#, from: owner)
-        #expect(try hub.follow(less) == ["\(guest) revoked"])
-        #expect(hub.read(owner).contains { $0.contains(#""error":"provider_gone","id":1"#) })
-    }
-
     @Test("emits to keys that nobody may be told of leave nothing behind")
     func emits() {
         hub.send("subscribe hidden.*", from: owner)
