@@ -53,6 +53,7 @@ private final class OneFile: FileStore {
 
     func names() -> [String] { [JournalFiles.snapshot(1)] }
     func open(_ name: String) -> any ReadableFile { file }
+    func sync(_ name: String) {}
     func create(_ name: String) throws -> any AppendableFile { throw Self.refusal }
     func truncate(_ name: String, to bytes: Int) throws { throw Self.refusal }
     func rename(_ name: String, to other: String) throws { throw Self.refusal }

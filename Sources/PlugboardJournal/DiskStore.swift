@@ -14,6 +14,10 @@ public final class DiskStore: FileStore {
 
     public func names() throws -> [String] { try folder.names() }
     public func open(_ name: String) throws -> any ReadableFile { try folder.open(name) }
+    public func sync(_ name: String) throws {
+        try folder.open(name).sync()
+        try folder.syncNames()
+    }
     public func create(_ name: String) throws -> any AppendableFile { try folder.create(name) }
     public func truncate(_ name: String, to bytes: Int) throws { try folder.truncate(name, to: bytes) }
     public func rename(_ name: String, to other: String) throws { try folder.rename(name, to: other) }

@@ -29,6 +29,20 @@ struct JournalFiles {
         torn.sort()
     }
 
+    /// Throws `JournalError.damaged` where a file has a number that none is given.
+    func checkNumbers() throws {
+        let tooHigh = { (number: UInt64?) in (number ?? 0) > JournalLimits.fileNumberMax }
+        guard
+            let name = tooHigh(segments.last)
+                ? segments.last.map(Self.segment)
+                : tooHigh(snapshots.last) ? snapshots.last.map(Self.snapshot) : nil
+        else { return }
+        throw JournalError.damaged(
+            JournalPlace(file: name, offset: 0, line: 1),
+            "no journal has so many files"
+        )
+    }
+
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
     /// What the next segment will be written to.

@@ -4,6 +4,8 @@
 public enum JournalLimits {
     /// Bytes of one record, with its line feed: a batch of patches is the longest there can be.
     public static let recordBytesMax = 16_777_216
+    /// The last number that a file may have.
+    public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
     /// Bytes past which a segment is closed and the next one begun.
     public static let segmentBytesMax = 67_108_864
     /// Bytes of room that are kept reserved behind the end of a segment, so that a full disk

@@ -4,10 +4,25 @@
 import PlugboardPosix
 
 /// A file that is to be on disk.
-public struct SyncRequest: Sendable {
-    let file: any AppendableFile
-    /// The file is new: its name has to be on disk, too.
-    let isNew: Bool
+public enum SyncRequest: Sendable {
+    /// One that is written to. Where it is new, its name has to be on disk, too.
+    case file(any AppendableFile, isNew: Bool)
+    /// A segment of a broker before this one, which may have been killed before it saw to that.
+    case earlier(segment: UInt64)
+
+    fileprivate func run(_ store: any FileStore) throws {
+        switch self {
+        case .file(let file, let isNew):
+            try file.sync()
+            if isNew { try store.syncNames() }
+        case .earlier(let segment):
+            do {
+                try store.sync(JournalFiles.segment(segment))
+            } catch let error as SystemError where error.code == ENOENT {
+                // A snapshot that is on disk has taken its place.
+            }
+        }
+    }
 }
 
 /// A snapshot that is to be made.
@@ -62,10 +77,7 @@ public protocol ReadingWorker: JournalWorker {
 enum JournalWork {
     static func sync(_ requests: [SyncRequest], number: UInt64, _ store: any FileStore) -> WorkDone {
         do {
-            for request in requests {
-                try request.file.sync()
-                if request.isNew { try store.syncNames() }
-            }
+            for request in requests { try request.run(store) }
             return .synced(number)
         } catch {
             return .syncFailed(error as? SystemError ?? SystemError(code: EIO, operation: "sync"))

@@ -16,7 +16,7 @@ extension JournalWriter {
             return
         }
         try? file.releaseRoom()
-        ended.append((segment, SyncRequest(file: file, isNew: isFileNew)))
+        ended.append((segment, .file(file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
         (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))

@@ -36,7 +36,7 @@ extension JournalWriter {
         let gone = ended.filter { $0.segment < segment }
         guard !gone.isEmpty else { return }
         ended.removeAll { $0.segment < segment }
-        worker.close(gone.map(\.request.file))
+        worker.close(gone.compactMap { if case .file(let file, _) = $0.request { file } else { nil } })
     }
 
     // MARK: Reading again

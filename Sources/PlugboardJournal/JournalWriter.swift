@@ -73,6 +73,8 @@ public final class JournalWriter {
     /// A sync is under way.
     public private(set) var isSyncing = false
     private var isSyncWanted = false
+    /// A broker before this one left something that may not be on disk.
+    private var wantsSyncAtOnce = false
     /// Which mark a sync under way brings to disk, and the bytes of the present segment then.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
     /// When it was asked for.
@@ -105,6 +107,8 @@ public final class JournalWriter {
         index = SegmentIndex(store, epoch: epoch)
         file = try store.create(JournalFiles.segment(segment))
         index.begin(segment, after: recovered.revision)
+        ended = recovered.unsynced.map { ($0, .earlier(segment: $0)) }
+        wantsSyncAtOnce = !recovered.isClosed && !ended.isEmpty
     }
 
     /// Writes the first line of the first segment.
@@ -112,7 +116,8 @@ public final class JournalWriter {
         records.begin(after: chain)
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
-        // A broker before this one may have ended before it could.
+        // What a broker before this one was killed too soon to see to.
+        if wantsSyncAtOnce, options.sync == .interval { beginSync() }
         if segment > 1 { compactIfWorthwhile() }
     }
 
@@ -238,7 +243,7 @@ public final class JournalWriter {
             ended = []
             isFileNew = false
         }
-        return ended.map(\.request) + [SyncRequest(file: file, isNew: isFileNew)]
+        return ended.map(\.request) + [.file(file, isNew: isFileNew)]
     }
 
     /// The same with room laid out for the next ones, if these are few bytes each: a sync then is

@@ -24,6 +24,9 @@ public struct Recovered: Sendable {
     /// The number of the snapshot that was read; 0 for none, and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
+    /// Segments that may not be on disk, as far as they say themselves: a broker that was killed
+    /// had no time for it.
+    var unsynced: [UInt64] = []
     /// Bytes of the segments after it, and how many there are.
     var looseBytes = 0
     var looseSegments = 0
@@ -32,6 +35,9 @@ public struct Recovered: Sendable {
     public internal(set) var snapshotRevision: UInt64 = 0
     /// The checksum of the last record.
     var chain: UInt32 = 0
+
+    /// It was put together anew by `JournalRepair`, and nobody has gone on with it yet.
+    public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
 
     /// Much more has come together than a snapshot is made of.
     func isOverdue(_ options: JournalOptions) -> Bool {
@@ -51,8 +57,20 @@ struct Recovery: ~Copyable {
     private var found = Recovered()
 
     init(_ store: any FileStore) throws {
+        let files = JournalFiles(names: try store.names())
+        try files.checkNumbers()
         self.store = store
-        files = JournalFiles(names: try store.names())
+        self.files = files
+    }
+
+    /// Whether a snapshot says all that it was to say.
+    mutating func isWhole(snapshot number: UInt64) throws -> Bool {
+        do {
+            try readSnapshot(number) { _, _ in }
+            return true
+        } catch JournalError.damaged {
+            return false
+        }
     }
 
     /// Reads everything. With `isCutting` false nothing on disk is changed, and a torn end is
@@ -166,6 +184,7 @@ struct Recovery: ~Copyable {
 
     private mutating func finish(_ number: UInt64, _ reader: borrowing LogReader) {
         found.lastSegment = number
+        found.unsynced.append(number)
         found.chain = reader.chain
         found.looseBytes += reader.fileBytes
         found.looseSegments += 1
@@ -188,7 +207,11 @@ struct Recovery: ~Copyable {
             }
             guard isWhole else { throw Self.damage(reader.place, "no batch") }
         case .revision: break
-        case .synced, .closed: return
+        case .synced:
+            // And so is all before this segment.
+            found.unsynced = []
+            return
+        case .closed: return
         case .segment, .snapshot: throw Self.damage(reader.place, "a beginning in the middle")
         }
         guard record.revision > found.revision else { throw Self.damage(reader.place, "revisions go back") }

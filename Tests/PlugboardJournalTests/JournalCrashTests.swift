@@ -221,6 +221,40 @@ import Testing
         }
     }
 
+    @Test(arguments: Manner.all)
+    func `a machine that stops after a broker was killed loses nothing that was safe`(manner: Manner) throws {
+        var random = SeededRandom(seed: 9)
+        for stop in 0..<Self.operations(manner) {
+            let disk = SimulatedDisk()
+            disk.stopsAt = stop
+            var promised = Self.play(disk, manner)
+            // What was written, and told to nobody, may have been found; what follows builds on it.
+            let again = disk.afterKill()
+            let journal = try TestJournal(again, options: manner.options)
+            promised.states.append(journal.state)
+            journal.publish("after", "\(stop)")
+            promised.states.append(journal.state)
+            try journal.endTurn()
+            try journal.sync()
+            for choice in 0..<4 {
+                let left = again.afterPowerCut { count in Self.choose(choice, count, &random) }
+                let place = "killed at \(stop), then stopped, \(choice)"
+                Self.check(left, promised, least: promised.states.count - 1, place, boot: "boot-2")
+            }
+        }
+    }
+
+    @Test func `what a killed broker left is brought to disk though nobody writes`() throws {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: .plain)
+        journal.publish("a", "1")
+        try journal.endTurn()
+        let again = disk.afterKill()
+        _ = try TestJournal(again, options: JournalOptions(sync: .interval))
+        let left = try TestJournal(again.afterPowerCut { _ in 0 }, boot: "boot-2")
+        #expect(left.state["a"]?.value == "1")
+    }
+
     @Test(.timeLimit(.minutes(20)), arguments: Manner.all)
     func `a machine that stops at any operation, twice, loses nothing that was safe`(manner: Manner) {
         var random = SeededRandom(seed: 7)

@@ -22,6 +22,13 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             unsafe.append((offset, piece))
         }
 
+        fileprivate func copy() -> Contents {
+            let copy = Contents()
+            (copy.bytes, copy.end) = (bytes, end)
+            (copy.safe, copy.unsafe) = (safe, unsafe)
+            return copy
+        }
+
         fileprivate func makeSafe() {
             safe = bytes
             unsafe = []
@@ -94,6 +101,13 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         return Reading(contents.bytes)
     }
 
+    public func sync(_ name: String) throws {
+        try step("sync")
+        guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
+        if !pretends(name) { contents.makeSafe() }
+        try syncNames()
+    }
+
     public func create(_ name: String) throws -> any AppendableFile {
         try step("create")
         guard files[name] == nil else { throw SystemError(code: EEXIST, operation: "create") }
@@ -145,9 +159,21 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     // MARK: After a crash
 
-    /// The disk of the same machine after only the program was killed.
+    /// The disk of the same machine after only the program was killed: what is not safe is there,
+    /// and still isn't safe.
     public func afterKill() -> SimulatedDisk {
-        SimulatedDisk(files.mapValues(Self.copy))
+        var copies: [ObjectIdentifier: Contents] = [:]
+        func copy(_ contents: Contents) -> Contents {
+            if let copy = copies[ObjectIdentifier(contents)] { return copy }
+            let copy = contents.copy()
+            copies[ObjectIdentifier(contents)] = copy
+            return copy
+        }
+        let disk = SimulatedDisk(files.mapValues(copy))
+        disk.safeNames = safeNames.mapValues(copy)
+        disk.unsafeNames = unsafeNames.map { $0.mapValues(copy) }
+        disk.unsafeRemovals = unsafeRemovals
+        return disk
     }
 
     /// The disk after the machine went down. `choose` says, each time it is asked, which of so
@@ -159,13 +185,6 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         var names = states[count]
         for case let name? in unsafeRemovals[count...] where choose(2) == 1 { names[name] = nil }
         return SimulatedDisk(names.mapValues { Self.remains(of: $0, choose) })
-    }
-
-    private static func copy(_ contents: Contents) -> Contents {
-        let copy = Contents()
-        copy.bytes = contents.bytes
-        copy.makeSafe()
-        return copy
     }
 
     /// Each unsafe write is there, or lost, or there in its first half. A lost one shows what was
