@@ -9,7 +9,7 @@ public struct Repaired: Sendable {
     /// The places that could not be read, the first few of them.
     public internal(set) var damages: [JournalPlace] = []
     public internal(set) var damageCount = 0
-    public internal(set) var missingSegments: [UInt64] = []
+    public internal(set) var missingSegments: [ClosedRange<UInt64>] = []
     public internal(set) var keys = 0
     public internal(set) var revision: UInt64 = 0
     /// What the old files are called now.
@@ -24,53 +24,99 @@ public struct JournalRepair: ~Copyable {
     private var latest: [[UInt8]: [UInt8]] = [:]
     private var result = Repaired()
 
+    /// A file that is read, and the number that it says it has.
+    private struct Source {
+        let name: String
+        let number: UInt64
+        let isSnapshot: Bool
+    }
+
+    /// Throws `JournalError` where no repair is possible, and `SystemError`.
     public init(_ store: any FileStore) throws {
+        let files = JournalFiles(names: try store.names())
+        try files.checkNumbers()
         self.store = store
-        files = JournalFiles(names: try store.names())
+        self.files = files
     }
 
     /// Makes a snapshot of what can be read and takes the files that it was read from out of the
-    /// way. Interrupted, it can be done again.
-    public mutating func run(epoch: String) throws -> Repaired {
-        let numbers = try readAll()
+    /// way. Interrupted, it can be done again. Nil, and nothing was changed, where nothing is
+    /// damaged. Throws `JournalError.unknownVersion`: of a later program's journal it knows too little.
+    public mutating func run(epoch: String) throws -> Repaired? {
+        if try isWhole() { return nil }
+        let sources = try sources()
+        for source in sources { try read(source) }
         let number = (files.segments + files.snapshots).max() ?? 0
         try write(number + 1, epoch)
-        for name in numbers {
-            try store.rename(name, to: "damaged-" + name)
-            result.kept.append("damaged-" + name)
+        for source in sources {
+            try store.rename(source.name, to: "damaged-" + source.name)
+            result.kept.append("damaged-" + source.name)
         }
         try store.syncNames()
         return result
     }
 
-    /// Returns the names of the files that were read.
-    private mutating func readAll() throws -> [String] {
-        var names: [String] = []
-        let snapshot = files.snapshots.last
-        if let snapshot { names.append(JournalFiles.snapshot(snapshot)) }
-        var expected = snapshot.map { $0 + 1 } ?? files.segments.first ?? 1
-        for number in files.segments where number >= expected {
-            result.missingSegments += expected..<number
-            names.append(JournalFiles.segment(number))
-            expected = number + 1
+    private func isWhole() throws -> Bool {
+        do {
+            _ = try Journal.check(store) { _, _ in }
+            return true
+        } catch JournalError.damaged, JournalError.missing {
+            return false
         }
-        for name in names { try read(name) }
-        return names
     }
 
-    private mutating func read(_ name: String) throws {
-        var reader = try LogReader(name, in: store)
+    /// What is to be read, in its order: the newest snapshot that is whole, and all after it. Where
+    /// that one is damaged which stands for the segments before it, these are read again, as far as they are
+    /// there.
+    private mutating func sources() throws -> [Source] {
+        let base = try files.snapshots.last { number in
+            var recovery = try Recovery(store)
+            return try recovery.isWhole(snapshot: number)
+        }
+        let snapshots = files.snapshots.filter { $0 >= base ?? 0 }
+        let segments = files.segments.filter { $0 > base ?? 0 }
+        var sources = snapshots.map { Source(name: JournalFiles.snapshot($0), number: $0, isSnapshot: true) }
+        for number in segments {
+            let name = JournalFiles.segment(number)
+            let said = try numberSaid(by: name) ?? number
+            sources.append(Source(name: name, number: said, isSnapshot: false))
+        }
+        noteMissing(of: segments, after: files.snapshots.last ?? 0)
+        // A snapshot stands for its segment and those before.
+        return sources.sorted { ($0.number, $0.isSnapshot ? 1 : 0) < ($1.number, $1.isSnapshot ? 1 : 0) }
+    }
+
+    /// What a segment's first line says; files that changed their places are read in their order.
+    private func numberSaid(by name: String) throws -> UInt64? {
+        var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
+        guard case .line(let line) = try reader.next(), let header = RecordLine(line), header.kind == .segment
+        else { return nil }
+        return header.segment
+    }
+
+    /// Before the snapshot segments go, the oldest first.
+    private mutating func noteMissing(of segments: [UInt64], after snapshot: UInt64) {
+        var expected = min(segments.first ?? .max, snapshot + 1)
+        for number in segments {
+            if number > expected { result.missingSegments.append(expected...(number - 1)) }
+            expected = number + 1
+        }
+    }
+
+    private mutating func read(_ source: Source) throws {
+        var reader = try LogReader(source.name, in: store)
         var place = reader.place
+        var isEnded = false
         while let line = try reader.nextVerifying() {
             if reader.place.line > place.line { note(place) }
-            take(line)
+            isEnded = try take(line, at: reader.place)
             place = JournalPlace(
-                file: name,
+                file: source.name,
                 offset: reader.place.offset + line.count + 1,
                 line: reader.place.line + 1
             )
         }
-        if place.offset < reader.writtenBytes { note(place) }
+        if place.offset < reader.writtenBytes || (source.isSnapshot && !isEnded) { note(place) }
     }
 
     private mutating func note(_ place: JournalPlace) {
@@ -78,8 +124,9 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    private mutating func take(_ line: UnsafeRawBufferPointer) {
-        guard let record = RecordLine(line) else { return }
+    /// Takes a record; whether it is the last one of a snapshot.
+    private mutating func take(_ line: UnsafeRawBufferPointer, at place: JournalPlace) throws -> Bool {
+        guard let record = RecordLine(line) else { return false }
         result.revision = max(result.revision, record.revision)
         switch record.kind {
         case .update:
@@ -91,8 +138,11 @@ public struct JournalRepair: ~Copyable {
                 latest[Array(part.key.bytes(of: event))] =
                     part.kind == .update ? Array(event.dropLast()) : nil
             }
-        default: break
+        case .segment, .snapshot:
+            guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
+        case .synced, .closed, .revision: break
         }
+        return record.kind == .synced
     }
 
     private mutating func write(_ number: UInt64, _ epoch: String) throws {

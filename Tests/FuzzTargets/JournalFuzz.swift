@@ -18,13 +18,19 @@ enum JournalFuzz {
         let disk = SimulatedDisk()
         write(text, as: first & 2 == 2 ? snapshot : segment, to: disk)
         for line in rest.lines { read(line) }
+        repair(disk.afterKill())
         let seen = try? values(disk.afterKill())
         // What can be read can be opened, and is then the same.
         guard let seen, let opened = try? open(disk) else { return }
         hold(opened == seen, "opened, it has other values")
         hold((try? values(disk)) == seen, "opened twice, it has other values")
+    }
+
+    private static func repair(_ disk: SimulatedDisk) {
         var repair = try? JournalRepair(disk)
-        _ = try? repair?.run(epoch: "e")
+        guard let repaired = try? repair?.run(epoch: "e") else { return }
+        let seen = try? values(disk.afterKill())
+        hold(seen?.count == repaired.keys, "what was repaired can't be read")
     }
 
     private static func read(_ line: UnsafeRawBufferPointer) {

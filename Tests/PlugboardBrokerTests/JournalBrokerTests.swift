@@ -219,7 +219,7 @@ struct JournalBrokerTests {
         let store = try JournalFolder(path: folder + "/state").store
         var repair = try JournalRepair(store)
         let repaired = try repair.run(epoch: "e")
-        #expect(repaired.damageCount == 1 && repaired.keys == 1)
+        #expect(repaired?.damageCount == 1 && repaired?.keys == 1)
         try withBroker { broker in
             let value = try broker.client().ask("get k")
             #expect(value.contains(#""value":10"#))

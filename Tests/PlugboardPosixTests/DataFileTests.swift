@@ -25,6 +25,14 @@ import Testing
         #expect(try text(of: "file", in: folder) == "one\ntwo\n\(String(repeating: "x", count: 97))\n")
     }
 
+    @Test func `only a plain file is opened, and a pipe is not waited for`() throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        let folder = try DataFolder(path: temporary.path)
+        #expect(mkfifo(temporary.path + "/pipe", 0o600) == 0)
+        try Folder.make(temporary.path + "/folder")
+        for name in ["pipe", "folder"] { #expect(throws: SystemError.self) { _ = try folder.open(name) } }
+    }
+
     private func append(_ text: String, to file: DataFile) throws {
         var text = text
         #expect(try text.withUTF8 { try file.append(UnsafeRawBufferPointer($0)) } == text.utf8.count)

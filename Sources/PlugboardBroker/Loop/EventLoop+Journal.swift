@@ -54,7 +54,9 @@ extension EventLoop {
         if let torn = recovered.torn {
             report("its end was not whole: cut at \(torn.place), the rest is kept as \(torn.keptAs)")
         }
-        if recovered.mayLack {
+        if recovered.isRepaired {
+            report("the journal was repaired: revisions begin a new epoch")
+        } else if recovered.mayLack {
             report("the machine had stopped before all was on disk: revisions begin a new epoch")
         }
     }

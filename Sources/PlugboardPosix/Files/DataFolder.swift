@@ -27,6 +27,7 @@ public final class DataFolder: Sendable {
         try Folder.names(in: path)
     }
 
+    /// Throws also where it is no plain file.
     public func open(_ name: String) throws -> DataFile {
         try DataFile(file(name), O_RDONLY)
     }
@@ -83,10 +84,14 @@ public final class DataFile: Sendable {
     private let descriptor: Descriptor
 
     init(_ path: String, _ flags: Int32) throws {
-        let fd = retrying { openFile(path, flags | O_CLOEXEC | O_NOFOLLOW) }
+        // A pipe would be waited for.
+        let fd = retrying { openFile(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
         guard fd >= 0 else { throw SystemError.last("open", path) }
         self.path = path
         descriptor = Descriptor(adopting: fd)
+        guard FileStatus(fd: fd).kind == .file else {
+            throw SystemError(code: EINVAL, operation: "open as a file", subject: path)
+        }
     }
 
     /// A file without a name, which is gone when nobody has it open. Throws `SystemError`.

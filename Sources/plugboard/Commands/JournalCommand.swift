@@ -18,7 +18,7 @@ extension Command {
             check reads everything and tells whether it is whole, with status 1 if not. show prints each \
             record: when it was made (UTC), its revision, what and by whom; --json prints the lines as they \
             are stored. repair makes a journal of all lines that can still be read and keeps the old files \
-            under names that begin with damaged-; nobody may use the journal meanwhile.
+            under names that begin with damaged-, where something is damaged; nobody may use the journal meanwhile.
 
             The journal is lines of JSON in a folder: segment files hold one record for each commit, and a \
             snapshot stands for all segments up to its number.
@@ -60,12 +60,17 @@ extension Command {
     private static func repair(_ path: String, _ console: Console) throws {
         let folder = try JournalFolder(path: path)
         var repair = try JournalRepair(folder.store)
-        let result = try repair.run(epoch: Journal.newEpoch())
+        guard let result = try repair.run(epoch: Journal.newEpoch()) else {
+            return try console.output.line("nothing is damaged, and nothing was changed")
+        }
         for place in result.damages { try console.output.line("unreadable: \(place)") }
         if result.damageCount > result.damages.count {
             try console.output.line("and \(result.damageCount - result.damages.count) more places")
         }
-        for segment in result.missingSegments { try console.output.line("missing: segment \(segment)") }
+        for gap in result.missingSegments {
+            let number = gap.count == 1 ? " \(gap.lowerBound)" : "s \(gap.lowerBound) to \(gap.upperBound)"
+            try console.output.line("missing: segment\(number)")
+        }
         try console.output.line("\(result.keys) keys up to revision \(result.revision) are there")
         for name in result.kept { try console.output.line("kept: \(name)") }
     }

@@ -1,0 +1,129 @@
+// What a repair saves of a damaged journal, and what it leaves alone.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite("A repair")
+struct JournalRepairTests {
+    private static let options = JournalOptions(
+        sync: .never,
+        historyBytes: 1_000_000,
+        segmentBytes: 300,
+        looseBytes: 1_000_000
+    )
+
+    /// A journal of six segments and its state.
+    private static func segments() throws -> (SimulatedDisk, State) {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: options)
+        for number in 1...18 {
+            if number == 9 {
+                journal.delete("key.1")
+            } else {
+                journal.publish("key.\(number % 7)", "\(number)")
+            }
+            try journal.endTurn()
+        }
+        return (disk, journal.state)
+    }
+
+    private static func repaired(_ disk: SimulatedDisk) throws -> Repaired? {
+        var repair = try JournalRepair(disk)
+        return try repair.run(epoch: "repaired")
+    }
+
+    private func segment(_ number: Int) -> String { "segment-000000000\(number).jsonl" }
+
+    @Test("changes nothing where nothing is damaged, nor where a crash tore the end")
+    func whole() throws {
+        let (disk, _) = try Self.segments()
+        let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
+        for cut in [0, 5] {
+            disk.shorten(last, to: disk.text(last).utf8.count - cut)
+            let before = disk.files.mapValues(\.bytes)
+            #expect(try Self.repaired(disk) == nil)
+            #expect(disk.files.mapValues(\.bytes) == before)
+        }
+    }
+
+    @Test("reads the segments again that a damaged snapshot stood for", arguments: [true, false])
+    func snapshot(hasOlder: Bool) throws {
+        let (disk, state) = try Self.segments()
+        // As an interrupted compaction leaves it: older ones are there as well.
+        let journal = try TestJournal(
+            disk,
+            options: JournalOptions(sync: .never, historyBytes: 1_000_000, looseBytes: 1)
+        )
+        _ = journal
+        let snapshot = try #require(disk.files.keys.first { $0.hasPrefix("snapshot-") })
+        #expect(try TestJournal(disk.afterKill(), options: Self.options).state == state)
+        if hasOlder { disk.flip(snapshot, bit: 8 * 200) } else { disk.shorten(snapshot, to: 0) }
+        #expect(throws: JournalError.self) { _ = try TestJournal(disk.afterKill(), options: Self.options) }
+        let result = try #require(try Self.repaired(disk))
+        #expect(result.keys == state.count && result.damageCount == 1 && result.missingSegments.isEmpty)
+        #expect(result.kept.contains("damaged-" + snapshot))
+        let again = try TestJournal(disk, newEpoch: "e2")
+        #expect(again.state == state)
+        #expect(again.recovered.isRepaired && again.epoch == "e2")
+    }
+
+    @Test("reads segments that have changed their places in their order")
+    func swapped() throws {
+        let (disk, state) = try Self.segments()
+        try disk.rename(segment(2), to: "aside")
+        try disk.rename(segment(4), to: segment(2))
+        try disk.rename("aside", to: segment(4))
+        _ = try #require(try Self.repaired(disk))
+        #expect(try TestJournal(disk).state == state)
+    }
+
+    @Test("names what is missing, however much that is")
+    func missing() throws {
+        let (disk, _) = try Self.segments()
+        try disk.remove(segment(1))
+        try disk.remove(segment(3))
+        try disk.remove(segment(4))
+        let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
+        let number = JournalLimits.fileNumberMax - 1
+        try disk.rename(last, to: "segment-\(number).jsonl")
+        let result = try #require(try Self.repaired(disk))
+        #expect(result.missingSegments.first == 1...1)
+        #expect(result.missingSegments[1] == 3...4)
+        #expect(result.missingSegments.last?.upperBound == number - 1)
+        #expect(throws: Never.self) { try TestJournal(disk) }
+    }
+
+    @Test("and a start refuse numbers that no file is given", arguments: ["segment", "snapshot"])
+    func numbers(kind: String) throws {
+        for number in [JournalLimits.fileNumberMax + 1, .max] {
+            let disk = SimulatedDisk()
+            _ = try disk.create("\(kind)-\(number).jsonl")
+            #expect(throws: JournalError.self) { _ = try TestJournal(disk) }
+            #expect(throws: JournalError.self) { _ = try Self.repaired(disk) }
+        }
+        let disk = SimulatedDisk()
+        _ = try disk.create("\(kind)-\(JournalLimits.fileNumberMax).jsonl")
+        #expect(try Self.repaired(disk)?.keys == 0)
+    }
+
+    @Test("leaves the journal of a later program alone")
+    func later() throws {
+        let (disk, _) = try Self.segments()
+        let file = try disk.create("segment-0000000050.jsonl")
+        var text =
+            #"{"event":"segment","version":2,"segment":50,"epoch":"e","revision":1,"previous":"0","boot":"""#
+        let checksum = text.withUTF8 { Checksum.extended(0, by: UnsafeRawBufferPointer($0)) }
+        let digits = String(checksum, radix: 16)
+        text += #","crc":"\#(String(repeating: "0", count: 8 - digits.count) + digits)"}"# + "\n"
+        _ = try text.withUTF8 { try file.append(UnsafeRawBufferPointer($0)) }
+        let before = disk.files.mapValues(\.bytes)
+        #expect {
+            _ = try Self.repaired(disk)
+        } throws: { error in
+            if case .unknownVersion? = error as? JournalError { true } else { false }
+        }
+        #expect(disk.files.mapValues(\.bytes) == before)
+    }
+}
