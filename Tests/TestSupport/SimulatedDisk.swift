@@ -54,6 +54,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var stopsAt = Int.max
     /// Operations that are refused, with the error, before anything is done.
     public var refusals: [Int: Int32] = [:]
+    /// The next operation that is no reading is refused so.
+    public var nextChangeFails: Int32?
     /// Syncs that only pretend: of which files (the folder's own names are ""), for tests of the
     /// tests.
     public var pretends: (String) -> Bool = { _ in false }
@@ -86,6 +88,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         kinds.append(name)
         if operations >= stopsAt { throw SystemError(code: EIO, operation: "stopped") }
         if let code = refusals[operations] { throw SystemError(code: code, operation: name) }
+        if let code = nextChangeFails, name != "list", name != "open" {
+            nextChangeFails = nil
+            throw SystemError(code: code, operation: name)
+        }
     }
 
     // MARK: Files

@@ -146,6 +146,18 @@ extension EventLoop {
         hub.warn(storage: message)
     }
 
+    /// What waits to be sent may tell of writes that are not kept, and never will be: nobody hears of
+    /// it. Who comes back is told what there is then.
+    mutating func forgetUntold() {
+        for connection in connections.all() {
+            for subscription in connection.pointee.session.pointee.subscriptions.list.elements {
+                hub.writeOff(subscription)
+            }
+            dropUnread(connection)
+        }
+        hub.tracing.removeAll()
+    }
+
     /// Nothing can be promised any more: says so and keeps nothing.
     mutating func loseJournal(_ error: JournalError) {
         hub.journal = nil

@@ -31,6 +31,8 @@ extension EventLoop {
 
     private mutating func serveTouched() throws {
         var index = 0
+        // Also where the journal fails in between: of those who were served some are gone by then.
+        defer { hub.touched.removeFirst(index) }
         while index < hub.touched.count {
             let session = hub.touched.elements[index]
             index += 1
@@ -45,7 +47,6 @@ extension EventLoop {
             // The end of one connection may be too much for another, which is known here alone.
             if !hub.slow.isEmpty { dismissSlow() }
         }
-        hub.touched.removeAll()
     }
 
     /// Takes leave of clients that are too far behind, or whose users are; of more, where that makes more of them.
@@ -103,7 +104,7 @@ extension EventLoop {
         hub.appendBye(to: session)
     }
 
-    private func dropUnread(_ connection: ConnectionReference) {
+    func dropUnread(_ connection: ConnectionReference) {
         let session = connection.pointee.session
         var rest = ByteBuffer()
         if connection.pointee.isMidLine {

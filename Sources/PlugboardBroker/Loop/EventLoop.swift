@@ -89,6 +89,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
                 try turn(milliseconds: patience)
             }
         } catch let error as JournalError {
+            forgetUntold()
             loseJournal(error)
             try sayGoodbye()
             throw error

@@ -57,6 +57,13 @@ struct List<Element: BitwiseCopyable>: ~Copyable {
         length = 0
     }
 
+    /// Forgets the first so many elements.
+    mutating func removeFirst(_ number: Int) {
+        let left = count - number
+        if left > 0, number > 0, let base { base.update(from: base + number, count: left) }
+        truncate(to: left)
+    }
+
     /// Keeps the first `count` elements.
     mutating func truncate(to count: Int) {
         length = min(length, Int32(max(0, count)))

@@ -212,7 +212,7 @@ extension Hub {
     }
 
     /// Forgets what a subscription is owed.
-    private mutating func writeOff(_ subscription: SubscriptionReference) {
+    mutating func writeOff(_ subscription: SubscriptionReference) {
         endReplay(of: subscription)
         guard let backlog = subscription.pointee.backlog else { return }
         let session = subscription.pointee.session

@@ -11,10 +11,12 @@ struct Recording {
     /// What was wrong while it was made.
     let complaints: [String]
     let fingerprint: UInt64
+    /// How often the broker was started.
+    let lives: Int
 
     /// Plays a seed.
-    init(seed: UInt64, isShown: Bool = false) {
-        let world = SimulatedWorld(seed: seed)
+    init(seed: UInt64, isShown: Bool = false, isFailing: Bool = false) {
+        let world = SimulatedWorld(seed: seed, isFailing: isFailing)
         world.isShown = isShown
         world.play()
         self.seed = seed
@@ -29,6 +31,7 @@ struct Recording {
         )
         complaints = world.complaints
         fingerprint = world.fingerprint
+        lives = world.life
     }
 
     /// All that is wrong with it.

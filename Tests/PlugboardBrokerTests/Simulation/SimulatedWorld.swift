@@ -46,8 +46,13 @@ final class SimulatedWorld {
     /// Printed as it happens, if somebody wants to see it.
     var isShown = false
 
-    init(seed: UInt64) {
+    /// When the disk fails, if it is to.
+    private let faults: Chance?
+    private var faultsLeft = 3
+
+    init(seed: UInt64, isFailing: Bool = false) {
         self.seed = seed
+        faults = isFailing ? Chance(seed: ~seed) : nil
         chance = Chance(seed: seed)
         scenario = Scenario(seed: seed, chance)
         network = SimulatedNetwork(chance: chance, time: time)
@@ -118,10 +123,13 @@ final class SimulatedWorld {
             try loop.run()
             return true
         } catch is SimulatedKill {
-            network.dropAll()
-            disk = disk.afterKill()
-            return false
+            // Another life follows.
+        } catch JournalError.failed where faults != nil {
+            // The same.
         }
+        network.dropAll()
+        disk = disk.afterKill()
+        return false
     }
 
     /// Every write that was made.
@@ -138,6 +146,7 @@ final class SimulatedWorld {
     /// Called as the broker's turn ends and the next begins.
     func beginTurn() throws {
         turns += 1
+        if let faults { plan(faults) }
         if let next = killsAt.first, turns >= next, phase == .busy {
             killsAt.removeFirst()
             throw SimulatedKill()
@@ -174,6 +183,17 @@ final class SimulatedWorld {
     }
 
     var nanoseconds: UInt64 { TimeSource(time).nanoseconds() }
+
+    /// The next change on the disk fails, now and then.
+    private func plan(_ faults: Chance) {
+        if phase != .busy { disk.nextChangeFails = nil }
+        guard phase == .busy, faultsLeft > 0, disk.nextChangeFails == nil, faults.isOne(in: 40) else {
+            return
+        }
+        faultsLeft -= 1
+        disk.tearsRefusedWrites = faults.isOne(in: 2)
+        disk.nextChangeFails = EIO
+    }
 
     /// Lets some of those who can do something do it. False: nobody could.
     func act() throws -> Bool {

@@ -42,6 +42,21 @@ struct SimulationTests {
         )
     }
 
+    @Test("nothing was told that a failing disk didn't keep")
+    func failing() {
+        var lives = 0
+        // Every other seed has a journal.
+        let seeds = Self.wanted ?? (0..<UInt64(LongSuite.count(1_000, quick: 100))).map { 2 * $0 + 1 }
+        for seed in seeds {
+            let recording = Recording(seed: seed, isShown: Self.wanted?.count == 1, isFailing: true)
+            lives += recording.lives
+            report(seed, recording.check())
+        }
+        if Self.wanted != nil { return }
+        #expect(lives > LongSuite.count(2_000, quick: 200))
+        LongSuite.print("\(lives) lives of brokers whose disk failed or that were killed")
+    }
+
     @Test("a seed is the same run each time")
     func replay() {
         for seed in 0..<UInt64(20) {
