@@ -177,7 +177,9 @@ public final class JournalWriter {
                 try reserve(max(wanted, least), atLeast: least)
             }
         }
-        records.room = roomEnd.map { max(0, $0 - bytes - JournalLimits.roomBytesMin) } ?? .max
+        // Where nothing is certain, what waits is the first to find room.
+        records.ownRoom = roomEnd.map { max(0, $0 - bytes) } ?? (records.isEmpty ? .max : 0)
+        records.room = records.ownRoom == .max ? .max : max(0, records.ownRoom - JournalLimits.roomBytesMin)
         note(full: records.room == 0 || !records.isEmpty || refused > 0)
     }
 

@@ -15,6 +15,8 @@ public struct RecordBuffer: ~Copyable {
     public private(set) var commits: UInt64 = 0
     /// Bytes that are certain to find room in the file.
     public var room = Int.max
+    /// The same with what is kept back for the broker's own writes, which nobody can refuse.
+    public var ownRoom = Int.max
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
@@ -44,6 +46,9 @@ public struct RecordBuffer: ~Copyable {
     public func hasRoom(for bytes: Int) -> Bool {
         room == .max || count &+ Self.needed(for: bytes) <= room
     }
+
+    /// Whether what the broker itself writes is certain to find room: the end of a value.
+    public var hasOwnRoom: Bool { count + Self.needed(for: 0) <= ownRoom }
 
     /// Bytes that such a record has at most, but for what a batch has for each of its writes,
     /// which is no more than the line that it came in.

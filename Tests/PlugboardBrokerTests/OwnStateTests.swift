@@ -52,6 +52,21 @@ struct OwnStateTests {
         #expect(count == 0)
     }
 
+    @Test("a warning is told at once, and makes no more rounds than there were")
+    func warning() {
+        let test = BareHub()
+        let client = test.client()
+        test.send("subscribe $broker.warnings", from: client)
+        test.endTurn()
+        for number in 1...3 {
+            test.hub.warn(storage: "trouble \(number)")
+            #expect(test.lines(of: client).last?.contains("trouble \(number)") == true)
+            test.endTurn()
+        }
+        let count = test.hub.deadlines.count
+        #expect(count == 1)
+    }
+
     @Test("what is observed is written once a second where it changed, the rest is left alone")
     func observed() {
         let test = BareHub()

@@ -213,8 +213,10 @@ import Testing
             try journal.endTurn()
         }
         #expect(disk.used == disk.capacity)
+        #expect(try !journal.hasRoom(for: 1))
         disk.capacity = 100_000
         try journal.tick()
+        #expect(try journal.hasRoom(for: 1))
         #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
     }
 

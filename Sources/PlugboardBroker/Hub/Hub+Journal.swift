@@ -74,7 +74,7 @@ extension Hub {
             revision: revision,
             at: time.millisecondsSince1970()
         )
-        if own.isActive { lookRound() }
+        if own.isActive { tellWarnings() }
     }
 
     /// Whether a write can be durable here and now.

@@ -8,6 +8,8 @@ import PlugboardWire
 extension Hub {
     /// A turn whose events have come to so many bytes is to be ended.
     static let logBytesPerTurn = 524_288
+    /// How long what ends by itself waits for room in the journal before it is tried again.
+    static let roomPatienceNanoseconds: UInt64 = 100_000_000
 
     /// Does what has fallen due by `now`, as much as fits one turn: the rest is for the next.
     mutating func expire(now: UInt64) {
@@ -29,7 +31,9 @@ extension Hub {
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
         case .expiry(let bond, let revision):
-            if let observable = lifetimes.find(bond, revision: revision) { end(observable, .expired) }
+            guard let observable = lifetimes.find(bond, revision: revision) else { return }
+            if records.hasOwnRoom { return end(observable, .expired) }
+            lifetimes.note(deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline), ofBondAt: bond)
         case .ended:
             lifetimes.isGoingOn = false
             deleteEnded(goingOnAt: now &+ 1)
@@ -120,13 +124,16 @@ extension Hub {
         } catch {}
     }
 
-    /// Deletes keys of connections that have ended, as many as fit one turn. The rest is
-    /// due at `time`.
+    /// Deletes keys of connections that have ended, as many as fit one turn, and as find room in the
+    /// journal: else a broker that is killed would have told of deletes that it doesn't know. The rest
+    /// is due at `time`, or when there may be room.
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
         while let observable = lifetimes.nextEnded() {
-            guard deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
-                if !lifetimes.isGoingOn { deadlines.add(at: time, .ended) }
+            let hasRoom = records.hasOwnRoom
+            guard hasRoom, deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
+                let next = hasRoom ? time : clock() &+ Self.roomPatienceNanoseconds
+                if !lifetimes.isGoingOn { deadlines.add(at: next, .ended) }
                 lifetimes.isGoingOn = true
                 return
             }

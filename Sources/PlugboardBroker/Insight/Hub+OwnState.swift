@@ -22,9 +22,21 @@ extension Hub {
         deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
     }
 
-    /// Looks round: what is observed is written anew where it changed, what isn't goes.
+    /// Tells of a warning before the next round.
+    mutating func tellWarnings() {
+        beginOwnWrites()
+        own.setKey("$broker.warnings")
+        if isOwnKeyObserved() { refreshWarnings() }
+    }
+
+    /// Looks round: what is observed is written anew where it changed, what isn't goes. Where the
+    /// revision of that could not be kept, nothing is.
     mutating func lookRound() {
         let now = clock()
+        guard records.hasOwnRoom else {
+            deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
+            return
+        }
         beginOwnWrites()
         if own.nextSlot == 0 {
             own.roundStart = now

@@ -168,15 +168,16 @@ public final class DataFile: Sendable {
         }
     }
 
-    /// Reserves room for the next bytes, without changing the size. False where this file system
-    /// can't say; throws `ENOSPC` where there is none.
+    /// Reserves room for the next bytes, without changing the size. Where this file system can't do
+    /// that, the room is laid out. Throws `ENOSPC` where there is none.
     public func reserve(_ bytes: Int) throws -> Bool {
         let code = PlatformFile.reserve(descriptor.raw, from: try end(), bytes)
         if code == 0 { return true }
         if code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO {
             throw SystemError(code: code, operation: "reserve", subject: path)
         }
-        return false
+        try layOut(bytes)
+        return true
     }
 
     /// Writes line feeds behind the end, in place of which the next bytes are appended.

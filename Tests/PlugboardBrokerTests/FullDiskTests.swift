@@ -1,0 +1,89 @@
+// What ends by itself while the disk under the journal is full: nobody is told of what a broker
+// that is killed then wouldn't know.
+
+import PlugboardJournal
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("while the disk is full", .oneAtATime)
+struct FullDiskTests {
+    private let test = BareHub()
+    private let disk = SimulatedDisk()
+    private let writer: JournalWriter
+
+    init() throws {
+        disk.capacity = 1_200_000
+        var records = RecordBuffer(clock: { 1 })
+        let worker = ImmediateWorker(disk)
+        let options = JournalOptions(sync: .never)
+        (_, writer, _) = try Journal.open(
+            disk,
+            worker: worker,
+            options: options,
+            boot: "boot",
+            newEpoch: { "e" },
+            records: &records
+        ) { _, _ in }
+        test.hub.records = records
+        test.hub.journal = writer
+    }
+
+    /// Ends a turn; whether all of it was kept.
+    private func endTurn() throws -> Bool {
+        try writer.flush(&test.hub.records, revision: test.hub.revision)
+        test.endTurn()
+        return test.hub.records.isEmpty
+    }
+
+    private func fill(_ client: SessionReference) throws {
+        var size = 100_000
+        while size > 10 {
+            let line =
+                #"{"op":"publish","id":1,"key":"fill","value":"\#(String(repeating: "x", count: size))"}"#
+            if test.send(line, from: client).contains(where: { $0.contains("storage") }) { size /= 2 }
+            #expect(try endTurn())
+        }
+        // What is reserved is there.
+        disk.capacity = disk.used + test.hub.records.ownRoom
+    }
+
+    /// Lets what is due end, until nothing more is told.
+    private func expire(_ observer: SessionReference) throws -> Int {
+        var told = 0
+        for _ in 0..<100 {
+            guard let next = test.hub.deadlines.next else { break }
+            test.hub.expire(now: next + 60_000_000_000)
+            let lines = test.lines(of: observer).filter { $0.contains(#""event":"delete""#) }
+            told += lines.count
+            #expect(try endTurn(), "told of what isn't kept")
+        }
+        return told
+    }
+
+    @Test(
+        "values of a connection that has ended, or whose time is over, stay until there is room",
+        arguments: [#""while":"connected""#, #""ttl":1"#]
+    )
+    func ends(bound: String) throws {
+        let (writing, filling, observer) = (test.client(), test.client(), test.client())
+        test.send("subscribe bound.**", from: observer)
+        for number in 0..<3_000 {
+            test.send(#"{"op":"publish","key":"bound.\#(number)","value":1,\#(bound)}"#, from: writing)
+            _ = test.lines(of: observer)
+            #expect(try endTurn())
+        }
+        try fill(filling)
+        test.hub.leave(writing)
+        var told = test.lines(of: observer).count
+        #expect(try endTurn())
+        told += try expire(observer)
+        #expect(told > 100 && told < 3_000)
+        disk.capacity = 10_000_000
+        try writer.tick(&test.hub.records)
+        told += try expire(observer)
+        #expect(told == 3_000)
+    }
+}
