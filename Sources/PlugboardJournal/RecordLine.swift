@@ -40,6 +40,8 @@ public struct RecordLine: Sendable {
     public internal(set) var events = ByteRange.none
     /// The writer's name with its quotes.
     public internal(set) var by = ByteRange.none
+    /// The writer's user, where what that keeps is counted.
+    public internal(set) var user: UInt32?
     public internal(set) var reason: EventReason?
     public internal(set) var isWhileConnected = false
     public internal(set) var revision: UInt64 = 0
@@ -185,6 +187,7 @@ public struct RecordLine: Sendable {
         case NameWord("segment").word: segment = number
         case NameWord("keys").word: keys = number
         case NameWord("bytes").word: bytes = number
+        case NameWord("user").word: user = UInt32(exactly: number)
         default: break
         }
     }
@@ -193,7 +196,7 @@ public struct RecordLine: Sendable {
         switch name {
         case NameWord("revision").word, NameWord("when").word, NameWord("cause").word,
             NameWord("expires").word, NameWord("version").word, NameWord("segment").word,
-            NameWord("keys").word, NameWord("bytes").word:
+            NameWord("keys").word, NameWord("bytes").word, NameWord("user").word:
             true
         default: false
         }

@@ -218,11 +218,11 @@ struct QuotaTests {
 @Suite("quotas of a user, in a running broker", .oneAtATime)
 struct QuotaBrokerTests {
     /// The tests' own user is the broker's own: it has a quota by its number.
-    private func broker(_ quota: String) throws -> TestBroker {
+    private func broker(_ quota: String, state: String? = nil) throws -> TestBroker {
         let text = #"""
             {"rules":[{"allow":{"everything":["**"]}}],"quotas":[{"user":\#(getuid()),\#(quota)}]}
             """#
-        return try TestBroker(policy: try PolicyReader.policy(in: Array(text.utf8), .system))
+        return try TestBroker(state: state, policy: try PolicyReader.policy(in: Array(text.utf8), .system))
     }
 
     @Test("connections: one more than there may be is told why and closed; one that leaves makes room")
@@ -241,6 +241,41 @@ struct QuotaBrokerTests {
             if try next.line().hasPrefix(#"{"event":"hello""#) { break }
         }
         first = nil
+    }
+
+    @Test("what a broker finds in its journal counts for the user who wrote it, whoever that was called")
+    func restored() throws {
+        let home = try TemporaryFolder(named: "pq")
+        func withBroker(_ body: (TestClient) throws -> Void) throws {
+            let broker = try broker(#""keys":3"#, state: home.path + "/state")
+            try body(try broker.client())
+            broker.stop()
+        }
+        func code(_ line: String, _ client: TestClient) throws -> String {
+            String(try client.ask(line).dropFirst(2).prefix { $0 != "," })
+        }
+        let (ok, limit) = (#"ok":"publish""#, #"error":"limit""#)
+        try withBroker { client in
+            _ = try client.ask("publish a 1")
+            _ = try client.ask(#"{"op":"batch","id":1,"writes":[{"op":"publish","key":"gone","value":1}]}"#)
+            _ = try client.ask("hello till")
+            _ = try client.ask(#"{"op":"batch","id":1,"writes":[{"op":"publish","key":"b","value":1}]}"#)
+            #expect(try code("publish c 1", client) == limit)
+            _ = try client.ask("delete gone")
+            let bound = #"{"op":"publish","id":1,"key":"c","value":1,"while":"connected"}"#
+            #expect(try code(bound, client) == ok)
+        }
+        for _ in 0..<3 {
+            try withBroker { client in
+                #expect(try client.ask("get a").contains(##""value":1,"by":"#1","live":false}"##))
+                #expect(try code("publish a 1", client) == ok)
+                #expect(try code("publish d 1", client) == ok)
+                #expect(try code("publish e 1", client) == limit)
+                _ = try client.ask("delete d")
+                #expect(try code("publish e 1", client) == ok)
+                _ = try client.ask("delete e")
+            }
+        }
     }
 
     @Test("keys owed: past the quota it is told bye, also where nothing else waits to be read")

@@ -19,7 +19,7 @@ extension Hub {
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
             value: value,
-            by: observable.pointee.by,
+            by: observable.pointee.recordedBy,
             cause: request.cause,
             reason: reason
         )
@@ -159,13 +159,15 @@ extension Hub {
         let key = record.key.bytes(of: line)
         let hash = observables.hash(key)
         let known = observables.find(key, hash: hash)
-        let author = authors.author(record.by.bytes(of: line))
+        let account = record.user.map { accounts.restored(user: $0) }
+        let author = authors.author(record.by.bytes(of: line), account)
         guard record.kind == .update else {
             if let known { forgetRestored(known, record, author) }
             return
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
         if !observable.pointee.hasValue { keyCount += 1 }
+        if accounts.isOn { charge(observable, count: record.value.count, to: author) }
         observable.pointee.set(
             record.value.bytes(of: line),
             revision: record.revision,
@@ -187,6 +189,7 @@ extension Hub {
         guard observable.pointee.hasValue else { return }
         unbind(observable)
         keyCount -= 1
+        if accounts.isOn { discharge(observable) }
         observable.pointee.removeValue(cause: record.cause, writer: author)
         observable.pointee.marks.reason = record.reason
         remember(.delete, observable, author, record)
@@ -248,18 +251,22 @@ struct RestoredAuthors: ~Copyable {
         for author in authors.values { Author.release(author) }
     }
 
-    /// The author with a name, given as JSON.
-    mutating func author(_ name: UnsafeRawBufferPointer) -> AuthorReference {
-        if let last, last.pointee.name.elementsEqual(name) { return last }
-        let key = Array(name)
-        let author = authors[key] ?? Self.make(name)
+    /// The author with a name, given as JSON, and of a user where that is counted.
+    mutating func author(_ name: UnsafeRawBufferPointer, _ account: UserAccount? = nil) -> AuthorReference {
+        if let last, last.pointee.name.elementsEqual(name), last.pointee.presence.pointee.account === account
+        {
+            return last
+        }
+        var key = Array(name)
+        if let account { key += [0] + Array("\(account.user)".utf8) }
+        let author = authors[key] ?? Self.make(name, account)
         authors[key] = author
         last = author
         return author
     }
 
-    private static func make(_ name: UnsafeRawBufferPointer) -> AuthorReference {
-        let presence = Presence.make(client: 0)
+    private static func make(_ name: UnsafeRawBufferPointer, _ account: UserAccount?) -> AuthorReference {
+        let presence = Presence.make(client: 0, account: account)
         presence.pointee.end()
         var characters = Array(name.dropFirst().dropLast())
         let count = characters.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }

@@ -51,7 +51,7 @@ extension Hub {
                 keyPrefix: observable.pointee.keyPrefix,
                 revision: observable.pointee.revision,
                 value: value,
-                by: observable.pointee.by,
+                by: observable.pointee.recordedBy,
                 cause: observable.pointee.cause,
                 reason: observable.pointee.marks.reason
             )

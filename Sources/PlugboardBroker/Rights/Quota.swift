@@ -43,6 +43,7 @@ public struct Quota: Equatable, Sendable {
 
 /// What a user takes up.
 final class UserAccount {
+    let user: UInt32
     var quota: Quota
     var connections = 0
     var subscriptions = 0
@@ -52,14 +53,15 @@ final class UserAccount {
     /// What the batch under way would add.
     var planned = (keys: 0, bytes: 0)
 
-    init(quota: Quota) {
+    init(user: UInt32, quota: Quota) {
+        self.user = user
         self.quota = quota
     }
 }
 
 /// The accounts of all users that have ever connected.
 struct UserAccounts {
-    /// A policy is followed.
+    /// A policy is followed, or was.
     private(set) var isOn = false
     private var accounts: [UInt32: UserAccount] = [:]
 
@@ -72,8 +74,14 @@ struct UserAccounts {
     /// The account of a user, made with that quota where there is none yet.
     mutating func account(of user: UInt32, quota: @autoclosure () -> Quota) -> UserAccount {
         if let account = accounts[user] { return account }
-        let account = UserAccount(quota: quota())
+        let account = UserAccount(user: user, quota: quota())
         accounts[user] = account
         return account
+    }
+
+    /// The account of a user whose values an earlier broker kept. Before a policy is followed.
+    mutating func restored(user: UInt32) -> UserAccount {
+        isOn = true
+        return account(of: user, quota: .others)
     }
 }

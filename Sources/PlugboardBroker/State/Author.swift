@@ -10,6 +10,8 @@ typealias AuthorReference = UnsafeMutablePointer<Author>
 /// another author with the same presence.
 struct Author {
     private let text: UnsafeMutableRawBufferPointer
+    /// The same for the journal: behind it the user, where what that keeps is counted.
+    let recorded: UnsafeRawBufferPointer
     private var references = 1
     /// Shared with the client's other names.
     let presence: PresenceReference
@@ -32,11 +34,16 @@ struct Author {
     static func make(name: UnsafeRawBufferPointer, presence: PresenceReference) -> AuthorReference {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)
+        let count = buffer.count
+        if let account = presence.pointee.account, account.quota != .unlimited {
+            buffer.append(#","user":"#)
+            buffer.append(decimal: UInt64(account.user))
+        }
         let text = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count, alignment: 1)
         text.copyMemory(from: buffer.bytes)
         Presence.retain(presence)
         let reference = AuthorReference.allocate(capacity: 1)
-        reference.initialize(to: Author(text: text, presence: presence))
+        reference.initialize(to: Author(text: text, byCount: count, presence: presence))
         return reference
     }
 
@@ -58,8 +65,9 @@ struct Author {
         author.deallocate()
     }
 
-    private init(text: UnsafeMutableRawBufferPointer, presence: PresenceReference) {
-        self.text = text
+    private init(text: UnsafeMutableRawBufferPointer, byCount: Int, presence: PresenceReference) {
+        self.text = UnsafeMutableRawBufferPointer(rebasing: text[..<byCount])
+        recorded = UnsafeRawBufferPointer(text)
         self.presence = presence
     }
 }

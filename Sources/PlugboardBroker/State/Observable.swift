@@ -140,6 +140,11 @@ struct Observable: ~Copyable {
         writer?.pointee.by ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
+    /// Who wrote the value, as the journal says it.
+    @inline(__always) var recordedBy: UnsafeRawBufferPointer {
+        writer?.pointee.recorded ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
     /// Reads what a write needs of an observable up to its key, for the reading's sake. No
     /// address comes from what is read, so that one wait is enough; behind an observable lie
     /// at least a link and the words around its key.
