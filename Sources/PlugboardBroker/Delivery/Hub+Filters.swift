@@ -135,8 +135,12 @@ extension Hub {
     ) -> Telling {
         change.removeAll()
         if let parts = filter.parts {
-            let known = wasSent ? old : nil
-            let isTold = parts.appendChanges(from: known, to: value, into: &change, using: &comparer)
+            // Of a value that may have been hidden nobody knows which parts are new, or gone.
+            guard wasSent || old == nil else {
+                parts.appendAll(of: value, into: &change)
+                return .change
+            }
+            let isTold = parts.appendChanges(from: old, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
         guard filter.tellsDifferences, wasSent, let old else { return .event }

@@ -120,8 +120,11 @@ struct Parts {
 
 extension Narrowing {
     /// What is wrong with the content of an update, if anything is. `old` is the value from which on
-    /// it was judged, `sent` the value that the observer was told last.
-    func objection(to event: Told, from old: String?, value: String, sent: String?) -> String? {
+    /// it was judged, `sent` the value that the observer was told last. Where rights have changed, it
+    /// may be told all parts.
+    func objection(to event: Told, from old: String?, value: String, sent: String?, mayBeWhole: Bool = false)
+        -> String?
+    {
         switch shown {
         case .value: return event.value == value ? nil : "the value is \(value)"
         case .nothing: return event.value.isEmpty && event.patch == nil ? nil : "it asked for no values"
@@ -129,6 +132,7 @@ extension Narrowing {
             let base = holds(for: old) ? old : nil
             let due = changes(names, from: base, to: value)
             let told = Changes(parts: event.parts ?? [:], gone: Set(event.gone))
+            if mayBeWhole, told == all(names, of: value) { return nil }
             return told == due ? nil : "the parts are \(due.parts), gone \(due.gone)"
         case .difference:
             guard let patch = event.patch else { return event.value == value ? nil : "the value is \(value)" }

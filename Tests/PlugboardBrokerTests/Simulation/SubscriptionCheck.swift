@@ -32,6 +32,8 @@ struct SubscriptionCheck {
     var mayFold: Bool
     /// What there was no room for is read back from the journal, which has no old values.
     private let isReadBack: Bool
+    /// Rights may have changed.
+    private let mayBeWhole: Bool
     private let log: WriteLog
     /// Whether this observer may see a key.
     private let sight: (String) -> PolicySequence.Verdict
@@ -63,6 +65,7 @@ struct SubscriptionCheck {
         waits = plan.every > 0 || terms.hasPhases
         mayFold = waits || terms.isHeavy || plan.since != nil
         isReadBack = terms.isHeavy && plan.isAll
+        mayBeWhole = !terms.policies.isEmpty
         isSynced = !plan.isInitial
         for key in log.keys.keys where plan.matches(key) && sight(key) != .never { begin(key, reply) }
     }
@@ -169,14 +172,17 @@ struct SubscriptionCheck {
     }
 
     private func objection(_ event: Told, from old: String?, to value: String) -> String? {
-        narrowing.objection(to: event, from: old, value: value, sent: sent[event.key])
+        narrowing.objection(to: event, from: old, value: value, sent: sent[event.key], mayBeWhole: mayBeWhole)
             .map { "\($0), and it was told \(event.text)" }
     }
 
     /// What the filter's own definition says of it.
     private func checkTelling(_ event: Told, _ write: Write, base: Int) -> String? {
         let old = log.write(of: event.key, base)?.value
-        guard plan.telling(from: old, to: write.value).rawValue == event.name else { return notDue(event) }
+        let due = plan.telling(from: old, to: write.value)
+        // Where rights have changed, values are told whole, also where no part of them is another.
+        let isWhole = mayBeWhole && !plan.showsValues && due == .nothing && narrowing.holds(for: write.value)
+        guard due.rawValue == event.name || isWhole && event.name == "update" else { return notDue(event) }
         if plan.since == nil, !(isReadBack && event.old == nil), event.old != (plan.hasOld ? old : nil) {
             return "the old value was \(old ?? "none"): \(event.text)"
         }
