@@ -15,7 +15,7 @@ public final class DiskStore: FileStore {
     public func names() throws -> [String] { try folder.names() }
     public func open(_ name: String) throws -> any ReadableFile { try folder.open(name) }
     public func sync(_ name: String) throws {
-        try folder.open(name).sync()
+        try folder.sync(name)
         try folder.syncNames()
     }
     public func create(_ name: String) throws -> any AppendableFile { try folder.create(name) }

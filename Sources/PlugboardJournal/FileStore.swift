@@ -9,7 +9,8 @@ public protocol FileStore: AnyObject, Sendable {
     func names() throws -> [String]
     /// Opens a file to be read.
     func open(_ name: String) throws -> any ReadableFile
-    /// Returns when all of a file, and its name, is on disk, whoever wrote it.
+    /// Returns when all of a file, and its name, is on disk, whoever wrote it. Room that was reserved
+    /// behind it is given back.
     func sync(_ name: String) throws
     /// Makes a file that was not there, to be appended to.
     func create(_ name: String) throws -> any AppendableFile

@@ -19,7 +19,11 @@ public enum Journal {
     ) throws -> (Recovered, JournalWriter, epoch: String) {
         var recovery = try Recovery(store)
         var recovered = try recovery.run(isCutting: true, boot: boot, take)
-        if recovered.isOverdue(options) { compact(store, options, &recovered) }
+        if recovered.hasFailed {
+            try writeAnew(store, options, &recovered)
+        } else if recovered.isOverdue(options) {
+            try? compact(store, options, &recovered)
+        }
         let epoch = recovered.mayLack ? newEpoch() : recovered.epoch ?? newEpoch()
         let writer = try JournalWriter(
             store,
@@ -34,19 +38,36 @@ public enum Journal {
         return (recovered, writer, epoch)
     }
 
+    /// After a sync that failed the system has what was written in its memory and takes it for
+    /// written: no later sync tells whether it is. So all of it is written once more, before
+    /// anybody is served.
+    private static func writeAnew(
+        _ store: any FileStore,
+        _ options: JournalOptions,
+        _ recovered: inout Recovered
+    ) throws {
+        do {
+            if recovered.lastSegment > 0 { try compact(store, options, &recovered) }
+            try store.remove(JournalFiles.failed)
+        } catch let error as SystemError {
+            throw JournalError.failed(error)
+        }
+    }
+
     /// Makes the snapshot that the brokers before had no time for. Where it can't be made, all stays
     /// as it is, and is tried again beside the loop.
     private static func compact(
         _ store: any FileStore,
         _ options: JournalOptions,
         _ recovered: inout Recovered
-    ) {
+    ) throws {
         let compactor = Compactor(store)
         let last = recovered.lastSegment
         let request = CompactionRequest(segment: last, historyBytes: options.historyBytes)
-        guard let result = try? compactor.run(request) else { return }
+        let result = try compactor.run(request)
         recovered.snapshotBytes = result.snapshotBytes
         (recovered.looseBytes, recovered.looseSegments) = (0, 0)
+        recovered.unsynced = []
     }
 
     /// A name for a life of the revision counter, which no other has.

@@ -11,6 +11,8 @@ struct JournalFiles {
     private(set) var unfinished: [String] = []
     /// What crashes left of last lines, by age.
     private(set) var torn: [String] = []
+    /// A broker could not bring to disk what it had written.
+    private(set) var hasFailed = false
 
     init(names: [String]) {
         for name in names {
@@ -22,6 +24,8 @@ struct JournalFiles {
                 snapshots.append(number)
             } else if name.hasPrefix(Self.tornStart) {
                 torn.append(name)
+            } else if name == Self.failed {
+                hasFailed = true
             }
         }
         segments.sort()
@@ -52,6 +56,9 @@ struct JournalFiles {
     static func torn(_ segment: UInt64, at offset: Int) -> String {
         "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
+
+    /// An empty file that a broker leaves whose disk has failed.
+    static let failed = "failed"
 
     private static let segmentStart = "segment-"
     private static let snapshotStart = "snapshot-"

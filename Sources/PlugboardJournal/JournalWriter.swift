@@ -335,6 +335,11 @@ public final class JournalWriter {
         try? file.releaseRoom()
         if records.isEmpty { try syncNow() }
     }
+
+    /// Leaves word for the next broker that what was written last can't be relied on.
+    public func noteFailure() {
+        _ = try? store.create(JournalFiles.failed)
+    }
 }
 
 extension SystemError {

@@ -24,6 +24,8 @@ public struct Recovered: Sendable {
     /// The number of the snapshot that was read; 0 for none, and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
+    /// The disk has failed the broker before this one.
+    var hasFailed = false
     /// Segments that may not be on disk, as far as they say themselves: a broker that was killed
     /// had no time for it.
     var unsynced: [UInt64] = []
@@ -80,6 +82,7 @@ struct Recovery: ~Copyable {
         if let number = files.snapshots.last { try readSnapshot(number, take) }
         try readSegments(isCutting, take)
         if found.epoch != nil { judge(boot) }
+        found.hasFailed = files.hasFailed
         return found
     }
 

@@ -93,6 +93,7 @@ import Testing
     /// Plays a session until it ends or the disk stops.
     private static func play(_ disk: SimulatedDisk, _ manner: Manner, turns: Int = 25) -> Promised {
         var promised = Promised()
+        var opened: TestJournal?
         do {
             let late = manner.syncs == .late ? LateWorker(disk) : nil
             let journal = try TestJournal(
@@ -101,6 +102,7 @@ import Testing
                 givesState: manner.givesState,
                 worker: late
             )
+            opened = journal
             for turn in 1...turns {
                 for write in 0...(turn % 3) { step(journal, turn * 3 + write, &promised) }
                 try journal.endTurn()
@@ -113,7 +115,8 @@ import Testing
             try journal.close()
             if journal.isWritten { promised.safe = promised.told }
         } catch {
-            // The machine stopped: what follows is up to the recovery.
+            // The machine stopped, or the disk failed: what follows is up to the recovery.
+            if !disk.isStopped { opened?.fail() }
         }
         return promised
     }
@@ -221,12 +224,15 @@ import Testing
         }
     }
 
-    @Test(arguments: Manner.all)
-    func `a machine that stops after a broker was killed loses nothing that was safe`(manner: Manner) throws {
+    @Test(arguments: Manner.all, [false, true])
+    func `a machine that stops after a broker was killed, or its disk failed, loses nothing that was safe`(
+        manner: Manner,
+        fails: Bool
+    ) throws {
         var random = SeededRandom(seed: 9)
         for stop in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
-            disk.stopsAt = stop
+            if fails { disk.refusals[stop] = EIO } else { disk.stopsAt = stop }
             var promised = Self.play(disk, manner)
             // What was written, and told to nobody, may have been found; what follows builds on it.
             let again = disk.afterKill()
@@ -238,10 +244,30 @@ import Testing
             try journal.sync()
             for choice in 0..<4 {
                 let left = again.afterPowerCut { count in Self.choose(choice, count, &random) }
-                let place = "killed at \(stop), then stopped, \(choice)"
+                let place = "\(fails ? "failed" : "killed") at \(stop), then stopped, \(choice)"
                 Self.check(left, promised, least: promised.states.count - 1, place, boot: "boot-2")
             }
         }
+    }
+
+    @Test func `who follows on a disk that has failed serves nobody before it has written all anew`() throws {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: .plain)
+        journal.publish("a", "1")
+        try journal.endTurn()
+        disk.nextChangeFails = EIO
+        #expect(throws: JournalError.self) { try journal.sync() }
+        journal.fail()
+        let again = disk.afterKill()
+        again.nextChangeFails = EIO
+        #expect {
+            _ = try TestJournal(again, options: .plain)
+        } throws: { error in
+            if case .failed? = error as? JournalError { true } else { false }
+        }
+        #expect(try TestJournal(again, options: .plain).state == journal.state)
+        #expect(try TestJournal(again.afterPowerCut { _ in 0 }, boot: "boot-2").state == journal.state)
+        #expect(again.files["failed"] == nil)
     }
 
     @Test func `what a killed broker left is brought to disk though nobody writes`() throws {

@@ -87,7 +87,7 @@ struct LaidOutRoomTests {
         let journal = try written()
         let before = journal.state
         journal.publish("key.0", "\"half\"")
-        disk.refusals[disk.operations + 1] = EIO
+        disk.stopsAt = disk.operations + 1
         #expect(throws: JournalError.self) { try journal.endTurn() }
         let left = disk.afterPowerCut { count in count - 1 }
         let again = try TestJournal(left, options: options, boot: "boot-2", newEpoch: "e2")

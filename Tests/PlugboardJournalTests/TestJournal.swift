@@ -167,6 +167,9 @@ final class TestJournal {
         try takeNews()
     }
 
+    /// As a broker does whose disk has failed.
+    func fail() { writer.noteFailure() }
+
     func close() throws {
         try writer.close(&records, revision: revision)
     }

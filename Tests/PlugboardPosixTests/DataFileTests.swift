@@ -25,6 +25,21 @@ import Testing
         #expect(try text(of: "file", in: folder) == "one\ntwo\n\(String(repeating: "x", count: 97))\n")
     }
 
+    @Test func `room that a program left reserved is given back with the sync of another`() throws {
+        let temporary = try TemporaryFolder(named: "pbd")
+        let folder = try DataFolder(path: temporary.path)
+        let file = try folder.create("file")
+        try append("one\n", to: file)
+        _ = try file.reserve(4_000_000)
+        var before = stat()
+        #expect(fstat(file.raw, &before) == 0)
+        try folder.sync("file")
+        var after = stat()
+        #expect(fstat(file.raw, &after) == 0)
+        #expect(after.st_blocks <= 64 && after.st_size == before.st_size)
+        #expect(before.st_blocks > 7_000)
+    }
+
     @Test func `only a plain file is opened, and a pipe is not waited for`() throws {
         let temporary = try TemporaryFolder(named: "pbd")
         let folder = try DataFolder(path: temporary.path)

@@ -16,6 +16,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         fileprivate var safe: [UInt8] = []
         /// What was written since, and where.
         fileprivate var unsafe: [(offset: Int, bytes: [UInt8])] = []
+        /// Some of it will never be safe: a sync has failed.
+        private var isPatchy = false
 
         fileprivate func write(_ piece: [UInt8], at offset: Int) {
             Self.put(piece, at: offset, into: &bytes)
@@ -25,12 +27,24 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         fileprivate func copy() -> Contents {
             let copy = Contents()
             (copy.bytes, copy.end) = (bytes, end)
-            (copy.safe, copy.unsafe) = (safe, unsafe)
+            (copy.safe, copy.unsafe, copy.isPatchy) = (safe, unsafe, isPatchy)
             return copy
         }
 
         fileprivate func makeSafe() {
-            safe = bytes
+            if isPatchy {
+                for piece in unsafe { Self.put(piece.bytes, at: piece.offset, into: &safe) }
+                safe = Array(safe.prefix(bytes.count))
+            } else {
+                safe = bytes
+            }
+            unsafe = []
+        }
+
+        /// What is not safe will never be, though it can be read: a sync that follows takes it for
+        /// done.
+        fileprivate func failSync() {
+            isPatchy = true
             unsafe = []
         }
 
@@ -108,10 +122,19 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     }
 
     public func sync(_ name: String) throws {
-        try step("sync")
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
-        if !pretends(name) { contents.makeSafe() }
+        try sync(contents, name)
         try syncNames()
+    }
+
+    private func sync(_ contents: Contents, _ name: String) throws {
+        do {
+            try step("sync")
+        } catch {
+            if !isStopped { contents.failSync() }
+            throw error
+        }
+        if !pretends(name) { contents.makeSafe() }
     }
 
     public func create(_ name: String) throws -> any AppendableFile {
@@ -278,9 +301,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         }
 
         func sync() throws {
-            try disk.step("sync")
-            if disk.pretends(name) { return }
-            contents.makeSafe()
+            try disk.sync(contents, name)
         }
     }
 }

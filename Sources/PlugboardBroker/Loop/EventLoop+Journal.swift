@@ -160,6 +160,7 @@ extension EventLoop {
 
     /// Nothing can be promised any more: says so and keeps nothing.
     mutating func loseJournal(_ error: JournalError) {
+        hub.journal?.noteFailure()
         hub.journal = nil
         hub.records = RecordBuffer()
         warn("\(error)")
@@ -168,6 +169,11 @@ extension EventLoop {
     /// The last line, and all of it on disk.
     mutating func closeJournal() throws {
         guard let journal = hub.journal else { return }
-        try journal.close(&hub.records, revision: hub.revision)
+        do {
+            try journal.close(&hub.records, revision: hub.revision)
+        } catch {
+            journal.noteFailure()
+            throw error
+        }
     }
 }

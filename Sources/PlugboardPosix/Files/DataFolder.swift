@@ -43,6 +43,13 @@ public final class DataFolder: Sendable {
         try file.sync()
     }
 
+    /// Returns when all of a file is on disk. Room that was reserved behind it is given back.
+    public func sync(_ name: String) throws {
+        let file = try DataFile(file(name), O_WRONLY)
+        try file.truncate(to: file.bytes)
+        try file.sync()
+    }
+
     public func rename(_ name: String, to other: String) throws {
         let (from, to) = (file(name), file(other))
         guard renameFile(from, to) == 0 else { throw SystemError.last("rename", from) }

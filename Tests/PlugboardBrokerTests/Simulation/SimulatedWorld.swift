@@ -58,7 +58,7 @@ final class SimulatedWorld {
         network = SimulatedNetwork(chance: chance, time: time)
         network.world = self
         killsAt = (0..<scenario.kills).map { _ in 20 + chance.below(300) }.sorted()
-        reloadsAt = scenario.features.reloads
+        reloadsAt = isFailing ? [] : scenario.features.reloads
         clients = scenario.habits.enumerated().map { number, habits in
             SimulatedClient(
                 name: "c\(number)",
