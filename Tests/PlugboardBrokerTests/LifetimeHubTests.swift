@@ -1,3 +1,5 @@
+import PlugboardJournal
+import PlugboardPosix
 import PlugboardWire
 import TestSupport
 import Testing
@@ -30,6 +32,23 @@ struct LifetimeHubTests {
             #expect(hub.boundCount == 0)
             #expect(hub.deadlineCount == 0)
         }
+    }
+
+    @Test("where the clock was set back, what ends by itself lasts no longer than it was to")
+    func clockSetBack() {
+        let test = BareHub()
+        let later = WallClock.millisecondsSince1970() + 365 * 86_400_000
+        let line =
+            #"{"event":"update","key":"k","revision":1,"value":1,"by":"a","expires":\#(later + 4_000),"#
+            + #""when":\#(later)}"#
+        var authors = RestoredAuthors()
+        test.hub.beginRestoring()
+        Array(line.utf8).withUnsafeBytes { bytes in
+            if let record = RecordLine(bytes) { test.hub.restore(record, bytes, &authors) }
+        }
+        test.hub.endRestoring(snapshotRevision: 0)
+        let due = test.hub.deadlines.next ?? .max
+        #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)
     }
 
     @Test("a write that is refused leaves the bond as it was")

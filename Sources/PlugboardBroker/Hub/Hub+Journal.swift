@@ -217,7 +217,8 @@ extension Hub {
             return lifetimes.end(legacy)
         }
         guard record.expires > 0 else { return }
-        let now = self.time.millisecondsSince1970()
+        // Where the clock was set back meanwhile, it is no longer than was left when it was written.
+        let now = max(self.time.millisecondsSince1970(), record.when)
         let bond = lifetimes.bind(observable, to: nil)
         let time = Deadlines.time(
             milliseconds: record.expires > now ? record.expires - now : 0,
