@@ -79,6 +79,10 @@ public struct Bench {
                 if kept == nil { kept = try Recovery(workload, dialect, programs, signals) }
                 return try kept?.startUp()
             }
+        case .snapshot:
+            return try measureResting(workload, supporting) {
+                try SnapshotRun(workload, $0, programs, signals)?.run()
+            }
         }
     }
 

@@ -15,6 +15,7 @@ public enum Quantity: String, CaseIterable, Sendable {
     /// How often the server asked for memory.
     case allocationsPerMessage
     case startMilliseconds
+    case longestRoundTripMilliseconds
     /// By how much the server's memory grew while one observer didn't read.
     case bytesOfStopped
     /// Lines for each changed key that it was told when it read again, beside what had been on its way.

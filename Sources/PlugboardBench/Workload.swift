@@ -16,6 +16,9 @@ public struct Workload: Sendable {
         case startUp
         /// The same on what an earlier process of it kept: all keys of the row.
         case recovery
+        /// The longest wait for an answer while a server puts together what it keeps: all keys of the
+        /// row, written again and again.
+        case snapshot
     }
 
     /// What each observing connection subscribes to.
@@ -99,11 +102,18 @@ public struct Workload: Sendable {
     /// It uses nothing that only this project's broker has.
     var isPlain: Bool {
         operation == .publish && subscribing.isEmpty && acknowledging == nil && writing.isEmpty
-            && bystander == nil && tellsEach && (keeping != .journal || measure == .recovery)
+            && bystander == nil && tellsEach
+            && (keeping != .journal || measure == .recovery || measure == .snapshot)
     }
 
     /// Other systems can do the same.
     var isForPeers: Bool { isPlain && keeping != .journal }
+
+    /// The last message of each batch is answered, by systems that answer.
+    var answersBatches: Bool { measure == .rate || measure == .snapshot }
+
+    /// Every batch is timed, one after the other.
+    var isTimed: Bool { measure == .roundTrip || measure == .snapshot }
 
     /// The row of the same shape without its options.
     var plain: Workload {

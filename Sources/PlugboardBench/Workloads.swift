@@ -204,5 +204,12 @@ public enum Workloads {
             $0.keys = 1_000_000
             $0.batch = 256
         },
+        Workload("snapshot-1000000-keys").with {
+            $0.measure = .snapshot
+            $0.keeping = .journal
+            $0.keys = 1_000_000
+            $0.batch = 64
+            $0.window = 1
+        },
     ]
 }

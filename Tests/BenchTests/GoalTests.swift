@@ -54,11 +54,16 @@ struct GoalTests {
                 .made("redis SET+PUBLISH", [.messagesPerSecond: [10]])
             ),
             Self.row("recovery-1000000-keys", .made("plugboard", [.startMilliseconds: [2001]])),
+            Self.row(
+                "snapshot-1000000-keys",
+                .made("plugboard", [.longestRoundTripMilliseconds: [4, 5, 9]])
+            ),
         ]
         #expect(try goal("with a journal", in: .made(rows)) == (0.79, .missed))
         #expect(try goal("256 durable writers:", in: .made(rows)) == (3, .holds))
         #expect(try goal("1 durable", in: .made(rows)) == (nil, .notMeasured))
         #expect(try goal("1,000,000 kept keys", in: .made(rows)) == (2001, .missed))
+        #expect(try goal("a snapshot of", in: .made(rows)) == (5, .holds))
     }
 
     @Test("rows are compared with one another")

@@ -89,6 +89,7 @@ struct OptionsTests {
         }
         #expect(all.contains { $0.keeping == .journal && $0.measure == .rate })
         #expect(all.contains { $0.measure == .recovery && $0.keys == 1_000_000 })
+        #expect(all.contains { $0.measure == .snapshot && $0.keys == 1_000_000 })
     }
 
     @Test("what grows does so by powers of ten, as far as was promised")

@@ -107,9 +107,22 @@ struct RunTests {
                 $0.keys = 300
                 $0.batch = 100
             },
+            Workload("snapshot").with {
+                $0.measure = .snapshot
+                $0.keeping = .journal
+                $0.keys = 300
+                $0.valueBytes = 100_000
+                $0.batch = 10
+                $0.window = 1
+            },
             peers: true
         ).rows
         #expect(rows.flatMap(\.failures) == [])
+        #expect(rows[3].systems.map(\.system) == ["plugboard"])
+        #expect(
+            try #require(rows[3].samples(of: "plugboard")?.figure(.longestRoundTripMilliseconds)).median > 0
+        )
+        #expect(Table.text(of: rows[3]).contains("while a snapshot of 300 keys is made"))
         #expect(rows[0].systems.map(\.system) == ["plugboard", "without"])
         let peers = [("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV")]
             .filter { Programs.find($0.0) != nil }.map(\.1)

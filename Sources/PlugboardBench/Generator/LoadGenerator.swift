@@ -10,7 +10,7 @@ struct RunCount {
     var deliveries = 0
     var wallNanoseconds: UInt64 = 0
     var generatorNanoseconds: UInt64 = 0
-    /// From a write until every observer had read it, where that is measured.
+    /// From a write until every observer had read it, or it was answered, where that is measured.
     var roundTrips: [UInt64] = []
 }
 
@@ -114,7 +114,7 @@ final class LoadGenerator {
     private func publish(beginning: Bool) throws {
         for index in publishers.indices {
             while mayWrite(publishers[index], beginning: beginning) {
-                if workload.measure == .roundTrip { startedNanoseconds = MonotonicClock.nanoseconds() }
+                if workload.isTimed { startedNanoseconds = MonotonicClock.nanoseconds() }
                 guard try publishers[index].write() else {
                     try watch(index)
                     break
@@ -160,7 +160,8 @@ final class LoadGenerator {
         guard let count = try read(publishers[index].link) else { return }
         let before = publishers[index].answered
         publishers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
-        if workload.operation == .call, publishers[index].answered > before { noteRoundTrip() }
+        let ends = workload.operation == .call || workload.measure == .snapshot
+        if ends, publishers[index].answered > before { noteRoundTrip() }
     }
 
     private func receive(_ index: Int) throws {
@@ -175,7 +176,7 @@ final class LoadGenerator {
     }
 
     private func noteRoundTrip() {
-        guard workload.measure == .roundTrip else { return }
+        guard workload.isTimed else { return }
         roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
     }
 

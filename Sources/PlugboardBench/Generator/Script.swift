@@ -64,7 +64,7 @@ final class Script {
                         value: MessageValue.bytes(sequence, count: workload.valueBytes),
                         publisher: publisher,
                         number: number,
-                        endsBatch: workload.measure == .rate && number == workload.batch - 1,
+                        endsBatch: workload.answersBatches && number == workload.batch - 1,
                         isAcknowledged: workload.isAcknowledged,
                         operation: workload.operation,
                         members: workload.keeping == .durable ? #""durable":true"# : workload.writing
@@ -72,7 +72,7 @@ final class Script {
                     to: &bytes
                 )
             }
-            if workload.measure == .rate, !workload.isAcknowledged {
+            if workload.answersBatches, !workload.isAcknowledged {
                 dialect.appendBatchEnd(to: &bytes)
             }
             ends.append(bytes.count)

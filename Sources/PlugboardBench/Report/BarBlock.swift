@@ -59,6 +59,8 @@ struct BarBlock {
         case .idle:
             [Panel(quantity: .bytesPerConnection, caption: "bytes a connection (shorter is better)")]
         case .startUp, .recovery: [Panel(quantity: .startMilliseconds, caption: "ms (shorter is better)")]
+        case .snapshot:
+            [Panel(quantity: .longestRoundTripMilliseconds, caption: "longest wait, ms (shorter is better)")]
         }
     }
 

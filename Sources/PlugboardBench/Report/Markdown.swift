@@ -115,6 +115,7 @@ extension Workload.Measure {
         case .roundTrip: .roundTripP50Microseconds
         case .idle: .bytesPerConnection
         case .startUp, .recovery: .startMilliseconds
+        case .snapshot: .longestRoundTripMilliseconds
         }
     }
 }
@@ -126,7 +127,7 @@ extension Quantity {
         case .messagesPerSecond: "messages/s"
         case .roundTripP50Microseconds: "µs"
         case .bytesPerConnection: "bytes"
-        case .startMilliseconds: "ms"
+        case .startMilliseconds, .longestRoundTripMilliseconds: "ms"
         default: rawValue
         }
     }

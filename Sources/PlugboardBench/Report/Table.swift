@@ -64,6 +64,11 @@ public enum Table {
             parts.append("batches of \(workload.batch)")
         case .idle(let connections): parts.append("\(connections) connections, a subscription each")
         case .startUp: parts.append("from starting the process to its first reply")
+        case .snapshot:
+            parts.append(
+                "the longest wait for an answer while a snapshot of \(counted(workload.keys, "key")) is made"
+            )
+            parts.append("batches of \(workload.batch), one at a time")
         case .recovery:
             parts.append(
                 "from starting the process on \(counted(workload.keys, "kept key")) to its first reply"
@@ -150,6 +155,7 @@ private struct Column: Sendable {
                     ])
         case .idle:
             [figure(.bytesPerConnection, "bytes/connection", range: true), ours(.bytesPerConnection, "ours")]
+        case .snapshot: [figure(.longestRoundTripMilliseconds, "ms", range: true)]
         case .startUp, .recovery:
             [figure(.startMilliseconds, "ms", range: true), ours(.startMilliseconds, "ours")]
         }
