@@ -28,8 +28,15 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         syncs.add { [self] in report(JournalWork.sync(requests, number: number, store)) }
     }
 
-    public func prepare(bytes: Int) {
-        preparations.add { [self] in report(JournalWork.prepare(bytes: bytes, store)) }
+    public func releaseRoom(of file: any AppendableFile) {
+        // Before a snapshot that takes in the file, which counts its bytes.
+        compactions.add { try? file.releaseRoom() }
+    }
+
+    public func prepare(bytes: Int, isLaidOut: Bool) {
+        preparations.add { [self] in
+            report(JournalWork.prepare(bytes: bytes, isLaidOut: isLaidOut, store))
+        }
     }
 
     public func compact(_ request: CompactionRequest) {

@@ -43,7 +43,7 @@ public enum WorkDone: Sendable {
     case compacted(Compacted)
     case compactionFailed(String)
     case read(ReadPiece)
-    /// The next segment's file; nil where it couldn't be laid out.
+    /// The next segment's file; nil where there is no room for it.
     case prepared((any AppendableFile)?)
 }
 
@@ -51,8 +51,12 @@ public enum WorkDone: Sendable {
 public protocol JournalWorker: AnyObject {
     /// Brings files to disk; `number` says which request it was.
     func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Makes the next segment's file, so many bytes of it laid out, as `JournalFiles.next`.
-    func prepare(bytes: Int)
+    /// Makes the next segment's file as `JournalFiles.next`, with room for so many bytes and for what
+    /// the last turn writes past them.
+    func prepare(bytes: Int, isLaidOut: Bool)
+    /// Gives back what a file that has ended had reserved and not used, which may take the disk's
+    /// time.
+    func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
     /// Lets go of files that were removed, which takes its time with large ones.
@@ -84,21 +88,22 @@ enum JournalWork {
         }
     }
 
-    static func prepare(bytes: Int, _ store: any FileStore) -> WorkDone {
+    static func prepare(bytes: Int, isLaidOut: Bool, _ store: any FileStore) -> WorkDone {
         do {
             if try store.names().contains(JournalFiles.next) { try store.remove(JournalFiles.next) }
             let file = try store.create(JournalFiles.next)
-            if (try? laidOut(file, bytes)) ?? false { return .prepared(file) }
+            if (try? makeRoom(in: file, bytes, isLaidOut)) ?? false { return .prepared(file) }
             try store.remove(JournalFiles.next)
         } catch {
-            // The segment is written to a file without such room.
+            // The segment is written to a file that is made when it is needed.
         }
         return .prepared(nil)
     }
 
-    private static func laidOut(_ file: any AppendableFile, _ bytes: Int) throws -> Bool {
-        guard try file.reserve(bytes) else { return false }
-        try file.layOut(bytes)
+    private static func makeRoom(in file: any AppendableFile, _ bytes: Int, _ isLaidOut: Bool) throws -> Bool
+    {
+        guard try file.reserve(bytes + JournalLimits.reservedBytesMax) else { return false }
+        if isLaidOut { try file.layOut(bytes) }
         return true
     }
 
@@ -124,8 +129,12 @@ public final class ImmediateWorker: JournalWorker {
         done.append(JournalWork.sync(requests, number: number, store))
     }
 
-    public func prepare(bytes: Int) {
-        done.append(JournalWork.prepare(bytes: bytes, store))
+    public func releaseRoom(of file: any AppendableFile) {
+        try? file.releaseRoom()
+    }
+
+    public func prepare(bytes: Int, isLaidOut: Bool) {
+        done.append(JournalWork.prepare(bytes: bytes, isLaidOut: isLaidOut, store))
     }
 
     public func compact(_ request: CompactionRequest) {

@@ -1,5 +1,5 @@
 // Where one segment ends and the next begins, and how the next one's file comes about: made at
-// that moment, or, where segments fill fast, laid out beforehand beside the loop.
+// that moment, or beforehand beside the loop.
 
 import PlugboardPosix
 import PlugboardWire
@@ -15,7 +15,7 @@ extension JournalWriter {
             segmentEnd += options.segmentBytes
             return
         }
-        try? file.releaseRoom()
+        worker.releaseRoom(of: file)
         ended.append((segment, .file(file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
@@ -50,25 +50,26 @@ extension JournalWriter {
 
     // MARK: The next file
 
-    /// Has the next segment laid out whole while this one fills, where that is soon and nobody
-    /// waits for the disk, to which the room would have to be brought as well. The system takes
-    /// twice as long to find memory for bytes that are new as to change those that it has.
-    func prepareIfWorthwhile() {
+    /// Has the next segment's file made while this one fills, with all the room that it needs: to
+    /// find that may take the disk's time. It is laid out, too, where it is wanted soon and nobody
+    /// waits for the disk, to which that would have to be brought as well: the system takes twice as
+    /// long to find memory for bytes that are new as to change those that it has.
+    func prepare() {
         preparationStart = .max
-        guard case .none = nextFile, options.sync != .always, !isAwaited, !isFull, roomEnd != nil,
-            time.nanoseconds() - segmentBegan <= options.fastHalfNanoseconds
-        else { return }
+        guard case .none = nextFile, !isFull, roomEnd != nil else { return }
+        let isFast = time.nanoseconds() - segmentBegan <= options.fastHalfNanoseconds
+        let isLaidOut = isFast && options.sync != .always && !isAwaited
         nextFile = .asked
-        worker.prepare(bytes: options.segmentBytes)
+        worker.prepare(bytes: options.segmentBytes, isLaidOut: isLaidOut)
     }
 
-    /// The file that was laid out, under its name.
+    /// The file that was made beforehand, under its name.
     private func takeNextFile() -> (any AppendableFile, room: Int)? {
         guard case .ready(let file) = nextFile else { return nil }
         nextFile = .none
         let name = JournalFiles.segment(segment + 1)
         guard (try? store.rename(JournalFiles.next, to: name)) != nil else { return nil }
-        return (file, options.segmentBytes)
+        return (file, options.segmentBytes + JournalLimits.reservedBytesMax)
     }
 
     /// Nobody needs it any more. What can't be removed the next recovery removes.
@@ -83,7 +84,7 @@ extension JournalWriter {
 enum NextFile {
     /// It is made when it is needed.
     case none
-    /// The worker lays it out.
+    /// The worker makes it.
     case asked
     case ready(any AppendableFile)
 }

@@ -131,7 +131,7 @@ public final class JournalWriter {
         if records.isEmpty { return }
         try write(&records)
         if options.sync == .always, records.isEmpty { try syncInPlace() }
-        if bytes > preparationStart { prepareIfWorthwhile() }
+        if bytes > preparationStart { prepare() }
         if bytes > segmentEnd, records.isEmpty { try beginSegment(&records, revision) }
         try keepRoom(&records)
     }

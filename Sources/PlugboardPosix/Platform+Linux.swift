@@ -46,11 +46,12 @@
         }
 
         /// `SCHED_BATCH`, sched(7): one that wakes up waits until a processor is free or its turn
-        /// has come.
+        /// has come. And its turns are a tenth of the others', setpriority(2): here of a thread.
         static func yieldToOthers() {
             var parameters = sched_param()
             parameters.sched_priority = 0
             _ = sched_setscheduler(0, 3, &parameters)
+            _ = setpriority(.init(PRIO_PROCESS.rawValue), 0, 10)
         }
     }
 #endif

@@ -11,7 +11,8 @@ import Testing
     /// Never gets to anything.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
-        func prepare(bytes: Int) {}
+        func releaseRoom(of file: any AppendableFile) {}
+        func prepare(bytes: Int, isLaidOut: Bool) {}
         func compact(_ request: CompactionRequest) {}
         func takeDone() -> [WorkDone] { [] }
         func finish() {}

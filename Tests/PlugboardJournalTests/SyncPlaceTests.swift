@@ -23,7 +23,8 @@ private final class SlowWorker: JournalWorker {
         worker.sync(requests, number: number)
     }
 
-    func prepare(bytes: Int) { worker.prepare(bytes: bytes) }
+    func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
+    func prepare(bytes: Int, isLaidOut: Bool) { worker.prepare(bytes: bytes, isLaidOut: isLaidOut) }
     func compact(_ request: CompactionRequest) { worker.compact(request) }
 
     func takeDone() -> [WorkDone] { worker.takeDone() }

@@ -189,7 +189,8 @@ struct CallCheck {
         if isSaid != true { complaints.append("nobody who was asked said so: \(reply.text)") }
     }
 
-    /// Who was asked had left, or somebody who may have been; or its right was taken.
+    /// Who was asked had left, or somebody who may have been; or its right was taken, or the broker
+    /// was about to end.
     private mutating func checkGone(
         _ reply: Told,
         _ asked: Asked,
@@ -205,6 +206,8 @@ struct CallCheck {
             }.map(\.conversation)
         let hasLeft = servers.contains { ($0.leftAt ?? .max) < reply.time }
         let mayBeRevoked = !terms.policies.isEmpty && reply.policy > asked.policy
-        if !hasLeft, !mayBeRevoked { complaints.append("nobody is gone: \(reply.text)") }
+        // A broker whose disk fails ends all connections, one after the other.
+        let mayHaveEnded = terms.isDiskFailing && caller.life < terms.lastLife
+        if !hasLeft, !mayBeRevoked, !mayHaveEnded { complaints.append("nobody is gone: \(reply.text)") }
     }
 }

@@ -20,8 +20,9 @@ struct OrderCheck {
         var isHeavy: Bool
         /// When the world had come to rest: a barrier after that is for all subscriptions.
         var restedAt: Int
-        /// The broker's last life; those before ended without a warning.
+        /// The broker's last life; those before ended without a warning, unless its disk failed.
         var lastLife: Int
+        var isDiskFailing: Bool
         var policies: PolicySequence
     }
 

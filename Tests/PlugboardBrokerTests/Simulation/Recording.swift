@@ -27,6 +27,7 @@ struct Recording {
             isHeavy: world.scenario.isHeavy,
             restedAt: world.restedAt,
             lastLife: world.life,
+            isDiskFailing: isFailing,
             policies: world.policies
         )
         complaints = world.complaints

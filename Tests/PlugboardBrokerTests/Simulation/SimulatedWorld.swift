@@ -286,8 +286,12 @@ final class SlowWorker: JournalWorker {
         work.append { $0.sync(requests, number: number) }
     }
 
-    func prepare(bytes: Int) {
-        work.append { $0.prepare(bytes: bytes) }
+    func releaseRoom(of file: any AppendableFile) {
+        work.append { $0.releaseRoom(of: file) }
+    }
+
+    func prepare(bytes: Int, isLaidOut: Bool) {
+        work.append { $0.prepare(bytes: bytes, isLaidOut: isLaidOut) }
     }
 
     func compact(_ request: CompactionRequest) {
