@@ -85,8 +85,8 @@ extension Hub {
         return parts.haveChanged(from: known, to: value, using: &comparer)
     }
 
-    /// An event that has to wait is owed: of a key that is owed already every one counts,
-    /// and what is queued as a line is judged when that is made.
+    /// An event that has to wait is owed: of a key that is owed already every one counts, as it does
+    /// while it is still read which keys are; and what is queued as a line is judged when that is made.
     mutating func isOwed(
         _ event: Event,
         _ tail: borrowing EventTail,
@@ -95,7 +95,8 @@ extension Hub {
     ) -> Bool {
         guard subscription.pointee.filter != nil else { return true }
         if event != .emit, subscription.pointee.delivery == .latest, let observable,
-            subscription.pointee.backlog?.pointee.keys.find(observable) != nil
+            let backlog = subscription.pointee.backlog,
+            backlog.pointee.keys.find(observable) != nil || backlog.pointee.replay?.gathers == true
         {
             return true
         }

@@ -31,7 +31,8 @@ extension Mutation {
 
     func misfilter(_ recording: Recording, _ chance: Chance) -> Bool {
         switch self {
-        case .lostLeave: return drop(recording, chance) { $0.name == "leave" }
+        case .lostLeave:
+            return recording.terms.policies.isEmpty && drop(recording, chance) { $0.name == "leave" }
         case .leaveForUpdate:
             return edit(recording, chance, { $0.name == "leave" }) {
                 $0.conversation.told[$0.index].name = "update"

@@ -17,6 +17,7 @@ struct SimulationTests {
     }
 
     /// Seeds in which something was found once, beyond those that are always played.
+    private static let tellingWithFailures: [UInt64] = [943]
     private static let telling: [UInt64] = [186, 504, 3_699, 8_847]
 
     @Test("whatever the order of things, the promises hold", .timeLimit(.minutes(20)))
@@ -46,7 +47,8 @@ struct SimulationTests {
     func failing() {
         var lives = 0
         // Every other seed has a journal.
-        let seeds = Self.wanted ?? (0..<UInt64(LongSuite.count(1_000, quick: 100))).map { 2 * $0 + 1 }
+        let first = (0..<UInt64(LongSuite.count(1_000, quick: 100))).map { 2 * $0 + 1 }
+        let seeds = Self.wanted ?? (LongSuite.isOn ? first : first + Self.tellingWithFailures)
         for seed in seeds {
             let recording = Recording(seed: seed, isShown: Self.wanted?.count == 1, isFailing: true)
             lives += recording.lives
@@ -79,8 +81,8 @@ struct SimulationTests {
         }
         #expect(made >= 5)
         // Chance may put one where it can't be told from what a broker may do: before a connection
-        // that broke, say, or where rights changed.
-        #expect(found >= made - made / 8, "\(mutation): \(found) of \(made)")
+        // that broke, say, where rights changed, or at a `leave` that nobody needed who came back.
+        #expect(found >= made - made / 4, "\(mutation): \(found) of \(made)")
     }
 
     private func report(_ seed: UInt64, _ complaints: [String]) {
