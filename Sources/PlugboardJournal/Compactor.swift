@@ -51,6 +51,7 @@ struct Compactor {
             for segment in segments { try survey.read(JournalFiles.segment(segment)) }
             made.snapshotBytes = try write(&survey, last, as: name)
             (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
+            survey.removeAll()
         }
         made.firstKept = try removeOld(files, last, request.historyBytes)
         return made

@@ -50,6 +50,13 @@ struct KeyPlaces: ~Copyable {
         return places
     }
 
+    /// Forgets everything, in a way that no other thread waits for.
+    mutating func removeAll() {
+        slots.withUnsafeMutableBytes { MemoryPages.giveBack($0) }
+        MemoryPages.giveBack(keys.mutableBytes())
+        self = KeyPlaces()
+    }
+
     /// The slot of a key, which is its own from now on.
     private mutating func claimed(_ key: UnsafeRawBufferPointer) -> Int {
         if isAt(last, key) { return last }
@@ -93,7 +100,7 @@ struct KeyPlaces: ~Copyable {
 
     private mutating func grow() {
         last = 0
-        let old = slots
+        var old = slots
         slots = Self.empty(old.count * 2)
         let mask = slots.count - 1
         for slot in old where slot.keyCount > 0 {
@@ -101,6 +108,7 @@ struct KeyPlaces: ~Copyable {
             while slots[index].keyCount > 0 { index = (index + 1) & mask }
             slots[index] = slot
         }
+        old.withUnsafeMutableBytes { MemoryPages.giveBack($0) }
     }
 
     private static func empty(_ count: Int) -> [Slot] {

@@ -22,6 +22,11 @@ struct Survey: ~Copyable {
         self.store = store
     }
 
+    /// Forgets all places.
+    mutating func removeAll() {
+        index.removeAll()
+    }
+
     /// Reads the next file.
     mutating func read(_ name: String) throws {
         var reader = try LogReader(name, in: store)

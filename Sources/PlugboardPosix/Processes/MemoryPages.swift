@@ -1,0 +1,21 @@
+// Memory on its way back to the system.
+
+/// The pages under some memory.
+public enum MemoryPages {
+    private static let pieceBytes = 1_048_576
+
+    /// Gives back the pages of memory that is about to be freed and whose contents nobody needs any
+    /// more, a piece at a time: while much is freed at once, all other threads of the process wait
+    /// that ask for some. Any thread may call it.
+    public static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
+        guard let base = memory.baseAddress else { return }
+        let page = Int(getpagesize())
+        var place = (Int(bitPattern: base) + page - 1) / page * page
+        let end = (Int(bitPattern: base) + memory.count) / page * page
+        while place < end {
+            let count = min(pieceBytes, end - place)
+            _ = madvise(UnsafeMutableRawPointer(bitPattern: place), count, MADV_DONTNEED)
+            place += count
+        }
+    }
+}
