@@ -32,7 +32,13 @@ extension Mutation {
     func misfilter(_ recording: Recording, _ chance: Chance) -> Bool {
         switch self {
         case .lostLeave:
-            return recording.terms.policies.isEmpty && drop(recording, chance) { $0.name == "leave" }
+            // Who came back, or reads slowly, may be told a `leave` of what it never had.
+            let resumed = resumedSubs(recording)
+            let updates = places(recording) { $0.name == "update" }.map { "\($0.told.sub) \($0.told.key)" }
+            return recording.terms.policies.isEmpty
+                && drop(recording, chance) {
+                    $0.name == "leave" && !resumed.contains($0.sub) && updates.contains("\($0.sub) \($0.key)")
+                }
         case .leaveForUpdate:
             return edit(recording, chance, { $0.name == "leave" }) {
                 $0.conversation.told[$0.index].name = "update"
@@ -65,6 +71,13 @@ extension Mutation {
         let place = chance.pick(places)
         change(&place.conversation.told[place.index])
         return true
+    }
+
+    private func resumedSubs(_ recording: Recording) -> [String] {
+        recording.conversations.flatMap(\.asked).compactMap { asked in
+            guard case .subscribe(let plan) = asked.wish, plan.since != nil else { return nil }
+            return plan.sub
+        }
     }
 
     private func plan(of sub: String, in conversation: Conversation) -> SubscriptionPlan? {

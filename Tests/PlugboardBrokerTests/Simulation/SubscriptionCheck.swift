@@ -104,6 +104,9 @@ struct SubscriptionCheck {
         }
     }
 
+    /// Keys that were told as they were at the start, each with its revision.
+    private var initials: Set<String> = []
+
     private mutating func take(write event: Told) -> String? {
         let revision = event.revision ?? 0
         guard plan.matches(event.key) else { return "not asked for: \(event.text)" }
@@ -121,6 +124,8 @@ struct SubscriptionCheck {
         if event.isInitial {
             let isExpected = isFirst || fickle.contains(event.key) || plan.narrowing != nil && mayFold
             if !isExpected || isSynced && !mayFold { return "initial, and not awaited: \(event.text)" }
+            let isNew = initials.insert("\(event.key) \(revision)").inserted
+            if !isNew, !fickle.contains(event.key) { return "told twice: \(event.text)" }
         }
         if event.isInitial || isUnknown {
             if place < before { return "older than the reply: \(event.text)" }
