@@ -98,7 +98,7 @@ let package = Package(
                 name: "PlugboardClientTests",
                 dependencies: [
                     "PlugboardClient", "PlugboardBroker", "PlugboardPosix", "PlugboardWire", "Observables",
-                    "client-programs",
+                    "client-programs", "TestSupport",
                 ],
                 swiftSettings: strict
             ),

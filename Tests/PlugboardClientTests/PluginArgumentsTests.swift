@@ -37,6 +37,8 @@ struct PluginArgumentsTests {
         #expect(try parse("--name", "third", environment: environment).name == "third")
         #expect(try parse(environment: ["PLUGBOARD_NAME": ""]).name == "logger")
         #expect(try parse("--socket", "/x").socket == "/x")
+        #expect(try parse("--peer", "root").peer == "root")
+        #expect(try parse().peer == nil)
     }
 
     @Test(
@@ -48,7 +50,9 @@ struct PluginArgumentsTests {
             (["--keep", "10"], "from 1 to 9"),
             (["--keep", "3.5"], "from 1 to 9"), (["--keep", "99999999999999999999"], "from 1 to 9"),
             (["--rate", "nan"], "from 0.5 to 100.0"), (["--rate", "inf"], "from 0.5 to 100.0"),
-            (["--quiet=yes"], "takes no value"), (["--quiet", "--quiet"], "stands twice"),
+            (["--quiet=yes"], "takes no value"),
+            (["--peer", "no such user"], "--peer: there is no user \"no such user\""),
+            (["--quiet", "--quiet"], "stands twice"),
         ]
     )
     func mistakes(_ words: [String], _ message: String) {

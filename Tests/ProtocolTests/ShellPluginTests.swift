@@ -51,6 +51,26 @@ struct ShellPluginTests {
         #expect(process.terminationReason == .exit)
     }
 
+    @Test(
+        "it tells another user's broker nothing",
+        .enabled(if: isRunnable && Stranger.isPossible, "nc or jq is not installed, or this isn't root")
+    )
+    func stranger() throws {
+        let page = try ProtocolFolder.text("SPEC.md")
+        let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)
+        let stranger = try Stranger(saying: [#"{"event":"hello"}"#])
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", script.text]
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["PLUGBOARD_SOCKET": stranger.path]
+        ) { $1 }
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 69)
+        #expect(try stranger.heardUntilNow() == "")
+    }
+
     private static func expect(_ line: String, _ peer: Peer) throws {
         #expect(try peer.line().map { String(decoding: $0, as: UTF8.self) } == line)
     }

@@ -40,7 +40,8 @@ public final class Bus: Sendable {
     ///   - path: the broker's socket; by default the one that `PLUGBOARD_SOCKET` names, or
     ///     the standard place.
     /// - Throws: `BusError.noBroker` where nobody answers (at once, unless
-    ///   `options.waitForBroker` says otherwise), `.notABroker`, `.refused` for a bad name.
+    ///   `options.waitForBroker` says otherwise), `.untrusted` where another user does (see
+    ///   `options.peer`), `.notABroker`, `.refused` for a bad name.
     public static func connect(
         name: String? = nil,
         path: String? = nil,
@@ -50,6 +51,8 @@ public final class Bus: Sendable {
         let link: Link
         do {
             link = try Link(socketPath: path, name: name, options: options)
+        } catch let error as UnknownUser {
+            throw BusError.untrusted(path: path, reason: "\(error)")
         } catch {
             throw BusError.noBroker(path: path, reason: "\(error)")
         }
@@ -125,6 +128,9 @@ extension Bus {
         public var backoff: Backoff
         /// Bytes that may wait to be written.
         public var outboxBytesMax: Int
+        /// The user, by name or number, whose broker may answer beside one of the own user's or
+        /// of root's; where it is nil, `PLUGBOARD_PEER` may name one.
+        public var peer: String?
 
         public init(
             requestTimeout: Duration = .seconds(5),
@@ -132,7 +138,8 @@ extension Bus {
             waitForBroker: Duration = .zero,
             reconnects: Bool = true,
             backoff: Backoff = Backoff(),
-            outboxBytesMax: Int = ClientLimits.outboxBytesMax
+            outboxBytesMax: Int = ClientLimits.outboxBytesMax,
+            peer: String? = nil
         ) {
             self.requestTimeout = requestTimeout
             self.connectTimeout = connectTimeout
@@ -140,6 +147,7 @@ extension Bus {
             self.reconnects = reconnects
             self.backoff = backoff
             self.outboxBytesMax = outboxBytesMax
+            self.peer = peer
         }
     }
 }

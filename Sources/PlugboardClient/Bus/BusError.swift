@@ -8,6 +8,9 @@ public enum BusError: Error, Equatable, Sendable {
     case refused(code: Code, message: String, hint: String?, revision: Int?)
     /// Nobody answers at the socket. The reason is the system's.
     case noBroker(path: String, reason: String)
+    /// Who answers there, or made the socket's folder, is another user: nothing was sent. Or the
+    /// user who was to be allowed doesn't exist. See `Bus.Options.peer`.
+    case untrusted(path: String, reason: String)
     /// Who answers there isn't a broker that this library can talk to.
     case notABroker(path: String, reason: String)
     /// The connection broke, or was broken while the request was under way: whether the
@@ -61,6 +64,7 @@ extension BusError: CustomStringConvertible {
         case .refused(let code, let message, let hint, _):
             "\(code.rawValue): \(message)\(hint.map { " (\($0))" } ?? "")"
         case .noBroker(let path, let reason): "no broker at \(path): \(reason)"
+        case .untrusted(_, let reason): reason
         case .notABroker(let path, let reason): "no broker that can be used at \(path): \(reason)"
         case .disconnected(let reason): "disconnected: \(reason)"
         case .timedOut(let operation): "\(operation): no answer in time"

@@ -70,9 +70,12 @@ extension Link {
 
     /// The connection is no more: whatever was under way on it has failed.
     func broke(_ reason: BusError) {
-        let (sent, waiters, isNews) = state.withLock { state in
-            if case .closed = state.phase { return ([LinkState.Pending](), [LinkState.Waiter](), false) }
+        let (sent, waiters, isNews, isFault) = state.withLock { state in
+            if case .closed = state.phase {
+                return ([LinkState.Pending](), [LinkState.Waiter](), false, false)
+            }
             let isNews = state.isJoined
+            let isFault = state.meetsStranger(reason)
             state.phase = .apart(reason)
             state.outbox = []
             state.takenBytes = 0
@@ -80,8 +83,9 @@ extension Link {
             state.pipelined.isUnconfirmed = false
             let waiters = Array(state.roomWaiters.values)
             state.roomWaiters = [:]
-            return (state.takeHopeless(), waiters, isNews)
+            return (state.takeHopeless(), waiters, isNews, isFault)
         }
+        if isFault { faults.tell(Fault(error: reason, key: nil)) }
         if isNews { connectionState.update(.disconnected(reason)) }
         for request in sent { request.complete(.failure(reason)) }
         for waiter in waiters { waiter(.failure(reason)) }

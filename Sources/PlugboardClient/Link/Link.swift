@@ -12,6 +12,8 @@ final class Link: Sendable {
     let socketPath: String
     let name: String?
     let options: Bus.Options
+    /// Whose broker may be at the socket.
+    let trusted: TrustedUsers
     let connectionState = ObservableValue(ConnectionState.connecting)
     let faults = FaultObservers()
     let wakeup: Wakeup
@@ -21,6 +23,7 @@ final class Link: Sendable {
         self.socketPath = socketPath
         self.name = name
         self.options = options
+        trusted = try TrustedUsers(naming: options.peer)
         wakeup = try Wakeup()
     }
 

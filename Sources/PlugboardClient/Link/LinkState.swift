@@ -84,6 +84,14 @@ struct LinkState {
         if case .closed = phase { true } else { false }
     }
 
+    /// Whether it is news that another user's broker stands where the own one was: that it is
+    /// tried again and again is not told, but it may be the end of waiting in vain.
+    func meetsStranger(_ reason: BusError) -> Bool {
+        guard case .untrusted = reason, opening == nil else { return false }
+        if case .apart(reason) = phase { return false }
+        return true
+    }
+
     var waitingBytes: Int { outbox.count + takenBytes }
 
     func hasRoom(for count: Int, limit: Int) -> Bool {

@@ -34,12 +34,15 @@ final class LinkThread {
     private func attempt() -> BusError {
         do {
             let socket =
-                try InheritedConnection.take(path: link.socketPath)
-                ?? UnixSocket.connect(path: link.socketPath)
+                try InheritedConnection.take(path: link.socketPath, trusting: link.trusted)
+                ?? UnixSocket.connect(path: link.socketPath, trusting: link.trusted)
             let conversation = try Conversation(link, socket)
             let reason = conversation.run()
             failures = conversation.wasSetUp ? 0 : failures + 1
             return reason
+        } catch let error as UntrustedBroker {
+            failures += 1
+            return .untrusted(path: link.socketPath, reason: "\(error)")
         } catch {
             failures += 1
             let reason = (error as? SystemError).map { "\($0)" } ?? "\(error)"

@@ -8,7 +8,8 @@ extension Plugin {
     /// command line gives. Says on standard error when the connection breaks and when it is
     /// back.
     public static func run(_ arguments: PluginArguments, _ body: (Bus) async throws -> Void) async {
-        await run(name: arguments.name, path: arguments.socket) { bus in
+        let options = Bus.Options(waitForBroker: .seconds(5), peer: arguments.peer)
+        await run(name: arguments.name, path: arguments.socket, options: options) { bus in
             let observation = bus.onStateChange { state in
                 switch state {
                 case .disconnected(let error): Console.warn("\(error); trying again")

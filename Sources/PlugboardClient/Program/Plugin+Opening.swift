@@ -36,10 +36,10 @@ extension Plugin {
         }
     }
 
-    /// EX_UNAVAILABLE of sysexits.h where nobody answers, or only to hang up.
+    /// EX_UNAVAILABLE of sysexits.h where nobody answers who may, or only to hang up.
     private static func status(of error: any Error) -> Int32 {
         switch error as? BusError {
-        case .noBroker, .disconnected: 69
+        case .noBroker, .untrusted, .disconnected: 69
         default: 1
         }
     }

@@ -3,8 +3,8 @@
 import PlugboardPosix
 import PlugboardWire
 
-/// What a plugin was started with. Each plugin takes `--socket`, `--name` and `--help`
-/// beside the options of its own.
+/// What a plugin was started with. Each plugin takes `--socket`, `--peer`, `--name` and
+/// `--help` beside the options of its own.
 ///
 /// ```swift
 /// let file = PluginOption.text("file", "PATH", "where to write")
@@ -18,6 +18,8 @@ public struct PluginArguments: Sendable {
     public let name: String
     /// The broker's socket where `--socket` names one.
     public let socket: String?
+    /// The user whose broker may answer beside the own one and root, where `--peer` names one.
+    public let peer: String?
     private let values: [String: String]
 
     /// Reads this process's command line. It ends the process after `--help` (status 0) and
@@ -68,11 +70,17 @@ public struct PluginArguments: Sendable {
         }
         self.values = values
         socket = values[PluginOption.socket.name]
+        peer = values[PluginOption.peer.name]
+        do throws(UnknownUser) {
+            _ = try TrustedUsers(naming: peer, environment: environment)
+        } catch {
+            throw PluginUsageError(message: "\(peer == nil ? TrustedUsers.variable : "--peer"): \(error)")
+        }
         let named = environment("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
         self.name = values[PluginOption.ownName.name] ?? named ?? name
     }
 
-    private static let common: [PluginOption] = [.socket, .ownName, .help]
+    private static let common: [PluginOption] = [.socket, .peer, .ownName, .help]
 
     private static func read(
         _ word: String,

@@ -55,6 +55,11 @@ public struct PluginOption: Sendable {
         "PATH",
         "where the broker is; else PLUGBOARD_SOCKET, else the user's own place"
     )
+    static let peer = text(
+        "peer",
+        "USER",
+        "whose broker it may be beside your own and root's; else PLUGBOARD_PEER"
+    )
     static let ownName = text("name", "NAME", "the name to write under; else PLUGBOARD_NAME")
 
     var takesValue: Bool {

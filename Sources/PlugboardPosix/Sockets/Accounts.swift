@@ -18,6 +18,19 @@ public enum Accounts {
         }
     }
 
+    /// The name of a user; nil where the number has none.
+    public static func name(of user: UInt32) -> String? {
+        var name: String?
+        _ = withBuffer { buffer, count, isTooSmall in
+            var entry = passwd()
+            var found: UnsafeMutablePointer<passwd>?
+            isTooSmall = getpwuid_r(user, &entry, buffer, count, &found) == ERANGE
+            if let found, let text = found.pointee.pw_name { name = String(cString: text) }
+            return found == nil ? nil : user
+        }
+        return name
+    }
+
     /// The number of a group; nil where there is none of that name.
     public static func group(named name: String) -> UInt32? {
         withBuffer { buffer, count, isTooSmall in

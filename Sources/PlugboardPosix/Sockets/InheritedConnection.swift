@@ -11,15 +11,16 @@ public enum InheritedConnection {
 
     private static let isTaken = Mutex(false)
 
-    /// The connection to the bus at `path`, for the first who asks; nil where there is none. It
-    /// doesn't wait, and children don't inherit it any more.
-    public static func take(path: String) -> Descriptor? {
+    /// The connection to the bus at `path`, for the first who asks; nil where there is none, or its
+    /// broker is none of these users'. It doesn't wait, and children don't inherit it any more.
+    public static func take(path: String, trusting users: TrustedUsers = .own) -> Descriptor? {
         let isFirst = isTaken.withLock { taken in
             defer { taken = true }
             return !taken
         }
         guard isFirst, path == SocketPath.standard(), let number = number(SocketPath.variable(variable)),
-            SocketAddress.isConnected(number, to: path)
+            SocketAddress.isConnected(number, to: path),
+            let peer = PeerIdentity(of: number), users.contains(peer.user)
         else { return nil }
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         UnixSocket.setBlocking(number, false)

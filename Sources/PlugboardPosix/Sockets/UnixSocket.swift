@@ -65,14 +65,17 @@ public enum UnixSocket {
         guard chmod(path, isOpen ? 0o666 : 0o600) == 0 else { throw SystemError.last("chmod", path) }
     }
 
-    /// Connects to the broker at `path`. The connection is non-blocking; connecting
-    /// itself waits while the listener's queue is full.
-    public static func connect(path: String) throws -> Descriptor {
+    /// Connects to the broker at `path`, if it is one of these users'; else it throws
+    /// `UntrustedBroker`. The connection is non-blocking; connecting itself waits while the
+    /// listener's queue is full.
+    public static func connect(path: String, trusting users: TrustedUsers = .own) throws -> Descriptor {
         let address = try SocketAddress(path: path)
+        try users.check(folderOf: path, isOwnPlace: path == SocketPath.ownPlace())
         let descriptor = try make()
         setBlocking(descriptor.raw, true)
         let result = retrying { address.withPointer { startConnecting(descriptor.raw, $0, $1) } }
         guard result == 0 else { throw SystemError.last("connect", path) }
+        try users.check(peerOf: descriptor.raw, path: path)
         setBlocking(descriptor.raw, false)
         return descriptor
     }

@@ -9,6 +9,7 @@ extension Connection {
     static func open(_ invocation: Invocation, timeout: Double? = nil) throws -> Connection {
         let connection = try Connection(
             path: invocation.text(.socket) ?? SocketPath.standard(),
+            trusting: try trusted(invocation),
             timeout: timeout ?? invocation.seconds(.timeout) ?? Connection.timeoutSeconds
         )
         try connection.expectGreeting()
@@ -51,6 +52,15 @@ extension Connection {
         }
         self.greeting = greeting
         return greeting
+    }
+
+    private static func trusted(_ invocation: Invocation) throws -> TrustedUsers {
+        do throws(UnknownUser) {
+            return try TrustedUsers(naming: invocation.text(.peer))
+        } catch {
+            let source = invocation.has(.peer) ? "--\(Option.peer.name)" : TrustedUsers.variable
+            throw CommandError.usage("\(source): \(error)")
+        }
     }
 
     private static func name(_ invocation: Invocation) -> String? {

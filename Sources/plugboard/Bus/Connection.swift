@@ -25,11 +25,17 @@ final class Connection {
     private var isEnded = false
 
     /// Connects. Throws a `CommandError` that says where it looked and how to start one.
-    init(path: String, timeout: Double = Connection.timeoutSeconds) throws {
+    init(
+        path: String,
+        trusting users: TrustedUsers = .own,
+        timeout: Double = Connection.timeoutSeconds
+    ) throws {
         self.path = path
         self.timeout = timeout
         do {
-            socket = try UnixSocket.connect(path: path)
+            socket = try UnixSocket.connect(path: path, trusting: users)
+        } catch let error as UntrustedBroker {
+            throw NoBroker.error(error)
         } catch let error as SystemError {
             throw NoBroker.error(path: path, reason: error)
         } catch {
@@ -207,8 +213,13 @@ struct Deadline: Sendable {
     }
 }
 
-/// What to say where no broker answers.
+/// What to say where no broker answers, or none that may.
 enum NoBroker {
+    static func error(_ reason: UntrustedBroker) -> CommandError {
+        let hints = reason.owner.map { ["if \($0) is to be trusted: --peer \(ShellWord.quoted($0))"] }
+        return CommandError(.unavailable, "\(reason)", hints: hints ?? [])
+    }
+
     static func error(path: String, reason: SystemError) -> CommandError {
         switch FileStatus(path: path).kind {
         case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")

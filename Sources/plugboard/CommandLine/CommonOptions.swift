@@ -12,6 +12,12 @@ extension Option {
         "where the broker is, or shall be; else PLUGBOARD_SOCKET, else the user's own place"
     )
 
+    static let peer = Option(
+        "peer",
+        "USER",
+        "whose broker it may be beside your own and root's; else PLUGBOARD_PEER"
+    )
+
     /// ` --socket PATH` for a line to paste, empty where the path is the user's own place.
     static func socketWords(_ path: String) -> String {
         path == SocketPath.ownPlace() ? "" : " --socket \(ShellWord.quoted(path))"
@@ -38,7 +44,7 @@ extension Option {
     )
 
     /// What each command that talks to a broker takes.
-    static let connection: [Option] = [.socket, .timeout]
+    static let connection: [Option] = [.socket, .peer, .timeout]
 
     /// What each command that writes takes.
     static let writing: [Option] = [.clientName, .json] + connection

@@ -16,7 +16,7 @@ extension Command {
             .key,
             Parameter("VALUE", "what the server gets: JSON as in publish, or nothing at all", .any),
         ],
-        options: [.cause, .clientName, .json, .socket, .answerTimeout],
+        options: [.cause, .clientName, .json, .socket, .peer, .answerTimeout],
         details: """
             Prints the server's value as it was returned, byte for byte; with --json the broker's \
             reply. A server's error is told with its own code and message, and the status is 1, as \

@@ -1,0 +1,111 @@
+// Whose broker a client talks to. Another user who makes the socket first would be told all that
+// is published, and believed in all that it answers. So every connection to a broker is made by
+// `UnixSocket.connect`, which asks here: of the folder before it connects, of the peer after that
+// and before the first byte.
+
+/// The users whose broker is believed: the own one, root, and at most one more.
+public struct TrustedUsers: Equatable, Sendable {
+    /// The variable that names one more.
+    public static let variable = "PLUGBOARD_PEER"
+
+    /// The own user and root.
+    public static var own: TrustedUsers { TrustedUsers() }
+
+    private let own: UInt32
+    private let allowed: UInt32?
+
+    public init(own: UInt32 = Accounts.ownUser, allowed: UInt32? = nil) {
+        self.own = own
+        self.allowed = allowed
+    }
+
+    /// Beside the own user and root the one that is named here, by name or number, else the one
+    /// of `PLUGBOARD_PEER`, else none. An empty variable counts as unset.
+    public init(
+        naming peer: String?,
+        environment: (String) -> String? = SocketPath.variable
+    ) throws(UnknownUser) {
+        let named = environment(Self.variable).flatMap { $0.isEmpty ? nil : $0 }
+        guard let name = peer ?? named else {
+            self.init()
+            return
+        }
+        guard let user = Accounts.user(named: name) ?? UInt32(name), user != PeerIdentity.unknown.user else {
+            throw UnknownUser(name: name)
+        }
+        self.init(allowed: user)
+    }
+
+    public func contains(_ user: UInt32) -> Bool {
+        user == own || user == 0 || user == allowed
+    }
+
+    /// Refuses the folder of the standard place where others could have put a socket into it. A
+    /// folder that isn't there has no socket in it, which connecting then says.
+    func check(folderOf path: String, isOwnPlace: Bool) throws(UntrustedBroker) {
+        guard isOwnPlace else { return }
+        let folder = SocketPath.folder(of: path)
+        var status = stat()
+        guard lstat(folder, &status) == 0 else { return }
+        guard contains(status.st_uid) else {
+            throw UntrustedBroker(path: path, fault: .folderOfAnother(folder), user: status.st_uid)
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw UntrustedBroker(path: path, fault: .noFolder(folder))
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw UntrustedBroker(path: path, fault: .openFolder(folder))
+        }
+    }
+
+    /// Refuses a connection whose other end is somebody else's, or nobody's that can be named.
+    func check(peerOf fd: Int32, path: String) throws(UntrustedBroker) {
+        let user = (PeerIdentity(of: fd) ?? .unknown).user
+        guard contains(user) else {
+            throw UntrustedBroker(path: path, fault: .brokerOfAnother, user: user)
+        }
+    }
+}
+
+/// A socket that was left alone: nothing was sent to it, and nothing read.
+public struct UntrustedBroker: Error, Equatable, CustomStringConvertible {
+    public enum Fault: Equatable, Sendable {
+        /// Who listens is another user.
+        case brokerOfAnother
+        /// The folder of the standard place is another user's.
+        case folderOfAnother(String)
+        /// Others may write to the folder of the standard place.
+        case openFolder(String)
+        /// What stands in its place is a link, or a file.
+        case noFolder(String)
+    }
+
+    public let path: String
+    public let fault: Fault
+    /// Whose it is, by name where there is one; nil where it isn't about that.
+    public let owner: String?
+
+    init(path: String, fault: Fault, user: UInt32? = nil) {
+        self.path = path
+        self.fault = fault
+        owner = user.map { Accounts.name(of: $0) ?? "\($0)" }
+    }
+
+    public var description: String {
+        let owner = owner ?? "nobody"
+        return switch fault {
+        case .brokerOfAnother: "the broker at \(path) is another user's (\(owner)): nothing was sent to it"
+        case .folderOfAnother(let folder):
+            "the folder \(folder) belongs to another user (\(owner)): nothing was sent to a broker in it"
+        case .openFolder(let folder):
+            "other users may write to the folder \(folder): nothing was sent to a broker in it"
+        case .noFolder(let folder): "\(folder) is no folder: nothing was sent to a broker behind it"
+        }
+    }
+}
+
+/// A user that the system's accounts don't have.
+public struct UnknownUser: Error, Equatable, CustomStringConvertible {
+    public let name: String
+    public var description: String { "there is no user \"\(name)\"" }
+}

@@ -1,0 +1,65 @@
+// Another user's broker, as the library meets it.
+
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardClient
+
+@Suite("another user's broker", .enabled(if: Stranger.isPossible), .oneAtATime)
+struct TrustTests {
+    @Test("it is told nothing, and the error says whose it is; waiting for a broker is no reason to stay")
+    func refused() async throws {
+        let stranger = try Stranger(saying: [FakeBroker.greeting()])
+        var options = Bus.Options.quick
+        options.waitForBroker = .seconds(60)
+        let error = await #expect(throws: BusError.self) {
+            try await Bus.connect(name: "till", path: stranger.path, options: options)
+        }
+        guard case .untrusted(path: stranger.path, let reason)? = error else {
+            throw NeverHappened(description: "\(String(describing: error)) is not untrusted")
+        }
+        #expect(reason.contains("another user's"))
+        #expect(reason.contains(Accounts.name(of: Stranger.user) ?? "65534"))
+        #expect(try stranger.heard() == "")
+    }
+
+    @Test("one that the caller allows is like any other")
+    func allowed() async throws {
+        let stranger = try Stranger(saying: [FakeBroker.greeting()])
+        let options = Bus.Options(peer: "\(Stranger.user)")
+        let bus = try await Bus.connect(path: stranger.path, options: options)
+        #expect(bus.greeting?.epoch == "e1")
+        bus.close()
+        #expect(try stranger.heard() == "")
+    }
+
+    @Test("a user that doesn't exist can't be allowed")
+    func unknown() async throws {
+        let options = Bus.Options(peer: "no such user")
+        let expected = BusError.untrusted(path: "/nowhere/s", reason: "there is no user \"no such user\"")
+        await #expect(throws: expected) { try await Bus.connect(path: "/nowhere/s", options: options) }
+    }
+
+    @Test("one that takes the place of the own broker is a fault, told once, until the own is back")
+    func taken() async throws {
+        let broker = try await TestBroker()
+        let bus = try await broker.connect("till")
+        let faults = Log<Fault>()
+        let watching = bus.onFault { faults.add($0) }
+        try await broker.stop()
+        let stranger = try Stranger(at: broker.path, saying: [FakeBroker.greeting()])
+        try await eventually("it is told") { faults.count > 0 }
+        guard case .untrusted? = faults.all.first?.error else {
+            throw NeverHappened(description: "\(faults.all)")
+        }
+        #expect(try stranger.heard() == "")
+        unlink(broker.path)
+        chown(broker.folder.path, Accounts.ownUser, 0)
+        try await broker.start()
+        try await eventually("it is back") { bus.state.isConnected }
+        try await bus.publish("k", 1)
+        #expect(faults.count == 1)
+        watching.dispose()
+    }
+}

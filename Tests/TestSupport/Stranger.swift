@@ -1,0 +1,69 @@
+// Another user's broker, for tests of whom a client trusts: `nc`, run as nobody, which says a few
+// lines and keeps what it is told. Only root can make one, and only Linux tells when it listens.
+
+import PlugboardPosix
+
+/// Somebody else at a socket, for one connection.
+public final class Stranger {
+    public static let user: UInt32 = 65_534
+    /// Whether there can be one here. Said once where there can't be.
+    public static let isPossible: Bool = {
+        let tools = ["/usr/bin/setpriv", "/usr/bin/nc"].allSatisfy { FileStatus.isRunnable(path: $0) }
+        let isPossible = Accounts.ownUser == 0 && tools && FileStatus(path: sockets).kind != .missing
+        if !isPossible { print("left out: tests of another user's broker need root, setpriv and nc") }
+        return isPossible
+    }()
+
+    /// Where it listens.
+    public let path: String
+    private let folder: TemporaryFolder
+    private var child: ChildProcess
+    private static let sockets = "/proc/net/unix"
+
+    /// At a path in a folder that is made its own, else in a folder of the test's.
+    public init(at path: String? = nil, saying lines: [String] = []) throws {
+        folder = try TemporaryFolder(named: "pbx")
+        self.path = path ?? folder.path + "/s"
+        let place = SocketPath.folder(of: self.path)
+        guard mkdir(place, 0o755) == 0 || errno == EEXIST, chmod(place, 0o755) == 0,
+            chown(place, Self.user, Self.user) == 0
+        else { throw SystemError.last("give away", place) }
+        let words = lines.map { "'\($0)\n'" }.joined(separator: " ")
+        let script = """
+            printf %s \(words) > "$2/in"
+            exec setpriv --reuid \(Self.user) --clear-groups nc -lU "$1" < "$2/in" > "$2/heard"
+            """
+        let arguments = ["-c", script, "sh", self.path, folder.path]
+        child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
+        try wait("listen") { listens() }
+    }
+
+    /// What it was told, once whoever connected has gone.
+    public func heard() throws -> String {
+        try wait("end") { child.end() != nil }
+        return try text("\(folder.path)/heard")
+    }
+
+    /// What it was told until now, though nobody may have connected.
+    public func heardUntilNow() throws -> String { try text("\(folder.path)/heard") }
+
+    private func wait(_ what: String, until isSo: () -> Bool) throws {
+        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
+        while !isSo() {
+            guard MonotonicClock.nanoseconds() < deadline else {
+                throw SystemError(code: ETIMEDOUT, operation: what, subject: path)
+            }
+            usleep(5_000)
+        }
+    }
+
+    /// The flags of a socket that listens have SO_ACCEPTCON, 0x10000.
+    private func listens() -> Bool {
+        guard let all = try? text(Self.sockets) else { return false }
+        return all.split(separator: "\n").contains { $0.contains(" 00010000 ") && $0.hasSuffix(" " + path) }
+    }
+
+    private func text(_ path: String) throws -> String {
+        String(decoding: try InputFile.contents(path: path, limit: 1 << 24), as: UTF8.self)
+    }
+}
