@@ -18,6 +18,7 @@ public final class Stranger {
     public let path: String
     private let folder: TemporaryFolder
     private var child: ChildProcess
+    private var isOver = false
     private static let sockets = "/proc/net/unix"
 
     /// At a path in a folder that is made its own, else in a folder of the test's.
@@ -35,17 +36,23 @@ public final class Stranger {
             """
         let arguments = ["-c", script, "sh", self.path, folder.path]
         child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
-        try wait("listen") { listens() }
+        // A client that waits for it may have come and gone already.
+        try wait("listen") { listens() || hasEnded() }
     }
 
     /// What it was told, once whoever connected has gone.
     public func heard() throws -> String {
-        try wait("end") { child.end() != nil }
+        try wait("end") { hasEnded() }
         return try text("\(folder.path)/heard")
     }
 
     /// What it was told until now, though nobody may have connected.
     public func heardUntilNow() throws -> String { try text("\(folder.path)/heard") }
+
+    private func hasEnded() -> Bool {
+        isOver = isOver || child.end() != nil
+        return isOver
+    }
 
     private func wait(_ what: String, until isSo: () -> Bool) throws {
         let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
