@@ -63,6 +63,12 @@ enum Examples {
         observation.dispose()
     }
 
+    static func updates(_ bus: Bus) async throws {
+        for try await update in try await bus.subscribe("people.*").updates(as: String.self) {
+            print(update.key, update.value)
+        }
+    }
+
     static func sequence(_ bus: Bus) async throws {
         let reviews = try await bus.subscribe("reviews.**")
         for try await event in reviews {

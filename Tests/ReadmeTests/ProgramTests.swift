@@ -49,6 +49,16 @@ struct ProgramTests {
             let answers = [try await person.line(), try await person.line()]
             #expect(answers.contains { $0.contains("\"value\":\"\(shipping)\",\"by\":\"free-shipping\"") })
         }
+        // One bad value is told, and isn't the end.
+        try person.type("publish cart.summary {\"items\":\"many\"}")
+        _ = try await person.line()
+        try await eventually("it is told") {
+            try up.output.contains("the value of cart.summary can't be decoded")
+        }
+        try person.type("publish cart.summary {\"items\":1,\"total\":9.90}")
+        let answers = [try await person.line(), try await person.line()]
+        #expect(answers.contains { $0.contains("\"value\":\"4.90\",\"by\":\"free-shipping\"") })
+        #expect(try !up.output.contains("exited"))
         up.interrupt()
         #expect(try await up.status() == 0)
     }
