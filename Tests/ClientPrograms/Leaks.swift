@@ -26,6 +26,7 @@ private func round() async throws {
     let observation = try await closed.subscribe("**") { _ in }
     let observable = closed.observable("k", default: 0)
     let inner = observable.observe { _ in }
+    try await observable.ready()
     observable.value += 1
     try await closed.sync()
     closed.close()

@@ -49,6 +49,7 @@ enum Examples {
     static func observable(_ bus: Bus) async throws {
         // let total = ObservableValue(0.0)                          // in this process
         let total = bus.observable("cart.total", default: 0.0)  // on the bus
+        try await total.ready()
         let observation = total.observe { change in print(change.old ?? 0, "→", change.new) }
         total.value = 42.5
         total.update { $0 += 1 }

@@ -153,7 +153,15 @@ extension Bus {
     public func sync(timeout: Duration? = nil) async throws -> Int {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
+        try await sendHeld(timeout: timeout)
         return try await link.request(RequestBody("sync"), "sync", timeout: timeout).revision
+    }
+
+    /// Waits until remote observables have sent what they hold until they know their value: that
+    /// is before this barrier is answered.
+    func sendHeld(timeout: Duration?) async throws {
+        guard link.state.withLock({ !$0.holding.isEmpty }) else { return }
+        _ = try await link.request(RequestBody("sync"), "sync", timeout: timeout)
     }
 
     /// Writes that nobody waits for.

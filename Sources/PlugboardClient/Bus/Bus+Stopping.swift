@@ -49,10 +49,12 @@ extension Bus {
     }
 
     func finish(within limit: Duration = .seconds(1), saysGoodbye: Bool) async -> Bool {
+        let held = state.isConnected ? await sent(within: limit) : nil
         stop()
         var isFlushed = false
         if state.isConnected {
             do {
+                if let held { throw held }
                 if saysGoodbye, greeting?.features.contains("will") == true {
                     try await goodbye(timeout: limit)
                 } else {
@@ -65,6 +67,16 @@ extension Bus {
         }
         close()
         return isFlushed
+    }
+
+    /// Why what was held is not sent, before there is nothing to wait for any more.
+    private func sent(within limit: Duration) async -> (any Error)? {
+        do {
+            try await sendHeld(timeout: limit)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// The barrier that is the last: its answer comes after those to everything before it.

@@ -26,6 +26,9 @@ public enum BusError: Error, Equatable, Sendable {
     case closed
     /// The value is not what it was to be decoded as.
     case undecodable(key: String, reason: String)
+    /// A remote observable was changed before its value had arrived, and that change would have
+    /// overwritten what is there: it was not sent. Wait for `ready()` first.
+    case notReady(key: String, reason: String)
     /// The value can't be written as JSON.
     case unencodable(reason: String)
 }
@@ -72,6 +75,8 @@ extension BusError: CustomStringConvertible {
         case .unreadFull(let limit): "more than \(limit) bytes of events wait to be read"
         case .closed: "the connection was closed"
         case .undecodable(let key, let reason): "the value of \(key) can't be decoded: \(reason)"
+        case .notReady(let key, let reason):
+            "the value of \(key) had not arrived when it was changed, and \(reason): call ready() first"
         case .unencodable(let reason): "the value can't be encoded: \(reason)"
         }
     }

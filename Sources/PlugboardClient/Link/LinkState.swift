@@ -59,6 +59,8 @@ struct LinkState {
     var announced: Greeting?
     var roomWaiters: [Int: Waiter] = [:]
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
+    /// Subscriptions of remote observables whose changes wait for the first answer.
+    var holding: Set<Int> = []
     /// Told once the first connection stands, or never will.
     var opening: Waiter?
 

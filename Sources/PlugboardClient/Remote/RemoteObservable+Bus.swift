@@ -30,12 +30,13 @@ extension RemoteObservable {
 
     private func ended(_ error: BusError?) {
         // Released after the lock, since the end of streams may call anything.
-        let observed = state.withLock { state in
+        let (observed, fault) = state.withLock { state in
             state.end = error ?? .closed
-            return state.observed.take()
+            return (state.observed.take(), dropHeld("nothing is heard of it any more", &state))
         }
         withExtendedLifetime(observed) {}
-        if let error, error.code != nil { bus.link.faults.tell(Fault(error: error, key: key)) }
+        if let error, error.code != nil { tell(error) }
+        if !bus.link.isClosed { tell(fault) }
     }
 
     /// On the bus's thread, one event at a time.
@@ -55,7 +56,7 @@ extension RemoteObservable {
         } catch {
             if event.isInitial { state.withLock { $0.isInSnapshot = true } }
             let error = error as? BusError ?? .undecodable(key: key, reason: "\(error)")
-            return bus.link.faults.tell(Fault(error: error, key: key))
+            return tell(error)
         }
         let observed: ObservableValue<Value>? = state.withLock { state in
             let isSame = event.isInitial && state.revision > 0 && state.json == event.value
@@ -70,17 +71,31 @@ extension RemoteObservable {
 
     /// A snapshot without the key: it went while the connection was down, or never was.
     private func synced() {
-        let observed: ObservableValue<Value>? = state.withLock { state in
-            let isGone = !state.isInSnapshot && state.revision > 0
+        let (observed, fault) = state.withLock { state in
+            let isThere = state.isInSnapshot
+            let isGone = !isThere && state.revision > 0
             state.isInSnapshot = false
             state.isReady = true
-            return isGone ? state.forget(defaultValue) : nil
+            let observed = isGone ? state.forget(defaultValue) : nil
+            return (observed, sendHeld(isThere: isThere, &state))
         }
         observed?.update(defaultValue)
+        tell(fault)
+    }
+
+    func tell(_ error: BusError?) {
+        if let error { bus.link.faults.tell(Fault(error: error, key: key)) }
     }
 
     /// Sends a new value, in the order of the calls, since the caller holds the state's lock.
-    func publish(_ value: Value) -> BusError? {
+    func send(_ value: Value, _ state: inout State) -> BusError? {
+        if let fault = publish(value) { return fault }
+        state.ahead = value
+        state.underWay += 1
+        return nil
+    }
+
+    private func publish(_ value: Value) -> BusError? {
         let body: RequestBody
         do {
             body = RequestBody(try .publish(key, value))

@@ -10,6 +10,7 @@ import Synchronization
 /// ```swift
 /// // let total = ObservableValue(0.0)                          // in this process
 /// let total = bus.observable("cart.total", default: 0.0)      // on the bus
+/// try await total.ready()
 /// let observation = total.observe { change in print(change.old ?? 0, "→", change.new) }
 /// total.value = 42.5
 /// total.update { $0 += 1 }
@@ -19,6 +20,11 @@ import Synchronization
 /// a change is refused or lost, `value` goes back to what the broker says, and
 /// `Bus.onFault` says why. Until the first answer (`ready()`), and whenever the key is
 /// absent or deleted, the value is the default; a deletion is a change to the default.
+///
+/// **Before the first answer** a change overwrites nothing. It waits for that answer, and is sent
+/// where the key turns out to be absent. Where there is a value, what ``update(_:)-(_)`` was
+/// given to do is done with that value; what was assigned, made from a default that doesn't
+/// hold, isn't sent but is a fault, `BusError.notReady`.
 ///
 /// **Several writers.** Setting and `update` are last-writer-wins between programs:
 /// another one's change between your read and your write is overwritten. `modify` isn't.
@@ -50,6 +56,8 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
         var ahead: Value?
         var underWay = 0
         var isReady = false
+        /// Changes that wait for the first answer, oldest first.
+        var held: [HeldChange<Value>] = []
         /// The snapshot that is under way has the key.
         var isInSnapshot = false
         /// Why nothing is heard any more.
@@ -81,21 +89,32 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
     /// Whether the broker has told what the key holds.
     public var isReady: Bool { state.withLock { $0.isReady } }
 
-    /// Changes the value and publishes it; see the type's description.
+    /// Changes the value and publishes it; see the type's description. Before the first answer,
+    /// `change` is called once more if a value arrives, with that value.
+    public func update(_ change: @escaping @Sendable (inout Value) -> Void) {
+        perform(change, again: change)
+    }
+
+    /// The same for a change that returns something, or may throw. Since its result is known at
+    /// once, it can't be made again: before the first answer it counts as an assignment.
     @discardableResult
     public func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try perform(change, again: nil)
+    }
+
+    private func perform<Result: Sendable, Failure: Error>(
+        _ change: (inout Value) throws(Failure) -> Result,
+        again: HeldChange<Value>.Change?
     ) throws(Failure) -> Result {
         let (result, fault) = try state.withLock {
             (state) throws(Failure) -> (Result, BusError?) in
             var new = state.ahead ?? state.known
             let result = try change(&new)
-            if let fault = publish(new) { return (result, fault) }
-            state.ahead = new
-            state.underWay += 1
-            return (result, nil)
+            return (result, state.isReady ? send(new, &state) : hold(new, again: again, &state))
         }
-        if let fault { bus.link.faults.tell(Fault(error: fault, key: key)) }
+        tell(fault)
         return result
     }
 
