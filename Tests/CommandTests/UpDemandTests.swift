@@ -85,3 +85,29 @@ struct UpDemandTests {
         #expect(shop.text("quick", "runs").count == 10)
     }
 }
+
+@Suite("up starts a plugin again", .oneAtATime)
+struct UpRestartTests {
+    @Test("and its callers wait for it: fifty restarts in a row, each with a call behind it")
+    func calls() throws {
+        let shop = try Shop()
+        let tests = SocketPath.folder(of: #filePath)
+        let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
+        let up = try shop.up("--memory", "--plugins", plugins, "cart")
+        let person = try Connection(path: shop.folder.socket)
+        try person.expectGreeting()
+        _ = try person.accepted(
+            RequestLine("publish").adding("key", string: "catalog.brick")
+                .adding("value", json: Array(#"{"title":"Brick","price":1}"#.utf8)[...])
+        )
+        let order = Array(#"{"sku":"brick"}"#.utf8)[...]
+        for round in 1...50 {
+            let restart = RequestLine("call").adding("key", string: "plugins.restart")
+            _ = try person.accepted(restart.adding("value", json: JSONString.encoded("cart")[...]))
+            let call = RequestLine("call").adding("key", string: "cart.add").adding("value", json: order)
+            let cart = try person.accepted(call)["value"]?.array?.first?.object
+            #expect(cart?["quantity"]?.integer == UInt64(round))
+        }
+        _ = up
+    }
+}

@@ -13,7 +13,7 @@ extension Hub {
         let key = request.key.bytes(of: line)
         try check(.call, request, line, session)
         guard let server = services.server(of: key)?.pointee.session, server.pointee.isOpen else {
-            if !supervision.onDemand.isEmpty, try park(request, line, session) != nil { return }
+            if try hold(request, line, session) { return }
             throw Self.noProvider(request, line)
         }
         try checkRoom(for: request, from: session, to: server)
@@ -76,7 +76,9 @@ extension Hub {
     mutating func timeOut(call number: UInt64) {
         guard let call = calls.find(number) else { return }
         call.pointee.deadline = nil
-        fail(call, Refusal(.timeout, "no answer came within \(call.pointee.timeout) ms"))
+        let plugin = supervision.heldCalls.plugin(of: number)
+        let what = plugin.map { "the plugin \"\($0.name)\" didn't serve it" } ?? "no answer came"
+        fail(call, Refusal(.timeout, "\(what) within \(call.pointee.timeout) ms"))
     }
 
     /// Ends what a client serves, what it was asked and what it asked.
@@ -132,7 +134,7 @@ extension Hub {
 
     private mutating func finish(_ call: CallReference) {
         if let deadline = call.pointee.deadline { deadlines.cancel(deadline) }
-        if !supervision.waitingCalls.isEmpty { forgetWaiting(call) }
+        if !supervision.heldCalls.isEmpty { forgetHeld(call) }
         calls.remove(call)
     }
 

@@ -23,7 +23,7 @@ extension Hub {
         duties.pointee.add(services.insert(pattern, session))
         session.pointee.clearance?.account?.subscriptions += 1
         replyWithKey(request, line, session)
-        if !supervision.waitingCalls.isEmpty { askWaiting() }
+        if !supervision.heldCalls.isEmpty { askHeld() }
     }
 
     mutating func unserve(

@@ -98,6 +98,7 @@ extension Hub {
         case .emit: emit(key, planned, value, request.cause, session, reason)
         case .delete:
             guard let observable = planned.observable else { return }
+            if observable.pointee.isReserved { dropReport(observable) }
             delete(observable, by: session.pointee.author, cause: request.cause, reason: reason)
         default:
             let observable =

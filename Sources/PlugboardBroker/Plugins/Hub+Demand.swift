@@ -1,6 +1,6 @@
-// Plugins that are started on demand: who observes what they publish is counted, calls of what
-// they serve wait until they do, and the supervisor is told when one becomes wanted, and when
-// it hasn't been for a while.
+// Plugins that are started on demand: who observes what they publish is counted, and who calls
+// what they serve; the supervisor is told when one becomes wanted, and when it hasn't been for a
+// while.
 
 import PlugboardWire
 
@@ -47,65 +47,9 @@ extension Hub {
         return false
     }
 
-    // MARK: Calls
-
-    /// Has a call that nobody serves wait for the plugin that would; nil where there is none.
-    mutating func park(
-        _ request: Request,
-        _ line: UnsafeRawBufferPointer,
-        _ session: SessionReference
-    ) throws(Refusal) -> CallReference? {
-        let key = request.key.bytes(of: line)
-        guard let reporter = supervision.reporter, let plugin = supervision.server(of: key) else {
-            return nil
-        }
-        let bytes = request.value.count + Self.wrappingBytes
-        guard supervision.waitingBytes + bytes <= Demand.waitingBytesMax else {
-            throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
-        }
-        try checkRoom(for: request, from: session, to: reporter)
-        let call = begin(request, line, session, to: reporter)
-        supervision.waitingCalls[call.pointee.number] = Array(scratch.bytes)
-        supervision.waitingBytes += scratch.count
-        plugin.demand?.calls += 1
-        weigh(plugin)
-        return call
-    }
-
-    /// Somebody serves more than before: what waited for that is asked.
-    mutating func askWaiting() {
-        for number in supervision.waitingCalls.keys.sorted() {
-            guard let call = calls.find(number), let service = services.server(of: call.pointee.key),
-                let event = supervision.waitingCalls[number]
-            else { continue }
-            forgetWaiting(call)
-            calls.move(call, to: service.pointee.session)
-            scratch.removeAll()
-            event.withUnsafeBytes { scratch.append($0) }
-            appendScratch(to: service.pointee.session)
-        }
-    }
-
-    /// A call waits no more, if it did.
-    mutating func forgetWaiting(_ call: CallReference) {
-        guard let event = supervision.waitingCalls.removeValue(forKey: call.pointee.number) else { return }
-        supervision.waitingBytes -= event.count
-        for plugin in supervision.onDemand where isFor(call, plugin) {
-            plugin.demand?.calls -= 1
-            weigh(plugin)
-            return
-        }
-    }
-
     /// A plugin is being asked something: it isn't idle.
     func noteAsked(_ session: SessionReference, at time: UInt64) {
         session.pointee.clearance?.plugin?.demand?.quietSince = time
-    }
-
-    private func isFor(_ call: CallReference, _ plugin: SupervisedPlugin) -> Bool {
-        plugin.demand?.served.contains { pattern in
-            pattern.withUnsafeBytes { Pattern.matches($0, call.pointee.key) }
-        } ?? false
     }
 
     // MARK: The supervisor
@@ -114,26 +58,20 @@ extension Hub {
     mutating func renewDemand(of plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
         recountObservers(of: plugin)
-        if !demand.canStart {
-            for number in supervision.waitingCalls.keys.sorted() {
-                guard let call = calls.find(number), isFor(call, plugin) else { continue }
-                fail(call, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that serves it isn't running"))
-            }
-        }
         if demand.isRunning, !demand.isWanted {
             // Started by hand: it is idle from now on.
             demand.isWanted = true
             demand.quietSince = clock()
-        } else if plugin.process == nil, demand.isNeeded, demand.isWanted {
+        } else if plugin.process == nil, plugin.isNeeded, demand.isWanted {
             tellDemand(plugin)
         }
         weigh(plugin)
     }
 
     /// Tells the supervisor when a plugin becomes wanted, and looks at it later when it isn't any more.
-    private mutating func weigh(_ plugin: SupervisedPlugin) {
+    mutating func weigh(_ plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
-        if demand.isNeeded {
+        if plugin.isNeeded {
             if demand.isWanted { return }
             demand.isWanted = true
             return tellDemand(plugin)
@@ -148,7 +86,7 @@ extension Hub {
     mutating func checkIdle(_ number: Int, now: UInt64) {
         guard let plugin = supervision.plugin(number), let demand = plugin.demand else { return }
         demand.isTimed = false
-        guard demand.isWanted, !demand.isNeeded else { return }
+        guard demand.isWanted, !plugin.isNeeded else { return }
         if isBusy(plugin) { demand.quietSince = now }
         guard now >= demand.quietSince + demand.idleNanoseconds else {
             demand.isTimed = true

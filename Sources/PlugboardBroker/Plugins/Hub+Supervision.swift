@@ -76,6 +76,7 @@ extension Hub {
         guard session.pointee.clearance?.isSupervisor == true,
             request.key.bytes(of: line).starts(with: Self.pluginPrefix)
         else { throw Self.reserved(request, line) }
+        if request.operation == .delete { return }
         guard request.operation == .publish, request.has(.whileConnected) else {
             let message = "how plugins are is published, while the one who knows is connected"
             throw Refusal(.forbidden, message, hint: "say \"while\":\"connected\"", at: request.key.start)
@@ -95,7 +96,18 @@ extension Hub {
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) { findClients(of: plugin, before) }
-        if let plugin = supervision.plugin(named: report.name) { renewDemand(of: plugin) }
+        guard let plugin = supervision.plugin(named: report.name) else { return }
+        failHeld(for: plugin)
+        renewDemand(of: plugin)
+    }
+
+    /// The supervisor deletes what it said of a plugin: there is none of that name any more.
+    mutating func dropReport(_ observable: ObservableReference) {
+        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0),
+            let plugin = supervision.plugin(named: report.name)
+        else { return }
+        supervision.remove(plugin)
+        failHeld(for: plugin)
     }
 
     private mutating func findClients(of plugin: SupervisedPlugin, _ before: Rights?) {

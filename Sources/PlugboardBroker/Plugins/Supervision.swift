@@ -14,16 +14,29 @@ final class SupervisedPlugin {
     /// What its declaration allows; nil: that says nothing about it.
     private(set) var rights: Rights?
     fileprivate private(set) var may: ActionPatterns?
+    /// It runs, or will again by itself: neither broken nor stopped, nor ended for good.
+    fileprivate(set) var isExpected = false
+    /// Calls that wait for it to serve.
+    var heldCalls = 0
     /// What it is started for; nil: it isn't started on demand.
     fileprivate(set) var demand: Demand?
     /// What was said of it last, as far as it matters here, as JSON.
     fileprivate(set) var report: [UInt8] = []
-    /// Its place among all.
+    /// No other plugin has it, ever.
     let number: Int
 
     fileprivate init(name: String, number: Int) {
         self.name = name
         self.number = number
+    }
+
+    /// Whether somebody wants what it is there for.
+    var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
+
+    /// Whether it declares that it serves a key, and can be waited for.
+    func willServe(_ key: UnsafeRawBufferPointer) -> Bool {
+        guard isExpected, let may else { return false }
+        return may[.serve].contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
     }
 
     fileprivate func allow(_ may: ActionPatterns?) {
@@ -46,15 +59,15 @@ struct Supervision {
     /// Some plugin may not do everything.
     private(set) var isLimiting = false
     private var plugins: [String: SupervisedPlugin] = [:]
-    /// All of them, by their numbers.
-    private var numbered: [SupervisedPlugin] = []
+    /// All of them, the first first.
+    private var all: [SupervisedPlugin] = []
+    private var lastNumber = 0
     /// Those that are started on demand.
     private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that said last how a plugin is.
     var reporter: SessionReference?
-    /// The events of calls that wait for a plugin to serve, by the calls' numbers.
-    var waitingCalls: [UInt64: [UInt8]] = [:]
-    var waitingBytes = 0
+    /// Calls that wait for a plugin to serve.
+    var heldCalls = HeldCalls()
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {
@@ -80,19 +93,20 @@ struct Supervision {
     }
 
     /// What was said of each last.
-    var reports: [[UInt8]] { numbered.map(\.report) }
+    var reports: [[UInt8]] { all.map(\.report) }
 
     /// The plugin with a name.
     func plugin(named name: String) -> SupervisedPlugin? { plugins[name] }
 
     /// The plugin with a number.
     func plugin(_ number: Int) -> SupervisedPlugin? {
-        numbered.indices.contains(number) ? numbered[number] : nil
+        all.first { $0.number == number }
     }
 
-    /// The plugin that would be started for a call, if it can be.
-    func server(of key: UnsafeRawBufferPointer) -> SupervisedPlugin? {
-        onDemand.first { $0.demand?.serves(key) == true }
+    /// The plugin that is to serve a key, if one is; first of those that somebody has to ask for.
+    func server(of key: UnsafeRawBufferPointer, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
+        onDemand.first { $0 !== caller && $0.willServe(key) }
+            ?? all.first { $0 !== caller && $0.willServe(key) }
     }
 
     private mutating func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
@@ -102,10 +116,8 @@ struct Supervision {
         }
         let demand = plugin.demand ?? Demand()
         demand.observed = may[.publish] + may[.emit]
-        demand.served = may[.serve]
         demand.idleNanoseconds = UInt64(idle) * 1_000_000_000
         demand.isRunning = report.state == "running"
-        demand.canStart = !["broken", "stopped", "ended"].contains(report.state)
         plugin.demand = demand
         if !onDemand.contains(where: { $0 === plugin }) { onDemand.append(plugin) }
     }
@@ -113,10 +125,14 @@ struct Supervision {
     /// Takes in what the supervisor says. Returns the plugin where that might make clients its own
     /// that were not, or change what they may do.
     mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
-        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: numbered.count)
+        let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: lastNumber + 1)
         let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
-        if isNew { numbered.append(plugin) }
+        if isNew {
+            all.append(plugin)
+            lastNumber += 1
+        }
         plugin.report = report.text
+        plugin.isExpected = !["broken", "stopped", "ended"].contains(report.state)
         takeDemand(report, plugin)
         let isSame = report.process == plugin.process && report.may == plugin.may
         guard isNew || !isSame else { return nil }
@@ -124,6 +140,17 @@ struct Supervision {
         if isNew || report.may != plugin.may { plugin.allow(report.may) }
         if plugin.rights != nil { isLimiting = true }
         return plugin
+    }
+}
+
+extension Supervision {
+    /// There is no such plugin any more: its name is free, and nobody waits for it. Clients that
+    /// were its own stay limited as they are.
+    mutating func remove(_ plugin: SupervisedPlugin) {
+        plugin.isExpected = false
+        plugins[plugin.name] = nil
+        all.removeAll { $0 === plugin }
+        onDemand.removeAll { $0 === plugin }
     }
 }
 

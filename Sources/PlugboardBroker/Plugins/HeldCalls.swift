@@ -1,0 +1,43 @@
+// Calls that wait for a plugin to serve what it declares: one that is being started, again or on
+// demand. Owned by the supervision. What always holds: a call that is held is under way, its
+// server is the supervisor's client until the plugin serves, and its plugin counts it.
+
+import PlugboardWire
+
+/// The events of the calls that wait, by the calls' numbers.
+struct HeldCalls {
+    /// Bytes of calls that wait for plugins to serve.
+    static let bytesMax = 16_777_216
+
+    private struct Held {
+        let event: [UInt8]
+        let plugin: SupervisedPlugin
+    }
+
+    private var held: [UInt64: Held] = [:]
+    private(set) var bytes = 0
+
+    var isEmpty: Bool { held.isEmpty }
+
+    /// In the order in which they were asked.
+    var numbers: [UInt64] { held.keys.sorted() }
+
+    /// The plugin that a call waits for.
+    func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
+
+    func event(of number: UInt64) -> [UInt8]? { held[number]?.event }
+
+    mutating func add(_ number: UInt64, _ event: [UInt8], for plugin: SupervisedPlugin) {
+        held[number] = Held(event: event, plugin: plugin)
+        bytes += event.count
+        plugin.heldCalls += 1
+    }
+
+    /// Returns the plugin that it waited for, if it did.
+    mutating func remove(_ number: UInt64) -> SupervisedPlugin? {
+        guard let call = held.removeValue(forKey: number) else { return nil }
+        bytes -= call.event.count
+        call.plugin.heldCalls -= 1
+        return call.plugin
+    }
+}

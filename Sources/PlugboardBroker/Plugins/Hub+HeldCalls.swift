@@ -1,0 +1,59 @@
+// A call of what a plugin declares to serve, which nobody serves yet, waits for the plugin: so
+// nobody has to know whether it is just being started.
+
+import PlugboardWire
+
+extension Hub {
+    /// Has a call that nobody serves wait for the plugin that is to serve it; false where there is none.
+    mutating func hold(
+        _ request: Request,
+        _ line: UnsafeRawBufferPointer,
+        _ session: SessionReference
+    ) throws(Refusal) -> Bool {
+        let key = request.key.bytes(of: line)
+        guard let reporter = supervision.reporter,
+            let plugin = supervision.server(of: key, for: session.pointee.clearance?.plugin)
+        else { return false }
+        let bytes = request.value.count + Self.wrappingBytes
+        guard supervision.heldCalls.bytes + bytes <= HeldCalls.bytesMax else {
+            throw Refusal(.limit, "too much waits for plugins to be started", hint: "try again later")
+        }
+        try checkRoom(for: request, from: session, to: reporter)
+        let call = begin(request, line, session, to: reporter)
+        supervision.heldCalls.add(call.pointee.number, Array(scratch.bytes), for: plugin)
+        weigh(plugin)
+        return true
+    }
+
+    /// Somebody serves more than before: what waited for that is asked.
+    mutating func askHeld() {
+        for number in supervision.heldCalls.numbers {
+            guard let call = calls.find(number), let service = services.server(of: call.pointee.key),
+                let event = supervision.heldCalls.event(of: number)
+            else { continue }
+            forgetHeld(call)
+            calls.move(call, to: service.pointee.session)
+            scratch.removeAll()
+            event.withUnsafeBytes { scratch.append($0) }
+            appendScratch(to: service.pointee.session)
+        }
+    }
+
+    /// A call waits no more, if it did.
+    mutating func forgetHeld(_ call: CallReference) {
+        guard let plugin = supervision.heldCalls.remove(call.pointee.number) else { return }
+        weigh(plugin)
+    }
+
+    /// Refuses the calls that wait for a plugin which isn't to serve them any more.
+    mutating func failHeld(for plugin: SupervisedPlugin) {
+        guard plugin.heldCalls > 0 else { return }
+        for number in supervision.heldCalls.numbers {
+            guard supervision.heldCalls.plugin(of: number) === plugin, let call = calls.find(number),
+                !plugin.willServe(call.pointee.key)
+            else { continue }
+            let what = plugin.isExpected ? "may not any more" : "isn't running"
+            fail(call, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))
+        }
+    }
+}
