@@ -148,3 +148,31 @@ struct FeedTests {
         }
     }
 }
+
+@Suite("Reviews that are made up")
+struct FurtherReviewsTests {
+    private func record(_ sku: String, _ count: Int) throws -> FeedRecord {
+        try FeedRecord([("sku", .string(sku)), ("rating", try JSON("4.0")), ("count", .integer(count))])
+    }
+
+    @Test("they go on from the newest counts, the products in turn")
+    func turns() throws {
+        var further = FurtherReviews()
+        #expect(further.next() == nil)
+        for (sku, count) in [("a", 1), ("b", 7), ("a", 3)] { further.note(try record(sku, count)) }
+        for (sku, count) in [("a", 4), ("b", 8), ("a", 5)] {
+            #expect(further.next() == (try record(sku, count)))
+        }
+    }
+
+    @Test("64 products have them, a further one doesn't; a count that can't grow ends them")
+    func limits() throws {
+        var further = FurtherReviews()
+        for number in 0...FurtherReviews.productsMax { further.note(try record("p\(number)", 1)) }
+        let told = (0...FurtherReviews.productsMax).map { _ in further.next()?.sku }
+        #expect(told == (0..<FurtherReviews.productsMax).map { "p\($0)" } + ["p0"])
+        var full = FurtherReviews()
+        full.note(try record("a", Int.max))
+        #expect(full.next() == nil)
+    }
+}

@@ -29,9 +29,9 @@ struct LoggerPluginTests {
         return "{" + line.replacing(time, with: "")
     }
 
-    @Test("every event is one JSON line with its time, and one line for people")
+    @Test("every event is one JSON line with its time, and with --verbose one line for people")
     func events() async throws {
-        let (shop, plugin, log) = try await open()
+        let (shop, plugin, log) = try await open(["--verbose"])
         try await shop.publish("a.b", #"{"price":1.50}"#)
         try await shop.emit("c", "[true]")
         try await shop.bus.delete("a.b")
@@ -75,7 +75,7 @@ struct LoggerPluginTests {
 
     @Test("rotation loses nothing: two thousand events stand in many files once each, in order")
     func rotation() async throws {
-        let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000", "--quiet"])
+        let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000"])
         for number in 1...2_000 { try shop.bus.pipeline.publish("n.\(number % 7)", JSON.integer(number)) }
         _ = try await shop.bus.sync()
         #expect(try await plugin.stop().status == 0)
@@ -114,7 +114,7 @@ struct LoggerPluginTests {
 
     @Test("what could steer a terminal is shown as escapes, and is in the file as it was")
     func controlCharacters() async throws {
-        let (shop, plugin, log) = try await open()
+        let (shop, plugin, log) = try await open(["--verbose"])
         let value = "[\"\u{9B}2J\u{7F}\u{202E}\",\"\\u001b[2J\"]"
         try await shop.publish("a", value)
         #expect(try await plugin.stop().status == 0)
@@ -130,7 +130,7 @@ struct LoggerPluginTests {
 
     @Test("after a new broker took over, it writes on, behind a second synced line")
     func newBroker() async throws {
-        let (shop, plugin, log) = try await open(["--quiet"])
+        let (shop, plugin, log) = try await open()
         try await shop.restartBroker()
         try await eventually("it listens again") {
             try lines(log).filter { $0.contains(#""event":"synced""#) }.count == 2
@@ -151,7 +151,30 @@ struct LoggerPluginTests {
         )
     }
 
-    @Test("without --file the log stands beside the socket")
+    @Test("it prints where it writes and nothing else, unless it is to be verbose")
+    func quiet() async throws {
+        let (shop, plugin, log) = try await open()
+        try await shop.publish("a", "1")
+        #expect(try await plugin.stop().status == 0)
+        #expect(plugin.output == "writing to \(log)\n")
+    }
+
+    @Test("without --file the log stands in the folder for plugins' files, under the logger's name")
+    func inStateFolder() async throws {
+        let shop = try await Shop()
+        let plugin = try PluginProcess(
+            "logger",
+            ["--socket", shop.path, "--name", "diary"],
+            folder: shop.folder,
+            environment: ["PLUGBOARD_STATE": shop.folder, "PLUGBOARD_VERBOSE": "1"]
+        )
+        try await shop.publish("a", "1")
+        try await eventually("it writes, and is verbose") { plugin.output.contains("update a 1 by test") }
+        #expect(plugin.output.hasPrefix("writing to \(shop.folder)/diary.log\n"))
+        #expect(try await plugin.stop().status == 0)
+    }
+
+    @Test("without that folder the log stands beside the socket")
     func besideSocket() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("logger")
@@ -164,7 +187,7 @@ struct LoggerPluginTests {
         let folder = NSTemporaryDirectory()
         let help = try PluginProcess("logger", ["--help"], folder: folder)
         #expect(try await help.end() == 0)
-        for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--no-values", "--quiet"] {
+        for option in ["--file PATH", "--max-bytes BYTES", "--keep N", "--no-values", "--verbose"] {
             #expect(help.output.contains(option))
         }
         #expect(help.errors.isEmpty)

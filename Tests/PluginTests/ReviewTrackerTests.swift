@@ -153,6 +153,29 @@ struct ReviewTrackerTests {
         #expect(try await shop.text("reviews.a") == #"{"rating":1,"count":6}"#)
     }
 
+    @Test("after the last line it makes up reviews, if it is asked to, until it is stopped")
+    func further() async throws {
+        let shop = try await Shop()
+        let lines = [
+            #"{"sku":"a","rating":4.0,"count":14}"#, #"{"sku":"b","title":"B","price":1}"#,
+            #"{"sku":"c","rating":3.1,"count":2}"#, #"{"sku":"a","rating":4.1,"count":15}"#,
+        ]
+        let plugin = try track(shop, lines, ["--then-every", "0.01"])
+        try await shop.waitFor("reviews.a", #"{"rating":4.1,"count":17}"#)
+        try await eventually("the others as well") {
+            try await shop.text("reviews.c").map { $0 != #"{"rating":3.1,"count":2}"# } ?? false
+        }
+        #expect(try await plugin.stop().status == 0)
+        #expect(plugin.output == "feed: published 1 products and 3 reviews, skipped 0 lines\n")
+    }
+
+    @Test("where no line told of reviews there are none to follow, and it ends")
+    func noFurther() async throws {
+        let shop = try await Shop()
+        let plugin = try track(shop, [#"{"sku":"b","title":"B","price":1}"#], ["--then-every", "0.01"])
+        #expect(try await plugin.end() == 0)
+    }
+
     @Test("a file that isn't there, or is none, is named, with the reason, and status 1")
     func missingFile() async throws {
         let shop = try await Shop()

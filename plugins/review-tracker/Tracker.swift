@@ -6,6 +6,8 @@ import PlugboardClient
 struct Tracker {
     let bus: Bus
     let pace: Pace
+    /// After the last line, one review more whenever so many seconds have passed; nil: none.
+    var secondsBetweenFurther: Double?
     /// Where the lines come from, for messages.
     let source: String
 
@@ -15,10 +17,11 @@ struct Tracker {
     /// The longest line that the broker takes.
     private var lineBytesMax: Int { bus.greeting?.limits["line"] ?? InputLines.lineBytesMax }
 
-    /// Publishes all lines; returns at their end.
+    /// Publishes all lines, and what is to follow; returns when there is no more.
     func publish(_ lines: InputLines) async throws {
         var feed = Feed()
         var tally = Tally()
+        var further = FurtherReviews()
         var pace = pace
         for try await line in lines {
             do {
@@ -27,12 +30,25 @@ struct Tracker {
                 try await pace.wait()
                 try await publish(record)
                 tally.count(record)
+                further.note(record)
             } catch let fault as FeedFault {
                 tally.skipped += 1
                 Console.warn("\(source):\(line.number): \(fault); skipped")
             }
         }
         Console.say("\(source): \(tally)")
+        if let secondsBetweenFurther { try await publish(&further, each: secondsBetweenFurther) }
+    }
+
+    private func publish(_ further: inout FurtherReviews, each seconds: Double) async throws {
+        while let record = further.next() {
+            try await Task.sleep(for: .seconds(seconds))
+            do {
+                try await publish(record)
+            } catch let fault as FeedFault {
+                Console.warn("\(record.sku): \(fault)")
+            }
+        }
     }
 
     /// A product and its reviews change together. What a broken connection took with it is

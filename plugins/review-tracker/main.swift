@@ -13,6 +13,12 @@ import PlugboardClient
 
 let file = PluginOption.text("file", "PATH", "what to read; - is standard input")
 let rate = PluginOption.number("rate", "N", 0.001...1_000_000, "publish at most N lines a second")
+let thenEvery = PluginOption.number(
+    "then-every",
+    "SECONDS",
+    0.001...86_400,
+    "after the last line, make up one review more every so many seconds, until it is stopped"
+)
 
 let arguments = PluginArguments.read(
     "review-tracker",
@@ -25,7 +31,7 @@ let arguments = PluginArguments.read(
     of several the lowest counts, and without one the product is not for sale. What can't
     be understood is reported with its line number and skipped.
     """,
-    options: [file, rate]
+    options: [file, rate, thenEvery]
 )
 
 await Plugin.run(arguments) { bus in
@@ -33,7 +39,12 @@ await Plugin.run(arguments) { bus in
         Console.say("nothing to read: --file names no file")
         return bus.stop()
     }
-    let tracker = Tracker(bus: bus, pace: Pace(perSecond: arguments.number(rate)), source: path)
+    let tracker = Tracker(
+        bus: bus,
+        pace: Pace(perSecond: arguments.number(rate)),
+        secondsBetweenFurther: arguments.number(thenEvery),
+        source: path
+    )
     try await withThrowingTaskGroup { tasks in
         tasks.addTask { try await tracker.publish(InputLines(path: path)) }
         // A pipe in which nothing comes doesn't hold up the end.

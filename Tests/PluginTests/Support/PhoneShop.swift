@@ -21,7 +21,7 @@ struct PhoneShop {
         let events = try await watch(shop)
         let logPath = shop.folder + "/all.log"
         // One file is enough: a rotated log keeps only its newest files.
-        let logger = try shop.start("logger", ["--file", logPath, "--max-bytes", "1000000000", "--quiet"])
+        let logger = try shop.start("logger", ["--file", logPath, "--max-bytes", "1000000000"])
         try await eventually("the log begins") {
             try lines(of: logPath).contains { $0.contains(#""event":"synced""#) }
         }

@@ -23,8 +23,15 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("plugins").path
 
-    /// Without a file to read, the tracker would have nothing to do and end.
-    var arguments: [String] { self == .reviewTracker ? ["--file", "-"] : [] }
+    /// Without a file to read, the tracker would have nothing to do and end; the logger would
+    /// print nothing.
+    var arguments: [String] {
+        switch self {
+        case .reviewTracker: ["--file", "-"]
+        case .logger: ["--verbose"]
+        default: []
+        }
+    }
 
     /// Starts it on a shop's bus, so that it goes on until it is stopped.
     func start(in shop: Shop, output: FileHandle? = nil, isShut: Bool = false) throws -> PluginProcess {
