@@ -169,7 +169,8 @@ struct PluginCommandTests {
     @Test("the states leave the bus with up")
     func states() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
-        let child = SupervisedProcess(name: "it", start: ChildStart(program: "/no/such", output: .piped))
+        let terms = ChildTerms(start: ChildStart(program: "/no/such", output: .piped))
+        let child = SupervisedProcess(name: "it", terms: terms)
         let path = shop.folder.socket
         var desk: PluginDesk? = try PluginDesk { try BusLink(path: path) }
         desk?.tell(child)

@@ -77,7 +77,8 @@ struct PluginsReadmeTests {
             "name", "run", "arguments", "demo_arguments", "subscribes", "publishes", "calls", "serves",
             "description", "start", "idle", "restart",
         ]
-        for word in fields + ["PLUGBOARD_SOCKET", "PLUGBOARD_FD", "PLUGBOARD_NAME", "PLUGBOARD_PROGRAM"] {
+        let variables = ["SOCKET", "FD", "NAME", "PROGRAM", "STATE", "VERBOSE"].map { "PLUGBOARD_\($0)" }
+        for word in fields + variables {
             #expect(text.contains("`\(word)`"), "\(word)")
         }
         let manifest = try PluginManifest(parsing: Array(try block("json").utf8))

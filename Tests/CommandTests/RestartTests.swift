@@ -93,8 +93,10 @@ struct SupervisedProcessTests {
     private func process(_ script: String, _ rule: RestartRule = .onFailure) -> SupervisedProcess {
         SupervisedProcess(
             name: "it",
-            start: ChildStart(program: "/bin/sh", arguments: ["-c", script], output: .piped),
-            rule: rule,
+            terms: ChildTerms(
+                start: ChildStart(program: "/bin/sh", arguments: ["-c", script], output: .piped),
+                rule: rule
+            ),
             clock: time.clock
         )
     }
@@ -136,7 +138,7 @@ struct SupervisedProcessTests {
     @Test("a program that can't be started is a crash")
     func missing() {
         let start = ChildStart(program: "/no/such", output: .piped)
-        let child = SupervisedProcess(name: "it", start: start, clock: time.clock)
+        let child = SupervisedProcess(name: "it", terms: ChildTerms(start: start), clock: time.clock)
         guard case .crashed(let reason, let delay) = child.begin() else {
             Issue.record("it began")
             return

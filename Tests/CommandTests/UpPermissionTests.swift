@@ -180,8 +180,10 @@ struct UpPermissionTests {
         let path = shop.folder.socket
         let child = SupervisedProcess(
             name: "it",
-            start: ChildStart(program: "/no/such", output: .piped),
-            permission: Array(#"{"publish":[]}"#.utf8)
+            terms: ChildTerms(
+                start: ChildStart(program: "/no/such", output: .piped),
+                permission: Array(#"{"publish":[]}"#.utf8)
+            )
         )
         let desk = try PluginDesk { try BusLink(path: path) }
         desk.tell(child)

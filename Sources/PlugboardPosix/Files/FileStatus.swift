@@ -105,6 +105,19 @@ public enum Folder {
         }
     }
 
+    /// Removes a folder with all that lies in it, or a file, as far as that can be. Links are removed,
+    /// never followed.
+    public static func remove(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
     /// The current folder's absolute path.
     public static func current() -> String {
         ProgramPath.resolved(".") ?? "."

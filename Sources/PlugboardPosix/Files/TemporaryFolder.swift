@@ -17,18 +17,6 @@ public final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        Self.remove(path)
-    }
-
-    /// Links are removed, never followed.
-    private static func remove(_ path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            unlink(path)
-            return
-        }
-        for name in (try? Folder.names(in: path)) ?? [] { remove("\(path)/\(name)") }
-        rmdir(path)
+        Folder.remove(path)
     }
 }

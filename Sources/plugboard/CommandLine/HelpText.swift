@@ -83,7 +83,7 @@ enum HelpText {
     }
 
     /// Words in lines of at most `width` characters, each line indented; never empty.
-    private static func wrapped(_ text: String, indent: Int) -> [String] {
+    static func wrapped(_ text: String, indent: Int, width: Int = HelpText.width) -> [String] {
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ") {

@@ -17,16 +17,31 @@ extension Command {
     static let plugins = Command(
         name: "plugins",
         group: .run,
-        summary: "list the plugins of up, and how each is doing",
+        summary: "list the plugins of up, and how each is doing; or read them again",
+        parameters: [
+            Parameter("reload", "read every plugin.json again, and go by what it says", .optional)
+        ],
         options: [.json] + Option.connection,
         details: """
             running: it has a process. waiting: it crashed, and is started again soon. ended: by itself, \
             and for good. idle: it is started on demand, and nobody wants it. broken: it crashed too often. stopping, stopped: somebody asked for that. \
             RESTARTS counts its starts after the first one, SINCE is when the state began (UTC).
+
+            reload starts the plugins of new folders and stops those whose folder is gone. What a plugin may do \
+            changes at once; another program or other arguments count from its next start. Where a plugin.json \
+            has a mistake, its plugin stays as it is, and the status is 1.
             """,
-        examples: ["plugins", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'"],
+        examples: [
+            "plugins", "plugins reload", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'",
+        ],
         run: { invocation, console in
-            try PluginCaller(invocation, console).list()
+            let caller = PluginCaller(invocation, console)
+            guard let word = invocation.argument(0) else { return try caller.list() }
+            guard word == PluginAction.reload.rawValue else {
+                let hint = Suggestion.hint(for: word, among: [PluginAction.reload.rawValue])
+                throw CommandError.usage("plugins takes reload, or nothing; not \"\(word)\"", hint: hint)
+            }
+            try caller.reload()
         }
     )
 
@@ -74,6 +89,34 @@ private struct PluginCaller {
         }
     }
 
+    func reload() throws {
+        let reply = try call(.reload, value: nil)
+        func names(_ field: String) -> [String] { reply.object?[field]?.strings ?? [] }
+        if invocation.has(.json) {
+            try console.output.json(reply.bytes)
+        } else {
+            let outdated = names("outdated")
+            for name in names("added") { try tell("added    ", name) }
+            for name in names("removed") { try tell("removed  ", name) }
+            for name in names("changed") where !outdated.contains(name) { try tell("changed  ", name) }
+            for name in outdated {
+                let command = "\(Program.spelling) plugin restart \(ShellWord.quoted(name))"
+                try tell("changed  ", "\(name); it runs as it was started, until: \(command)")
+            }
+            if ["added", "removed", "changed", "problems"].allSatisfy({ names($0).isEmpty }) {
+                try console.output.line("nothing has changed")
+            }
+        }
+        let problems = names("problems")
+        guard problems.isEmpty else {
+            throw CommandError(.refused, problems.map { "not taken in: \($0)" }.joined(separator: "\n"))
+        }
+    }
+
+    private func tell(_ what: String, _ name: String) throws {
+        try console.output.line(what + Printable.text(name))
+    }
+
     func act() throws {
         let name = invocation.arguments[1]
         let action = try action(invocation.arguments[0])
@@ -94,7 +137,7 @@ private struct PluginCaller {
     }
 
     private func action(_ word: String) throws -> PluginAction {
-        let actions = PluginAction.allCases.filter { $0 != .list }
+        let actions = PluginAction.allCases.filter { $0 != .list && $0 != .reload }
         if let action = actions.first(where: { $0.rawValue == word }) { return action }
         let words = actions.map(\.rawValue)
         let hint = Suggestion.hint(for: word, among: words)

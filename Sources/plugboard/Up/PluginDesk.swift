@@ -8,7 +8,7 @@ import PlugboardWire
 
 /// What can be asked for.
 enum PluginAction: String, CaseIterable, Sendable {
-    case list, start, stop, restart, log
+    case list, start, stop, restart, log, reload
 }
 
 /// A call that came.
@@ -139,6 +139,12 @@ final class PluginDesk {
         if case .stopping = process.state { return }
         for (call, plugin) in waiting where plugin == process.name { answer(call, report) }
         waiting.removeAll { $0.plugin == process.name }
+    }
+
+    /// A plugin is no more: what was told of it goes, with its name and its limits.
+    func withdraw(_ process: SupervisedProcess) {
+        guard published.removeValue(forKey: process.name) != nil else { return }
+        link.send(RequestLine("delete").adding("key", string: PluginKey.state(of: process.name)).line)
     }
 
     /// Answers a call when the plugin is neither running nor stopping, or runs again.

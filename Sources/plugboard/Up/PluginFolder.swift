@@ -22,6 +22,8 @@ struct PluginFolder: Sendable {
     /// By name.
     let plugins: [Plugin]
     let problems: [PluginProblem]
+    /// The folders that these are about.
+    let broken: Set<String>
 
     /// The folder to use: the one given, else `plugins` of the current folder, else
     /// `plugins` beside the executable; nil where there is none.
@@ -41,12 +43,13 @@ struct PluginFolder: Sendable {
         self.path = path
         var plugins: [String: Plugin] = [:]
         var problems: [PluginProblem] = []
+        var broken: Set<String> = []
         for name in try Folder.names(in: path) {
             let folder = path + "/" + name
-            let file = folder + "/" + PluginManifest.fileName
+            let file = Self.file(in: folder)
             guard FileStatus(path: file).kind != .missing else { continue }
             do throws(PluginProblem) {
-                let plugin = try Self.plugin(file: file, folder: folder, executable: executable)
+                let plugin = try Self.plugin(in: folder, executable: executable)
                 if let first = plugins[plugin.name] {
                     throw PluginProblem(
                         place: file,
@@ -56,34 +59,35 @@ struct PluginFolder: Sendable {
                 plugins[plugin.name] = plugin
             } catch {
                 problems.append(error)
+                broken.insert(folder)
             }
         }
         self.plugins = plugins.values.sorted { $0.name < $1.name }
         self.problems = problems
+        self.broken = broken
     }
 
-    /// The plugins of these names, all where none is given.
-    func selected(_ names: [String]) throws(CommandError) -> [Plugin] {
-        guard !names.isEmpty else { return plugins }
+    /// Reads one plugin's folder. Throws a `PluginProblem` for whatever is wrong with it.
+    static func plugin(in folder: String, executable: String) throws(PluginProblem) -> Plugin {
+        let file = file(in: folder)
+        let manifest = try PluginManifest(path: file)
+        let program = try program(of: manifest, file: file, folder: folder, executable: executable)
+        return Plugin(manifest: manifest, folder: folder, program: program)
+    }
+
+    /// What a plugin's folder has to have.
+    static func file(in folder: String) -> String { folder + "/" + PluginManifest.fileName }
+
+    /// Throws unless there is a plugin of each of these names.
+    func check(_ names: [String]) throws(CommandError) {
         for name in names where !plugins.contains(where: { $0.name == name }) {
             let hint = Suggestion.hint(for: name, among: plugins.map(\.name))
             throw .usage("there is no plugin \"\(name)\" in \(path)", hint: hint ?? available)
         }
-        return plugins.filter { names.contains($0.name) }
     }
 
     private var available: String {
         plugins.isEmpty ? "there is none at all" : "there are \(plugins.map(\.name).joined(separator: ", "))"
-    }
-
-    private static func plugin(
-        file: String,
-        folder: String,
-        executable: String
-    ) throws(PluginProblem) -> Plugin {
-        let manifest = try PluginManifest(path: file)
-        let program = try program(of: manifest, file: file, folder: folder, executable: executable)
-        return Plugin(manifest: manifest, folder: folder, program: program)
     }
 
     private static func program(

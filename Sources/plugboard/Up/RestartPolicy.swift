@@ -33,7 +33,7 @@ struct RestartPolicy {
         case broken
     }
 
-    private let rule: RestartRule
+    var rule: RestartRule
     private var backoff = Backoff()
     /// The newest ones, at most `startsMax`.
     private var starts: [UInt64] = []

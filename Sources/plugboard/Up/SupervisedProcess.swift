@@ -37,10 +37,10 @@ final class SupervisedProcess {
     static let idleSecondsDefault: UInt64 = 30
 
     let name: String
-    /// What it may do on the bus, as JSON; nil: whatever others may.
-    let permission: [UInt8]?
-    /// It is started when it is wanted; after so many seconds in which it isn't, it is stopped.
-    let idleSeconds: UInt64?
+    /// As they are for its next start; what it may do counts at once.
+    private(set) var terms: ChildTerms
+    /// There is no such plugin any more: it is let go of when it has ended.
+    var isLeaving = false
     /// Somebody wants what it is there for.
     private var isWanted = false
     /// It is being stopped because nobody does.
@@ -58,7 +58,6 @@ final class SupervisedProcess {
     private(set) var log = PluginLog()
     /// To be started again as soon as it has stopped.
     private(set) var beginsAgain = false
-    private let start: ChildStart
     private let doneText: String
     private let clock: SupervisorClock
     private var policy: RestartPolicy
@@ -71,22 +70,31 @@ final class SupervisedProcess {
     /// `doneText` is how to tell that it ended with status 0.
     init(
         name: String,
-        start: ChildStart,
-        rule: RestartRule = .onFailure,
+        terms: ChildTerms,
         doneText: String = "is done",
-        permission: [UInt8]? = nil,
-        idleSeconds: UInt64? = nil,
         clock: SupervisorClock = SupervisorClock()
     ) {
         self.name = name
-        self.start = start
+        self.terms = terms
         self.doneText = doneText
-        self.permission = permission
-        self.idleSeconds = idleSeconds
-        if idleSeconds != nil { state = .idle }
+        if terms.idleSeconds != nil { state = .idle }
         self.clock = clock
-        policy = RestartPolicy(rule)
+        policy = RestartPolicy(terms.rule)
         sinceMilliseconds = clock.wallMilliseconds()
+    }
+
+    /// What it may do on the bus, as JSON; nil: whatever others may.
+    var permission: [UInt8]? { terms.permission }
+
+    /// It is started when it is wanted; after so many seconds in which it isn't, it is stopped.
+    var idleSeconds: UInt64? { terms.idleSeconds }
+
+    /// Goes by other terms from now on: what runs is left as it was started. True where it is to be
+    /// started because of them.
+    func adopt(_ terms: ChildTerms) -> Bool {
+        self.terms = terms
+        policy.rule = terms.rule
+        return state == .idle && terms.idleSeconds == nil
     }
 
     /// What it prints; nil while it isn't running.
@@ -121,8 +129,8 @@ final class SupervisedProcess {
         policy.started(atNanoseconds: clock.nanoseconds())
         starts += 1
         do {
-            child = try ChildProcess(starting: start)
-            isHeld = start.isHeld
+            child = try ChildProcess(starting: terms.start)
+            isHeld = terms.start.isHeld
             change(to: .running)
             return nil
         } catch {

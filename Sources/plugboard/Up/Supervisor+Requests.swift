@@ -41,10 +41,15 @@ extension Supervisor {
         if request.action == .list {
             return desk.answer(request.call, JSONObjectText.array(plugins.map(PluginReport.json)))
         }
+        if request.action == .reload {
+            guard !isStopping else { return refuseStopping(request, desk) }
+            view.say("plugins reload, as \(request.by) asked")
+            return desk.answer(request.call, try reload().json)
+        }
         guard let name = request.plugin else {
             return desk.refuse(request.call, "bad_value", "the value is a plugin's name, a string")
         }
-        guard let plugin = plugins.first(where: { $0.name == name }) else {
+        guard let plugin = plugins.first(where: { $0.name == name && !$0.isLeaving }) else {
             let hint = Suggestion.hint(for: name, among: plugins.map(\.name)).map { "; \($0)" } ?? ""
             return desk.refuse(request.call, "not_found", "up has no plugin \"\(name)\"\(hint)")
         }
@@ -54,15 +59,19 @@ extension Supervisor {
                 JSONObjectText.array(plugin.log.lines.map { JSONString.encoded($0) })
             )
         }
-        guard !isStopping else { return desk.refuse(request.call, "stopping", "everything is being stopped") }
+        guard !isStopping else { return refuseStopping(request, desk) }
         view.tell("\(request.action.rawValue), as \(request.by) asked", of: name)
         try act(request.action, on: plugin)
         desk.answer(request.call, whenSettled: plugin)
     }
 
+    private func refuseStopping(_ request: PluginRequest, _ desk: PluginDesk) {
+        desk.refuse(request.call, "stopping", "everything is being stopped")
+    }
+
     private func act(_ action: PluginAction, on plugin: SupervisedProcess) throws {
         switch action {
-        case .list, .log: return
+        case .list, .log, .reload: return
         case .start:
             if case .stopping = plugin.state {
                 plugin.stop(graceSeconds: Self.pluginGraceSeconds, thenBegin: true)

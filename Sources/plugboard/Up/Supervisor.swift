@@ -16,12 +16,15 @@ final class Supervisor {
     private static let signalToken: UInt64 = .max
     private static let deskToken: UInt64 = .max - 1
 
-    let plugins: [SupervisedProcess]
+    private(set) var plugins: [SupervisedProcess]
     let view: UpView
+    let source: PluginSource
     /// Where it is asked by others, from when the broker listens.
     private(set) var desk: PluginDesk?
     private(set) var isStopping = false
     private let broker: SupervisedProcess
+    /// Who plays the demo; no plugin.
+    private let player: SupervisedProcess?
     private let signals: Signals
     private let terminal = ControllingTerminal()
     private let clock: SupervisorClock
@@ -30,7 +33,8 @@ final class Supervisor {
     private var deskInterest: Interest?
     /// When it is tried to connect again.
     private var deskDueNanoseconds: UInt64?
-    private var watched: Set<UInt64> = []
+    /// Whose output is polled, by its descriptor.
+    private var watched: [UInt64: SupervisedProcess] = [:]
     private var isReady = false
     /// What the broker said before it listened: why it doesn't, if it never does.
     private var brokerWords = ""
@@ -44,6 +48,8 @@ final class Supervisor {
     init(
         broker: SupervisedProcess,
         plugins: [SupervisedProcess],
+        source: PluginSource,
+        player: SupervisedProcess? = nil,
         signals: Signals,
         view: UpView,
         manager: ServiceNotice? = nil,
@@ -52,6 +58,8 @@ final class Supervisor {
         self.manager = manager
         self.broker = broker
         self.plugins = plugins
+        self.source = source
+        self.player = player
         self.signals = signals
         self.view = view
         self.clock = clock
@@ -65,9 +73,8 @@ final class Supervisor {
         try startBroker()
         if !isStopping {
             desk = try onReady()
-            for plugin in plugins {
-                if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
-            }
+            for plugin in plugins { try introduce(plugin) }
+            if let player { try start(player) }
             manager?.ready()
             heartbeatDueNanoseconds = manager?.heartbeatNanoseconds.map { _ in clock.nanoseconds() }
         }
@@ -78,22 +85,49 @@ final class Supervisor {
         let wasLost = isReady && !broker.isRunning
         isStopping = true
         manager?.stopping()
-        try stop(plugins, graceSeconds: Self.pluginGraceSeconds)
+        try stop(plugins + [player].compactMap(\.self), graceSeconds: Self.pluginGraceSeconds)
         closeDesk()
         try stop([broker], graceSeconds: Self.brokerGraceSeconds)
         if wasLost { throw CommandError(.refused, "the broker was lost") }
     }
 
-    /// Starts a child, and has its output polled.
+    /// Takes care of one more plugin.
+    func add(_ plugin: SupervisedProcess) throws {
+        plugins.append(plugin)
+        view.expect([plugin.name])
+        try introduce(plugin)
+    }
+
+    /// Lets go of plugins that have left, once they have ended.
+    func dismissLeaving() {
+        for plugin in plugins where plugin.isLeaving && !plugin.isAlive { desk?.withdraw(plugin) }
+        plugins.removeAll { $0.isLeaving && !$0.isAlive }
+    }
+
+    /// Starts a plugin, or tells that it is there for those who want it.
+    private func introduce(_ plugin: SupervisedProcess) throws {
+        if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
+    }
+
+    /// Starts a child, and has its output polled. A plugin's plugin.json is read again first.
     func start(_ process: SupervisedProcess, byHand: Bool = false) throws {
+        readAgain(process)
         let news = process.begin(byHand: byHand)
         publish(process)
         if let news {
             tell(news, of: process)
         } else if let fd = process.outputFD {
-            let token = token(of: process)
-            try poller.add(fd, token: token, interest: .read)
-            watched.insert(token)
+            try poller.add(fd, token: UInt64(fd), interest: .read)
+            watched[UInt64(fd)] = process
+        }
+    }
+
+    /// Goes by what its plugin.json says now; where that can't be followed, it is as it was.
+    private func readAgain(_ process: SupervisedProcess) {
+        do throws(PluginProblem) {
+            if let terms = try source.terms(of: process) { _ = process.adopt(terms) }
+        } catch {
+            view.tell("started as before: \(error)", of: process.name)
         }
     }
 
@@ -137,11 +171,11 @@ final class Supervisor {
     private func turn(until limit: UInt64? = nil) throws {
         try watchDesk()
         var ready: [UInt64] = []
-        let moments = ([broker] + plugins).filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
+        let moments = children.filter { !isStopping || $0.isAlive }.compactMap(\.dueNanoseconds)
         let own = [limit, deskDueNanoseconds, heartbeatDueNanoseconds].compactMap { $0 }
         let wait = milliseconds(until: (moments + own).min())
         try poller.wait(milliseconds: wait) { ready.append($0.token) }
-        for token in ready where token < Self.deskToken { read(process(token)) }
+        for token in ready { if let process = watched[token] { read(process) } }
         if ready.contains(Self.deskToken) { try serveDesk() }
         if ready.contains(Self.signalToken) { try takeSignals() }
         try doDue()
@@ -204,7 +238,7 @@ final class Supervisor {
     }
 
     private func publish(_ process: SupervisedProcess) {
-        if process !== broker { desk?.tell(process) }
+        if process !== broker, process !== player { desk?.tell(process) }
     }
 
     private func read(_ process: SupervisedProcess) {
@@ -227,7 +261,8 @@ final class Supervisor {
     private func takeSignals() throws {
         while let number = signals.next() {
             if number == SIGCHLD {
-                for process in [broker] + plugins { try checkEnd(process) }
+                for process in children { try checkEnd(process) }
+                dismissLeaving()
             } else if number == SIGHUP, !terminal.isGone {
                 passOn(SIGHUP)
             } else if isStopping {
@@ -285,7 +320,7 @@ final class Supervisor {
         let now = clock.nanoseconds()
         connectDeskAgain(now)
         askWhetherAlive(now)
-        for process in [broker] + plugins {
+        for process in children {
             guard let moment = process.dueNanoseconds, moment <= now else { continue }
             if process.isAlive {
                 kill(process, "didn't stop; killed")
@@ -296,17 +331,12 @@ final class Supervisor {
     }
 
     private func unwatch(_ process: SupervisedProcess) {
-        guard watched.remove(token(of: process)) != nil, let fd = process.outputFD else { return }
+        guard let fd = process.outputFD, watched.removeValue(forKey: UInt64(fd)) != nil else { return }
         poller.remove(fd)
     }
 
-    private func token(of process: SupervisedProcess) -> UInt64 {
-        process === broker ? 0 : UInt64((plugins.firstIndex { $0 === process } ?? 0) + 1)
-    }
-
-    private func process(_ token: UInt64) -> SupervisedProcess {
-        token == 0 ? broker : plugins[Int(token) - 1]
-    }
+    /// All that there are.
+    private var children: [SupervisedProcess] { [broker] + plugins + [player].compactMap(\.self) }
 
     /// `0.2 s`.
     static func seconds(_ seconds: Double) -> String {

@@ -9,6 +9,10 @@ extension Option {
         "the folder of plugin folders; else plugins here, else plugins beside plugboard"
     )
     static let demo = Option(flag: "demo", "play a shopping session through the plugins")
+    static let verbose = Option(
+        flag: "verbose",
+        "show whole lines, and have plugins such as the logger tell everything that happens"
+    )
 }
 
 extension Command {
@@ -17,17 +21,19 @@ extension Command {
         group: .run,
         summary: "start the broker and the plugins, and show what they print",
         parameters: [Parameter("PLUGIN", "only these plugins; all where none is named", .any)],
-        options: [.socket, .plugins, .demo, .policy] + Option.keeping,
+        options: [.socket, .plugins, .demo, .verbose, .policy] + Option.keeping,
         details: """
-            Each line of a plugin has its name in front. A plugin that crashes is started again, after 0.1 \
+            Each line of a plugin has its name in front; on a terminal it is cut to one row, and --verbose shows \
+            it whole, as does plugboard plugin log. A plugin that crashes is started again, after 0.1 \
             seconds at first and 30 at most; one that would be started a sixth time within 10 seconds is \
             broken, and is left alone until plugboard plugin start. One that ends with status 0 is done. \
-            plugboard plugins shows how each is doing, and so do the keys $broker.plugins.* on the bus.
+            plugboard plugins shows how each is doing, and so do the keys $broker.plugins.* on the bus. \
+            plugin.json is read again at each start of its plugin; plugboard plugins reload reads all of them, new ones too.
 
             Ctrl-C or SIGTERM stops \
             the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
             the broker; a second Ctrl-C doesn't wait. If the broker is lost, all stops, with status 1. What \
-            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where. If \
+            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where, nor do its plugins. If \
             this process is killed outright, the broker and the plugins get a \
             SIGTERM from the kernel (on Linux; elsewhere they go on).
 
@@ -44,7 +50,8 @@ extension Command {
             restart (always, on-failure or never), start (up, or demand: when somebody observes what it publishes \
             or calls what it serves), idle (seconds without that until it is stopped), and description. A plugin runs in its folder, with \
             PLUGBOARD_SOCKET (where the bus is), PLUGBOARD_FD (a connection to it, open already), PLUGBOARD_NAME \
-            (its name, which nobody else can take) and PLUGBOARD_PROGRAM (this program, for shell scripts).
+            (its name, which nobody else can take), PLUGBOARD_PROGRAM (this program, for shell scripts), \
+            PLUGBOARD_STATE (a folder for files of the plugins, which is kept if the bus is) and, with --verbose, PLUGBOARD_VERBOSE.
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
         run: { invocation, console in
@@ -57,13 +64,13 @@ extension Command {
 private struct UpSession {
     private let invocation: Invocation
     private let console: Console
-    private let executable: String
     private let socket: String
     /// Handed over by a service manager.
     private let activated: ActivatedSocket?
     private let manager: ServiceNotice?
+    private let state: PluginState
+    private let source: PluginSource
     private let folder: PluginFolder?
-    private let plugins: [Plugin]
 
     init(_ invocation: Invocation, _ console: Console) throws {
         self.invocation = invocation
@@ -71,14 +78,25 @@ private struct UpSession {
         guard let executable = ProgramPath.current() else {
             throw CommandError(.refused, "this system doesn't tell where plugboard is")
         }
-        self.executable = executable
         manager = ServiceNotice.take()
         activated = try ServiceSocket.take(invocation)
         let path = activated?.path ?? invocation.text(.socket) ?? SocketPath.standard()
         socket = path.hasPrefix("/") ? path : Folder.current() + "/" + path
-        let place = try PluginFolder.find(given: invocation.text(.plugins), executable: executable)
-        folder = try place.map { try PluginFolder(path: $0, executable: executable) }
-        plugins = try folder?.selected(invocation.arguments) ?? []
+        state = PluginState(invocation, socket: socket)
+        source = PluginSource(
+            given: invocation.text(.plugins),
+            names: invocation.arguments,
+            isDemo: invocation.has(.demo),
+            executable: executable,
+            launcher: ChildLauncher(
+                executable: executable,
+                socket: socket,
+                stateFolder: state.path,
+                isVerbose: invocation.has(.verbose)
+            )
+        )
+        folder = try source.read()
+        try folder?.check(invocation.arguments)
         if folder == nil, let name = invocation.arguments.first {
             throw CommandError.usage(
                 "there is no plugin \"\(name)\": there is no folder plugins here; --plugins DIR names one"
@@ -88,43 +106,51 @@ private struct UpSession {
 
     func run() throws {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGCHLD])
-        let demo = demoScript()
-        let children = plugins.map(process) + (demo.map { [process(playing: $0)] } ?? [])
+        let plugins = source.chosen(of: folder).map(source.process)
         let broker = SupervisedProcess(
             name: "broker",
-            start: brokerStart(),
-            rule: .never,
+            terms: ChildTerms(start: brokerStart(), rule: .never),
             doneText: "ended"
         )
+        let player = demoScript().map(player)
         let view = UpView(
             console: console,
             socket: socket,
-            names: children.map(\.name) + [broker.name]
+            names: (plugins + [player].compactMap(\.self) + [broker]).map(\.name),
+            isVerbose: invocation.has(.verbose)
         )
         let supervisor = try Supervisor(
             broker: broker,
-            plugins: children,
+            plugins: plugins,
+            source: source,
+            player: player,
             signals: signals,
             view: view,
             manager: manager
         )
-        defer { if activated == nil { SocketCleanup.removeDead(socket) } }
+        var hasState = false
+        defer {
+            if activated == nil { SocketCleanup.removeDead(socket) }
+            if hasState { state.end() }
+        }
         try supervisor.run {
             try Connection(path: socket).expectGreeting()
-            view.greet(plugins: summary())
+            view.greet(plugins: summary(plugins))
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
-            if invocation.has(.demo), demo == nil {
+            if invocation.has(.demo), player == nil {
                 console.say(
                     "there is no demo to play: \(DemoScript.fileName) is missing in the folder of the plugins"
                 )
             }
+            state.make(console)
+            hasState = true
             return try PluginDesk { try BusLink(path: socket) }
         }
         console.say("stopped")
     }
 
     private func brokerStart() -> ChildStart {
-        var start = start(executable, brokerArguments(), name: "broker", folder: nil)
+        var start = source.launcher.start(source.executable, brokerArguments(), name: "broker")
         if let activated {
             start.passing = activated.number
             start.environment.append("LISTEN_FDS=1")
@@ -138,11 +164,10 @@ private struct UpSession {
         for option in [Option.policy, .state, .sync, .history] {
             if let text = invocation.text(option) { arguments += ["--\(option.name)", text] }
         }
-        let isFresh = invocation.has(.demo) && invocation.text(.state) == nil
-        return invocation.has(.memory) || isFresh ? arguments + ["--memory"] : arguments
+        return state.isKept ? arguments : arguments + ["--memory"]
     }
 
-    private func summary() -> String {
+    private func summary(_ plugins: [SupervisedProcess]) -> String {
         guard let folder else {
             return "No plugins: there is no folder plugins here (--plugins DIR names one)."
         }
@@ -150,25 +175,14 @@ private struct UpSession {
         return "Plugins: \(plugins.map(\.name).joined(separator: ", "))."
     }
 
-    private func process(_ plugin: Plugin) -> SupervisedProcess {
-        let more = invocation.has(.demo) ? plugin.manifest.demoArguments : []
-        let arguments = plugin.manifest.arguments + more
-        return SupervisedProcess(
-            name: plugin.name,
-            start: start(plugin.program, arguments, name: plugin.name, folder: plugin.folder, bus: socket),
-            rule: plugin.manifest.restart,
-            permission: plugin.manifest.permission,
-            idleSeconds: plugin.manifest.start == .demand
-                ? plugin.manifest.idleSeconds ?? SupervisedProcess.idleSecondsDefault : nil
-        )
-    }
-
-    private func process(playing script: String) -> SupervisedProcess {
+    private func player(of script: String) -> SupervisedProcess {
         let name = DemoScript.processName
         return SupervisedProcess(
             name: name,
-            start: start(executable, ["play", script], name: name, folder: nil, bus: socket),
-            rule: .never,
+            terms: ChildTerms(
+                start: source.launcher.start(source.executable, ["play", script], name: name),
+                rule: .never
+            ),
             doneText: "is over; the bus stays up: \(HelpText.handLine(path: socket))"
         )
     }
@@ -177,26 +191,6 @@ private struct UpSession {
         guard invocation.has(.demo), let folder else { return nil }
         let path = folder.path + "/" + DemoScript.fileName
         return FileStatus(path: path).kind == .file ? path : nil
-    }
-
-    /// With a `bus` it is a plugin's, which the broker is to know.
-    private func start(
-        _ program: String,
-        _ arguments: [String],
-        name: String,
-        folder: String?,
-        bus: String? = nil
-    ) -> ChildStart {
-        Command.launching(
-            program,
-            arguments,
-            through: executable,
-            environment: Environment.all(with: [
-                "PLUGBOARD_SOCKET": socket, "PLUGBOARD_NAME": name, "PLUGBOARD_PROGRAM": executable,
-            ]),
-            folder: folder,
-            socket: bus
-        )
     }
 }
 

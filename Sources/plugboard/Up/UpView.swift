@@ -1,5 +1,5 @@
 // What a person sees of `up`: each line with its writer's name in front, the names
-// in one column and in a colour each.
+// in one column and in a colour each. On a terminal a line is one row: what is too long is cut.
 
 import PlugboardPosix
 
@@ -10,15 +10,23 @@ final class UpView {
     /// Where the bus is.
     let socket: String
     private let console: Console
-    private let widest: Int
+    /// Lines are shown whole.
+    private let isVerbose: Bool
+    private var widest = 0
     private var places: [String: Int] = [:]
 
     /// `names` are those that will have lines.
-    init(console: Console, socket: String, names: [String]) {
+    init(console: Console, socket: String, names: [String], isVerbose: Bool = false) {
         self.socket = socket
         self.console = console
-        widest = names.map(\.count).max() ?? 0
-        for (index, name) in names.enumerated() { places[name] = index }
+        self.isVerbose = isVerbose
+        expect(names)
+    }
+
+    /// These will have lines as well.
+    func expect(_ names: [String]) {
+        widest = max(widest, names.map { DisplayWidth.of(Printable.text($0)) }.max() ?? 0)
+        for name in names where places[name] == nil { places[name] = places.count }
     }
 
     /// What a child printed.
@@ -26,13 +34,24 @@ final class UpView {
         guard !isReaderGone, !lines.isEmpty else { return }
         let paint = console.output.paint
         let prefix = prefix(name, paint)
-        let isNarrated = name == DemoScript.processName
         do {
-            let shown = lines.map { isNarrated && $0.hasPrefix("#") ? paint.bold($0) : $0 }
+            let shown = lines.flatMap { rows(of: $0, by: name, paint) }
             try console.output.text(shown.map { "\(prefix)\($0)\n" }.joined())
         } catch {
             isReaderGone = true
         }
+    }
+
+    /// A line as rows of the terminal, where there is one: the demo's words go on in the next row,
+    /// anything else is cut, since it may well be the size of a value.
+    private func rows(of line: String, by name: String, _ paint: Paint) -> [String] {
+        let isNarrated = name == DemoScript.processName && line.hasPrefix("#")
+        let columns = isVerbose ? nil : console.output.stream.columns
+        let room = columns.map { max(Self.roomMin, $0 - widest - Self.markColumns) }
+        if isNarrated {
+            return (room.map { HelpText.wrapped(line, indent: 0, width: $0) } ?? [line]).map(paint.bold)
+        }
+        return [room.map { DisplayWidth.shortened(line, $0) } ?? line]
     }
 
     /// What `up` itself has to say of a child.
@@ -66,6 +85,11 @@ final class UpView {
             """
         )
     }
+
+    /// What stands between a name and its line.
+    private static let markColumns = 3
+    /// Columns of a line that are shown however narrow the terminal is.
+    private static let roomMin = 16
 
     private func prefix(_ name: String, _ paint: Paint) -> String {
         let padded = HelpText.padded(Printable.text(name), widest)

@@ -1,0 +1,97 @@
+// Where the plugins of `up` come from: their folders, which are read when it begins, at each start
+// of a plugin, and whenever somebody asks for that.
+
+import PlugboardPosix
+
+/// The folder of plugins, and how to start what lies there.
+struct PluginSource {
+    /// As `--plugins` has it.
+    var given: String?
+    /// Only the plugins of these names; all where there is none.
+    var names: [String] = []
+    /// With what `demo_arguments` adds.
+    var isDemo = false
+    /// This program.
+    let executable: String
+    let launcher: ChildLauncher
+
+    /// All that is there now; nil where there is no folder of plugins.
+    func read() throws -> PluginFolder? {
+        try PluginFolder.find(given: given, executable: executable).map {
+            try PluginFolder(path: $0, executable: executable)
+        }
+    }
+
+    /// The plugins that `up` is to run, of those that are there.
+    func chosen(of folder: PluginFolder?) -> [Plugin] {
+        folder?.plugins.filter { names.isEmpty || names.contains($0.name) } ?? []
+    }
+
+    /// What the plugin.json of a child says now; nil for a child that is no plugin. Throws a
+    /// `PluginProblem` where that can't be followed.
+    func terms(of process: SupervisedProcess) throws(PluginProblem) -> ChildTerms? {
+        guard process.permission != nil, let folder = process.terms.start.folder else { return nil }
+        let plugin = try PluginFolder.plugin(in: folder, executable: executable)
+        guard plugin.name == process.name else {
+            throw PluginProblem(
+                place: PluginFolder.file(in: folder),
+                message: "its name is \"\(plugin.name)\" now: plugins reload goes by that"
+            )
+        }
+        return terms(of: plugin)
+    }
+
+    func process(_ plugin: Plugin) -> SupervisedProcess {
+        SupervisedProcess(name: plugin.name, terms: terms(of: plugin))
+    }
+
+    func terms(of plugin: Plugin) -> ChildTerms {
+        let manifest = plugin.manifest
+        return ChildTerms(
+            start: launcher.start(
+                plugin.program,
+                manifest.arguments + (isDemo ? manifest.demoArguments : []),
+                name: plugin.name,
+                folder: plugin.folder,
+                isPlugin: true
+            ),
+            rule: manifest.restart,
+            permission: manifest.permission,
+            idleSeconds: manifest.start == .demand
+                ? manifest.idleSeconds ?? SupervisedProcess.idleSecondsDefault : nil
+        )
+    }
+}
+
+/// What all children of one `up` have in common.
+struct ChildLauncher {
+    let executable: String
+    let socket: String
+    /// Where plugins keep their own files.
+    let stateFolder: String
+    /// They are to say all that there is to say.
+    var isVerbose = false
+
+    /// The start of a program through `plugboard launch`; the broker is to know a plugin first.
+    func start(
+        _ program: String,
+        _ arguments: [String],
+        name: String,
+        folder: String? = nil,
+        isPlugin: Bool = false
+    ) -> ChildStart {
+        var environment = Environment.all(with: [
+            "PLUGBOARD_SOCKET": socket, "PLUGBOARD_NAME": name, "PLUGBOARD_PROGRAM": executable,
+            "PLUGBOARD_STATE": stateFolder,
+        ])
+        if isVerbose { environment.append("PLUGBOARD_VERBOSE=1") }
+        return Command.launching(
+            program,
+            arguments,
+            through: executable,
+            environment: environment,
+            folder: folder,
+            socket: isPlugin ? socket : nil
+        )
+    }
+}

@@ -1,0 +1,79 @@
+// All plugin.json files read again: new plugins begin, those that are gone end, what the others may
+// do is as it says there now. One that can't be understood changes nothing for its plugin.
+
+import PlugboardPosix
+
+/// What came of reading them again.
+struct PluginChanges {
+    /// Names of plugins that are new.
+    var added: [String] = []
+    /// That are gone, and are being stopped.
+    var removed: [String] = []
+    /// Whose terms are others.
+    var changed: [String] = []
+    /// Of these, those that run as they were started, with another program or other arguments.
+    var outdated: [String] = []
+    /// What can't be followed.
+    var problems: [String] = []
+
+    var json: [UInt8] {
+        JSONObjectText().adding("added", strings: added).adding("removed", strings: removed)
+            .adding("changed", strings: changed).adding("outdated", strings: outdated)
+            .adding("problems", strings: problems).bytes
+    }
+}
+
+extension Supervisor {
+    /// Reads all of them again. What is wrong is among the changes, and told.
+    func reload() throws -> PluginChanges {
+        var changes = PluginChanges()
+        let folder: PluginFolder?
+        do {
+            folder = try source.read()
+        } catch {
+            changes.problems = ["\(error)"]
+            view.say("the plugins stay as they are: \(error)")
+            return changes
+        }
+        changes.problems = folder?.problems.map(\.description) ?? []
+        for problem in changes.problems { view.say("not taken in: \(problem)") }
+        let chosen = source.chosen(of: folder)
+        try dismiss(allBut: Set(chosen.map(\.name)), broken: folder?.broken ?? [], &changes)
+        for plugin in chosen { try take(plugin, &changes) }
+        return changes
+    }
+
+    private func dismiss(
+        allBut names: Set<String>,
+        broken: Set<String>,
+        _ changes: inout PluginChanges
+    ) throws {
+        for process in plugins where !names.contains(process.name) && !process.isLeaving {
+            if let folder = process.terms.start.folder, broken.contains(folder) { continue }
+            changes.removed.append(process.name)
+            view.tell("its folder is gone: stopping it", of: process.name)
+            process.isLeaving = true
+            process.stop(graceSeconds: Self.pluginGraceSeconds)
+            desk?.tell(process)
+        }
+        dismissLeaving()
+    }
+
+    private func take(_ plugin: Plugin, _ changes: inout PluginChanges) throws {
+        guard let process = plugins.first(where: { $0.name == plugin.name }) else {
+            changes.added.append(plugin.name)
+            view.tell("is new", of: plugin.name)
+            return try add(source.process(plugin))
+        }
+        let (before, terms) = (process.terms, source.terms(of: plugin))
+        guard process.isLeaving || terms.differs(from: before) else { return }
+        changes.changed.append(plugin.name)
+        if process.isAlive, terms.startsOtherwise(than: before) { changes.outdated.append(plugin.name) }
+        let isToStart = process.adopt(terms)
+        if process.isLeaving {
+            process.isLeaving = false
+            process.stop(graceSeconds: Self.pluginGraceSeconds, thenBegin: true)
+        }
+        if isToStart { try start(process) } else { desk?.tell(process) }
+    }
+}

@@ -1,0 +1,171 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("up reads plugin.json again", .oneAtATime)
+struct UpReloadTests {
+    private let shop: Shop
+    /// Publishes `a` and then `b` whenever it is told to, and says what comes of it.
+    private let script = """
+        echo "$*" >> arguments
+        while :; do
+            if [ -e go ]; then
+                rm go
+                for key in a b; do "$PLUGBOARD_PROGRAM" publish $key 1 > /dev/null 2>&1; echo "$key $?"; done
+            fi
+            sleep 0.02
+        done
+        """
+
+    init() throws {
+        shop = try Shop()
+        try shop.add("one", script, json: #","publishes":["a"]"#)
+    }
+
+    private func write(_ json: String, of plugin: String = "one") throws {
+        try shop.folder.write("plugins/\(plugin)/plugin.json", json)
+    }
+
+    /// What the plugin may publish: the status of each attempt.
+    private func tried(_ up: Run) throws -> [String] {
+        let before = up.output.split(separator: "\n").count
+        try shop.folder.write("plugins/one/go", "")
+        try eventually("it tried") { up.output.split(separator: "\n").count == before + 2 }
+        return up.output.split(separator: "\n").suffix(2).map { String($0.drop { $0 != "|" }.dropFirst(2)) }
+    }
+
+    private func states() throws -> [String] {
+        try plugboard("plugins", in: shop.folder).lines.dropFirst().map {
+            $0.split(separator: " ").prefix(2).joined(separator: " ")
+        }
+    }
+
+    private func reload() throws -> Finished { try plugboard("plugins", "reload", in: shop.folder) }
+
+    @Test("at each start of its plugin: what it may do, and what it is called with")
+    func start() throws {
+        let up = try shop.up()
+        #expect(try tried(up) == ["a 0", "b 1"])
+        try write(#"{"name":"one","run":"run","publishes":["b"],"arguments":["-v"]}"#)
+        #expect(try tried(up) == ["a 0", "b 1"])
+        #expect(try plugboard("plugin", "restart", "one", in: shop.folder).end == .exited(0))
+        #expect(try tried(up) == ["a 1", "b 0"])
+        #expect(shop.text("one", "arguments") == "\n-v\n")
+    }
+
+    @Test("after a crash as well")
+    func crash() throws {
+        try shop.add("crash", #"echo "$*" >> runs; [ $# = 0 ] && exit 1; exec sleep 1000"#)
+        let up = try shop.up()
+        try eventually("it crashed") { up.messages.contains("crash  | exited with status 1; starting") }
+        try write(#"{"name":"crash","run":"run","arguments":["mended"]}"#, of: "crash")
+        try eventually("it is mended") { shop.text("crash", "runs").hasSuffix("mended\n") }
+    }
+
+    @Test("a broken one is told, with its place, and the old one stays in force", arguments: [false, true])
+    func broken(byReload: Bool) throws {
+        let up = try shop.up()
+        try write(#"{"name":"one","run":"run","publshes":["b"]}"#)
+        if byReload {
+            let reloaded = try reload()
+            #expect(reloaded.end == .exited(1))
+            #expect(reloaded.messages.contains("plugin.json:1:27: there is no field \"publshes\""))
+        }
+        #expect(try plugboard("plugin", "restart", "one", in: shop.folder).end == .exited(0))
+        #expect(up.messages.contains("one    | started as before: "))
+        #expect(up.messages.contains("did you mean \"publishes\"?"))
+        #expect(try tried(up) == ["a 0", "b 1"])
+    }
+
+    @Test("one that names another plugin now is told, and the old one stays in force until a reload")
+    func renamed() throws {
+        let up = try shop.up()
+        try write(#"{"name":"two","run":"run","publishes":["b"]}"#)
+        #expect(try plugboard("plugin", "restart", "one", in: shop.folder).end == .exited(0))
+        #expect(up.messages.contains("its name is \"two\" now"))
+        let reloaded = try reload()
+        #expect(reloaded.lines == ["added    two", "removed  one"])
+        try eventually("the old one is gone") { try states() == ["two running"] }
+        #expect(try plugboard("publish", "x", "1", "--name", "one", in: shop.folder).end == .exited(0))
+    }
+
+    @Test("reload: what a plugin may do changes at once, in the process that runs")
+    func rights() throws {
+        let up = try shop.up()
+        #expect(try tried(up) == ["a 0", "b 1"])
+        try write(#"{"name":"one","run":"run","publishes":["b"]}"#)
+        #expect(try reload().output == "changed  one\n")
+        #expect(try tried(up) == ["a 1", "b 0"])
+        #expect(shop.text("one", "arguments") == "\n")
+        #expect(try reload().output == "nothing has changed\n")
+    }
+
+    @Test("reload: another program, or other arguments, wait for the next start, and that is said")
+    func outdated() throws {
+        let up = try shop.up()
+        try write(#"{"name":"one","run":"run","publishes":["a"],"arguments":["-v"]}"#)
+        let told = "changed  one; it runs as it was started, until: "
+        #expect(try reload().output.hasPrefix(told))
+        #expect(try tried(up) == ["a 0", "b 1"])
+        let json = try plugboard("plugins", "reload", "--json", in: shop.folder).output
+        #expect(json == #"{"added":[],"removed":[],"changed":[],"outdated":[],"problems":[]}"# + "\n")
+        #expect(try plugboard("plugin", "restart", "one", in: shop.folder).end == .exited(0))
+        try eventually("it is called so") { shop.text("one", "arguments") == "\n-v\n" }
+    }
+
+    @Test("reload: new folders begin, those that are gone end and are no more")
+    func folders() throws {
+        try shop.add("old", "echo $$ > pids; exec sleep 1000")
+        let up = try shop.up()
+        let pid = try shop.pids("old", count: 1)[0]
+        try shop.add("new", "echo here; exec sleep 1000")
+        unlink("\(shop.folder.path)/plugins/old/plugin.json")
+        #expect(try reload().lines == ["added    new", "removed  old"])
+        try shop.expectGone([pid])
+        try eventually("the list is right") { try states() == ["one running", "new running"] }
+        try eventually("the new one speaks") { up.output.contains("new    | here\n") }
+        let stopped = try plugboard("plugin", "start", "old", in: shop.folder)
+        #expect(stopped.messages.contains("up has no plugin \"old\""))
+        #expect(try plugboard("get", "$broker.plugins.old", in: shop.folder).end == .exited(1))
+        try shop.add("old", "exec sleep 1000")
+        #expect(try reload().lines == ["added    old"])
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+    }
+
+    @Test("reload: a folder that comes back while its plugin is being stopped is started again")
+    func back() throws {
+        try shop.add("rock", "trap '' TERM; echo $$ >> pids; while :; do sleep 0.05; done")
+        let up = try shop.up()
+        _ = try shop.pids("rock", count: 1)
+        let json = shop.text("rock", "plugin.json")
+        unlink("\(shop.folder.path)/plugins/rock/plugin.json")
+        #expect(try reload().lines == ["removed  rock"])
+        try write(json, of: "rock")
+        #expect(try reload().output.hasPrefix("changed  rock"))
+        _ = try shop.pids("rock", count: 2)
+        try eventually("both run") { try states() == ["one running", "rock running"] }
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+    }
+
+    @Test("reload: only the plugins that up was asked for; and when one is started")
+    func selection() throws {
+        try shop.add("two", "exec sleep 1000", json: #","start":"demand","publishes":["x"]"#)
+        let up = try shop.up("one", "two")
+        #expect(try states() == ["one running", "two idle"])
+        try shop.add("three", "exec sleep 1000")
+        try write(#"{"name":"two","run":"run","publishes":["x"]}"#, of: "two")
+        #expect(try reload().output == "changed  two\n")
+        #expect(try states() == ["one running", "two running"])
+        _ = up
+    }
+
+    @Test("a wrong word is refused")
+    func usage() throws {
+        let wrong = try plugboard("plugins", "relaod", in: shop.folder)
+        #expect(wrong.end == .exited(64) && wrong.messages.contains("did you mean \"reload\"?"))
+    }
+}

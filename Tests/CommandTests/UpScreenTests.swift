@@ -1,0 +1,159 @@
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("up on a person's screen", .oneAtATime)
+struct UpScreenTests {
+    private let shop: Shop
+    private static let long = String(repeating: "x", count: 200)
+
+    init() throws {
+        shop = try Shop()
+    }
+
+    #if os(Linux)
+        /// The lines that a terminal of 40 columns shows, without colours.
+        private func shown(_ terminal: TestTerminal) -> [String] {
+            Paint.without(terminal.shown()).split(separator: "\n").map(String.init)
+        }
+
+        @Test("what is longer than the terminal is wide is cut, and plugin log has it whole")
+        func cut() throws {
+            try shop.add("one", "echo short; echo a \(Self.long); exec sleep 1000")
+            let terminal = try TestTerminal(columns: 40)
+            let up = try shop.up(terminal: terminal.path)
+            let row = "one    | a " + String(repeating: "x", count: 28) + "…"
+            try eventually("both lines are there") { shown(terminal).contains(row) }
+            #expect(shown(terminal).contains("one    | short") && DisplayWidth.of(row) == 40)
+            let log = try plugboard("plugin", "log", "one", in: shop.folder)
+            #expect(log.lines == ["short", "a \(Self.long)"])
+            _ = up
+        }
+
+        @Test("--verbose shows it whole")
+        func whole() throws {
+            try shop.add("one", "echo \(Self.long); exec sleep 1000")
+            let terminal = try TestTerminal(columns: 40)
+            let up = try shop.up("--verbose", terminal: terminal.path)
+            try eventually("it is there") { shown(terminal).contains("one    | \(Self.long)") }
+            _ = up
+        }
+
+        @Test("the demo's words go on in the next row")
+        func narration() throws {
+            try shop.folder.write("plugins/demo.txt", "# A customer looks at the list. Reviews come in.\n")
+            let terminal = try TestTerminal(columns: 40)
+            let up = try shop.up("--demo", terminal: terminal.path)
+            try eventually("it is told") { shown(terminal).contains { $0.hasPrefix("demo   | Reviews") } }
+            let told = shown(terminal).filter { $0.hasPrefix("demo   | ") && !$0.contains("is over") }
+            #expect(told == ["demo   | # A customer looks at the list.", "demo   | Reviews come in."])
+            _ = up
+        }
+    #endif
+
+    @Test("a plugin is told whether it is to say everything")
+    func verbose() throws {
+        try shop.add("one", #"echo "it is ${PLUGBOARD_VERBOSE-unset}"; exec sleep 1000"#)
+        for (arguments, word) in [([String](), "unset"), (["--verbose"], "1")] {
+            let up = try Run(["up"] + arguments, in: shop.folder)
+            try eventually("it speaks") { up.output == "one    | it is \(word)\n" }
+            up.signal(SIGTERM)
+            #expect(try up.finished().end == .exited(0))
+        }
+    }
+
+    @Test("the demo is no plugin: it isn't listed, and can't be started")
+    func demo() throws {
+        try shop.add("one", "exec sleep 1000")
+        try shop.folder.write("plugins/demo.txt", "# A first step.\n")
+        let up = try shop.up("--demo")
+        try eventually("it is over") { up.messages.contains("demo   | is over") }
+        let listed = try plugboard("plugins", in: shop.folder).lines.dropFirst()
+        #expect(listed.count == 1 && listed.first?.hasPrefix("one ") == true)
+        #expect(try plugboard("plugin", "start", "demo", in: shop.folder).messages.contains("not_found"))
+        #expect(try plugboard("keys", "$broker.plugins.*", in: shop.folder).lines.count == 1)
+    }
+}
+
+@Suite("up gives plugins a folder for their files", .oneAtATime)
+struct UpStateTests {
+    private let shop: Shop
+
+    init() throws {
+        shop = try Shop()
+        try shop.add("one", #"ls "$PLUGBOARD_STATE"; echo x > "$PLUGBOARD_STATE/mine"; exec sleep 1000"#)
+    }
+
+    private var folders: [String] {
+        ((try? Folder.names(in: shop.folder.path + "/state/plugboard")) ?? []).filter {
+            $0.hasSuffix(".plugins") || $0.hasSuffix(".passing")
+        }
+    }
+
+    /// What lies there when the plugin has written, and when `up` has ended.
+    private func run(
+        _ arguments: String...,
+        killed: Bool = false
+    ) throws -> (during: [String], after: [String]) {
+        let up = try Run(["up"] + arguments, in: shop.folder)
+        func files() -> [String] {
+            folders.flatMap { folder in
+                ((try? Folder.names(in: shop.folder.path + "/state/plugboard/\(folder)")) ?? []).map {
+                    "\(folder.split(separator: ".").last ?? "")/\($0)"
+                }
+            }
+        }
+        try eventually("it writes") { !files().isEmpty && up.messages.contains("up.") }
+        let during = files()
+        up.signal(killed ? SIGKILL : SIGTERM)
+        _ = try up.finished()
+        return (during, files())
+    }
+
+    @Test("which stays where what is on the bus stays")
+    func kept() throws {
+        #expect(try run() == (["plugins/mine"], ["plugins/mine"]))
+    }
+
+    @Test("which goes with up where the bus goes, as in a demo", arguments: ["--demo", "--memory"])
+    func passing(option: String) throws {
+        #expect(try run(option) == (["passing/mine"], []))
+        #expect(folders.isEmpty)
+    }
+
+    #if os(Linux)
+        @Test("which the next demo clears away where up was killed")
+        func killed() throws {
+            #expect(try run("--demo", killed: true) == (["passing/mine"], ["passing/mine"]))
+            try eventually("the broker has ended") { !shop.folder.exists("s") }
+            let up = try shop.up("--demo")
+            try eventually("it speaks or writes") {
+                folders.count == 1 && shop.folder.exists("state/plugboard/\(folders[0])/mine")
+            }
+            #expect(!up.output.contains("mine"))
+        }
+    #endif
+
+    @Test("and the shop's logger writes there")
+    func logger() throws {
+        let tests = SocketPath.folder(of: #filePath)
+        let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
+        let up = try shop.up("--demo", "--plugins", plugins, "logger")
+        try eventually("it writes") {
+            folders.count == 1 && !shop.folder.text("state/plugboard/\(folders[0])/logger.log").isEmpty
+        }
+        #expect(!shop.folder.exists("s.log"))
+        // It isn't to fill the screen.
+        _ = try plugboard("publish", "a", "1", in: shop.folder)
+        try eventually("it is logged") {
+            shop.folder.text("state/plugboard/\(folders[0])/logger.log").contains(#""key":"a""#)
+        }
+        let logger = up.output.split(separator: "\n").filter { $0.hasPrefix("logger | ") }
+        #expect(logger.count == 1 && logger[0].contains("writing to "))
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+        #expect(folders.isEmpty)
+    }
+}
