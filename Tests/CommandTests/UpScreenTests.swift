@@ -21,14 +21,14 @@ struct UpScreenTests {
 
         @Test("what is longer than the terminal is wide is cut, and plugin log has it whole")
         func cut() throws {
-            try shop.add("one", "echo short; echo a \(Self.long); exec sleep 1000")
+            try shop.add("one", "printf 'sho\\trt\\n'; echo a \(Self.long); exec sleep 1000")
             let terminal = try TestTerminal(columns: 40)
             let up = try shop.up(terminal: terminal.path)
             let row = "one    | a " + String(repeating: "x", count: 28) + "…"
             try eventually("both lines are there") { shown(terminal).contains(row) }
-            #expect(shown(terminal).contains("one    | short") && DisplayWidth.of(row) == 40)
+            #expect(shown(terminal).contains("one    | sho    rt") && DisplayWidth.of(row) == 40)
             let log = try plugboard("plugin", "log", "one", in: shop.folder)
-            #expect(log.lines == ["short", "a \(Self.long)"])
+            #expect(log.lines == ["sho\trt", "a \(Self.long)"])
             _ = up
         }
 

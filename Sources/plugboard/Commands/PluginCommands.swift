@@ -57,7 +57,7 @@ extension Command {
         details: """
             stop and restart return when the plugin has ended: it gets SIGTERM, and SIGKILL 2 seconds \
             later, and so does everything that it started. start and restart return when it has a process; \
-            what was broken gets a new chance. log prints the last lines of its output and errors.
+            calls of what it serves wait until it does. What was broken gets a new chance. log prints the last lines of its output and errors.
             """,
         examples: ["plugin restart cart", "plugin log cart --lines 20"],
         run: { invocation, console in

@@ -43,6 +43,10 @@ struct PluginManifest: Equatable, Sendable {
     /// Reads a file. Throws a `PluginProblem` for whatever is wrong with it.
     init(path: String) throws(PluginProblem) {
         let text: [UInt8]
+        // A pipe would be waited for, and everything else with it.
+        guard [.file, .folder, .missing].contains(FileStatus(path: path).kind) else {
+            throw PluginProblem(place: path, message: "it is no file")
+        }
         do {
             text = try InputFile.contents(path: path, limit: Self.bytesMax)
         } catch {

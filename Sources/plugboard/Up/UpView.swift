@@ -51,7 +51,12 @@ final class UpView {
         if isNarrated {
             return (room.map { HelpText.wrapped(line, indent: 0, width: $0) } ?? [line]).map(paint.bold)
         }
-        return [room.map { DisplayWidth.shortened(line, $0) } ?? line]
+        return [room.map { DisplayWidth.shortened(Self.withoutTabs(line), $0) } ?? line]
+    }
+
+    /// How wide a tab is depends on where it stands; spaces are as wide as they are.
+    private static func withoutTabs(_ line: String) -> String {
+        line.split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "    ")
     }
 
     /// What `up` itself has to say of a child.
