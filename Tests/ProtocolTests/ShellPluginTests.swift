@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("the plugin in shell", .oneAtATime)
+@Suite("the plugin in shell", .someAtATime)
 struct ShellPluginTests {
     static let isRunnable = ["nc", "jq"].allSatisfy { tool in
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -13,18 +13,25 @@ struct ShellPluginTests {
         }
     }
 
-    @Test("it does what it says", .enabled(if: isRunnable, "nc or jq is not installed"))
-    func alarms() throws {
+    @Test(
+        "it does what it says, ends without its broker, and leaves nothing behind, even by SIGTERM",
+        .enabled(if: isRunnable, "nc or jq is not installed"),
+        arguments: [false, true]
+    )
+    func alarms(isKilled: Bool) throws {
         let page = try ProtocolFolder.text("SPEC.md")
         let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)
         #expect(script.text.split(separator: "\n").count <= 15)
         let broker = try RunningBroker()
         let peer = try broker.connect()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pb-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", script.text]
         process.environment = ProcessInfo.processInfo.environment.merging(
-            ["PLUGBOARD_SOCKET": broker.path]
+            ["PLUGBOARD_SOCKET": broker.path, "TMPDIR": folder.path]
         ) { $1 }
         try peer.send(#"{"op":"subscribe","key":"cart.alarm"}"# + "\n")
         for _ in 0..<2 { _ = try peer.line() }
@@ -45,10 +52,10 @@ struct ShellPluginTests {
             #"{"event":"update","sub":1,"key":"cart.alarm","revision":4,"value":true,"by":"cart-alarm","cause":3}"#,
             peer
         )
-        // Without a broker it ends by itself.
-        broker.stop()
+        if isKilled { process.terminate() } else { broker.stop() }
         process.waitUntilExit()
-        #expect(process.terminationReason == .exit)
+        #expect(process.terminationReason == (isKilled ? .uncaughtSignal : .exit))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
     @Test(

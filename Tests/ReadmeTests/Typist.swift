@@ -55,7 +55,7 @@ final class Typist {
     }
 
     /// The next line that comes back.
-    func line(seconds: Double = 30) async throws -> String {
+    func line(seconds: Double = 120) async throws -> String {
         try await eventually("a line from the broker", seconds: seconds) {
             if !pending.contains(0x0A) { try receive() }
             return pending.contains(0x0A)

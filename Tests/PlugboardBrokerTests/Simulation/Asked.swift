@@ -69,6 +69,13 @@ final class Conversation {
         self.user = user
     }
 
+    func copy() -> Conversation {
+        let copy = Conversation(client: client, life: life, user: user)
+        (copy.asked, copy.told, copy.ended) = (asked, told, ended)
+        (copy.leftAt, copy.lastPolicy) = (leftAt, lastPolicy)
+        return copy
+    }
+
     /// Notes that the client may be gone from a moment on.
     func noteLeft(at moment: Int) {
         leftAt = min(leftAt ?? .max, moment)
@@ -84,6 +91,10 @@ extension Told {
         case "error": kind = .refused
         case "event": kind = .event
         default: return nil
+        }
+        // Everybody sorts lines by this: only one of them, and it is the first.
+        guard !members.dropFirst().contains(where: { ["ok", "error", "event"].contains($0.name) }) else {
+            return nil
         }
         name = first.value.unquoted
         self.time = time

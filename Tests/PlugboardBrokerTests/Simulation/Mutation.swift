@@ -8,7 +8,8 @@ enum Mutation: CaseIterable {
     case dropEvent, repeatEvent, reorderEvents, staleGet, lostRefusal, refusedForNothing, doubleApply
     case wrongWriter, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
     case eventAfterUnsubscribe, snapshotWithoutKey, wrongSkipped, replyOutOfOrder
-    case unwantedEvent, lostLeave, leaveForUpdate, wrongPart, wrongPatch
+    case unwantedEvent, lostLeave, secondLeave, leaveForUpdate, wrongPart, wrongPatch
+    case swappedBatch
     case lostAnswer, secondAnswer, wrongAnswer, answerOfNobody, earlyTimeout
     case earlyWill, lostWill, willAfterGoodbye, earlyExpiry
     case toldAfterReload, doneThoughForbidden, refusedThoughPermitted
@@ -55,7 +56,8 @@ enum Mutation: CaseIterable {
         case .eventAfterReply: return delay(recording, chance)
         case .eventAfterUnsubscribe: return outlive(recording, chance)
         case .replyOutOfOrder: return swapReplies(recording, chance)
-        case .unwantedEvent, .lostLeave, .leaveForUpdate, .wrongPart, .wrongPatch:
+        case .swappedBatch: return swapBatch(recording, chance)
+        case .unwantedEvent, .lostLeave, .secondLeave, .leaveForUpdate, .wrongPart, .wrongPatch:
             return misfilter(recording, chance)
         case .lostAnswer, .secondAnswer, .wrongAnswer, .answerOfNobody, .earlyTimeout:
             return miscall(recording, chance)

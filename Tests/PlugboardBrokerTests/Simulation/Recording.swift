@@ -5,12 +5,12 @@ import PlugboardPosix
 /// What is left of a run.
 struct Recording {
     let seed: UInt64
-    let conversations: [Conversation]
+    private(set) var conversations: [Conversation]
     var log: WriteLog
     let terms: OrderCheck.Terms
     /// What was wrong while it was made.
     let complaints: [String]
-    let fingerprint: UInt64
+    let fingerprint: Fingerprint
     /// How often the broker was started.
     let lives: Int
 
@@ -33,6 +33,13 @@ struct Recording {
         complaints = world.complaints
         fingerprint = world.fingerprint
         lives = world.life
+    }
+
+    /// One to make mistakes in, while this one stays as it is.
+    func copy() -> Recording {
+        var copy = self
+        copy.conversations = conversations.map { $0.copy() }
+        return copy
     }
 
     /// All that is wrong with it.
