@@ -1,5 +1,6 @@
 // Lines as they come in pieces, and requests as they are read from lines.
 
+import PlugboardMemory
 import PlugboardWire
 
 enum FramerFuzz {

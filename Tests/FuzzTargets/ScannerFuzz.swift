@@ -1,5 +1,6 @@
 // JSON, held against a reader that is plain and slow.
 
+import PlugboardMemory
 import PlugboardWire
 
 enum ScannerFuzz {

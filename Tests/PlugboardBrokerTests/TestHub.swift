@@ -90,10 +90,9 @@ final class TestHub {
     func send(_ lines: String, from client: Int) {
         for line in lines.split(separator: "\n") {
             var bytes = Array(line.utf8)
-            bytes.withUnsafeMutableBytes {
-                box.hub.take($0, from: sessions[client])
-                box.hub.finishLines()
-            }
+            var span = bytes.mutableSpan
+            box.hub.take(&span, from: sessions[client])
+            box.hub.finishLines()
         }
         endTurn()
     }
@@ -128,7 +127,7 @@ final class TestHub {
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
         let session = sessions[client]
-        let text = String(decoding: session.pointee.outbox.own.bytes, as: UTF8.self)
+        let text = String(session.pointee.outbox.own.bytes)
         session.pointee.outbox.own.removeAll()
         return text.split(separator: "\n").map(String.init)
     }
@@ -160,7 +159,7 @@ final class TestHub {
     /// The keys that somebody or something but the history needs.
     var keyCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = box.hub.observables.order.first(from: Span())
         while let observable = next {
             if observable.pointee.isNeeded { count += 1 }
             next = KeyOrder.next(after: observable)
@@ -171,7 +170,7 @@ final class TestHub {
     /// All keys that the hub remembers, needed or not.
     var observableCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = box.hub.observables.order.first(from: Span())
         while let observable = next {
             count += 1
             next = KeyOrder.next(after: observable)

@@ -2,6 +2,7 @@
 // name, what it has been sent already. Few have one; it lasts as long as its
 // subscription, which owns it, and everything it says follows from two values.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What a subscription asked for with `where`, `fields` or `diff`.
@@ -24,7 +25,7 @@ final class Filter {
     init?(
         _ request: Request,
         _ options: RequestOptions,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         revision: UInt64
     ) throws(Refusal) {
         let (condition, fields) = (options.condition, options.fields)
@@ -59,12 +60,12 @@ final class Filter {
         _ request: Request,
         _ condition: ByteRange,
         _ fields: ByteRange,
-        _ line: UnsafeRawBufferPointer
+        _ line: Span<UInt8>
     ) -> [UInt8] {
         var text: [UInt8] = []
-        if request.has(.condition) { text.append(contentsOf: condition.bytes(of: line)) }
+        if request.has(.condition) { text += Array(condition.bytes(of: line)) }
         text.append(0)
-        if request.has(.fields) { text.append(contentsOf: fields.bytes(of: line)) }
+        if request.has(.fields) { text += Array(fields.bytes(of: line)) }
         return text
     }
 }

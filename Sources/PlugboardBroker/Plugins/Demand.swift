@@ -1,6 +1,7 @@
 // What a plugin that is started on demand is started for, and whether anybody wants that now.
 // Owned by its plugin.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The demand for one plugin.
@@ -31,14 +32,14 @@ final class Demand {
 
     var isNeeded: Bool { observers > 0 || calls > 0 }
 
-    func serves(_ key: UnsafeRawBufferPointer) -> Bool {
-        canStart && served.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+    func serves(_ key: Span<UInt8>) -> Bool {
+        canStart && served.contains { pattern in Pattern.matches(pattern.span, key) }
     }
 
     /// Whether somebody with this pattern observes what it publishes. One that names nobody in
     /// particular, such as `**`, doesn't ask for anything.
-    func concerns(_ pattern: UnsafeRawBufferPointer) -> Bool {
+    func concerns(_ pattern: Span<UInt8>) -> Bool {
         pattern.first != UInt8(ascii: "*")
-            && observed.contains { own in own.withUnsafeBytes { Pattern.overlaps($0, pattern) } }
+            && observed.contains { own in Pattern.overlaps(own.span, pattern) }
     }
 }

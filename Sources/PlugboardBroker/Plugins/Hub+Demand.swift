@@ -2,6 +2,7 @@
 // they serve wait until they do, and the supervisor is told when one becomes wanted, and when
 // it hasn't been for a while.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -52,7 +53,7 @@ extension Hub {
     /// Has a call that nobody serves wait for the plugin that would; nil where there is none.
     mutating func park(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> CallReference? {
         let key = request.key.bytes(of: line)
@@ -81,7 +82,7 @@ extension Hub {
             forgetWaiting(call)
             calls.move(call, to: service.pointee.session)
             scratch.removeAll()
-            event.withUnsafeBytes { scratch.append($0) }
+            scratch.append(event.span)
             appendScratch(to: service.pointee.session)
         }
     }
@@ -104,7 +105,7 @@ extension Hub {
 
     private func isFor(_ call: CallReference, _ plugin: SupervisedPlugin) -> Bool {
         plugin.demand?.served.contains { pattern in
-            pattern.withUnsafeBytes { Pattern.matches($0, call.pointee.key) }
+            Pattern.matches(pattern.span, call.pointee.key)
         } ?? false
     }
 

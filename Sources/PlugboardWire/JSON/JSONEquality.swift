@@ -2,6 +2,8 @@
 // of objects are paired by sorting their names, so that neither a changed order nor a
 // hostile value costs more than n·log n. The memory is kept from call to call.
 
+import PlugboardMemory
+
 /// When two values count as equal. Under both, the order of members, white space and the
 /// spelling of strings don't matter, and the order of elements does. An object in which a name
 /// occurs twice equals only the very same bytes, since readers differ in what it means.
@@ -12,10 +14,24 @@ public enum JSONSameness: Sendable {
     case spelling
 }
 
+/// The bytes of two values that are held against each other.
+struct JSONPair: ~Escapable {
+    let left: Span<UInt8>
+    let right: Span<UInt8>
+
+    @_lifetime(copy left, copy right)
+    init(left: Span<UInt8>, right: Span<UInt8>) {
+        self.left = left
+        self.right = right
+    }
+}
+
 /// Compares values. One per thread; allocates nothing once it has compared values as large.
 public struct JSONComparer: ~Copyable {
     var left = JSONOutline()
     var right = JSONOutline()
+    /// The part whose outline the left one is, if its caller has numbered it.
+    private var leftPart: Int?
 
     /// Holds no memory yet.
     public init() {}
@@ -23,60 +39,74 @@ public struct JSONComparer: ~Copyable {
     /// Whether two values are equal. Both are JSON that the scanner accepted, without white
     /// space round it.
     public mutating func areEqual(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
+        _ left: Span<UInt8>,
+        _ right: Span<UInt8>,
         _ sameness: JSONSameness = .meaning
     ) -> Bool {
         defer { forget() }
-        return areEqualForNow(left, right, sameness)
+        return areEqual(JSONPair(left: left, right: right), part: nil, sameness)
     }
 
-    /// The same, where the left value may be compared again before `forget`: it is read once.
-    mutating func areEqualForNow(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
-        _ sameness: JSONSameness = .meaning
-    ) -> Bool {
-        if ByteSearch.areEqual(left, right) { return true }
+    /// The same by meaning, where the left value may be compared again before `forget`: it is read
+    /// once. `part` is its number, which no other one has meanwhile.
+    mutating func isPart(_ part: Int, _ left: Span<UInt8>, equalTo right: Span<UInt8>) -> Bool {
+        areEqual(JSONPair(left: left, right: right), part: part, .meaning)
+    }
+
+    private mutating func areEqual(_ texts: JSONPair, part: Int?, _ sameness: JSONSameness) -> Bool {
+        let (left, right) = (texts.left, texts.right)
+        if left.isEqual(to: right) { return true }
         let kind = JSONOutline.kind(of: left)
         guard kind == JSONOutline.kind(of: right) else { return false }
         guard kind == .object || kind == .array else { return Self.areEqual(left, right, kind, sameness) }
-        return readBoth(left, right) && areEqual(0, 0, sameness)
+        return readBoth(texts, part) && areEqual(0, 0, texts, sameness)
     }
 
     /// Forgets the values: their bytes may go.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
+        leftPart = nil
     }
 
     /// Reads two values as far as it takes to see that they can't be equal: those that are have
     /// as many nodes.
-    private mutating func readBoth(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        if self.left.isOutline(of: left) { return self.right.read(right, nodesMax: self.left.count) }
-        if left.count < right.count {
-            return self.left.read(left) && self.right.read(right, nodesMax: self.left.count)
+    private mutating func readBoth(_ texts: JSONPair, _ part: Int?) -> Bool {
+        if let part, part == leftPart { return right.read(texts.right, nodesMax: left.count) }
+        leftPart = nil
+        if texts.left.count < texts.right.count {
+            guard left.read(texts.left) else { return false }
+            leftPart = part
+            return right.read(texts.right, nodesMax: left.count)
         }
-        return self.right.read(right) && self.left.read(left, nodesMax: self.right.count)
+        guard right.read(texts.right), left.read(texts.left, nodesMax: right.count) else { return false }
+        leftPart = part
+        return true
     }
 
     /// Whether a node of the left outline equals one of the right. Goes as deep as they nest.
-    mutating func areEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool {
-        let (leftBytes, rightBytes) = (left.bytes(leftNode), right.bytes(rightNode))
-        if ByteSearch.areEqual(leftBytes, rightBytes) { return true }
-        let kind = left.kind(leftNode)
-        guard kind == right.kind(rightNode) else { return false }
+    mutating func areEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
+        let leftBytes = left.bytes(leftNode, of: texts.left)
+        let rightBytes = right.bytes(rightNode, of: texts.right)
+        if leftBytes.isEqual(to: rightBytes) { return true }
+        let kind = JSONOutline.kind(of: leftBytes)
+        guard kind == JSONOutline.kind(of: rightBytes) else { return false }
         switch kind {
-        case .object: return areObjectsEqual(leftNode, rightNode, sameness)
-        case .array: return areArraysEqual(leftNode, rightNode, sameness)
+        case .object: return areObjectsEqual(leftNode, rightNode, texts, sameness)
+        case .array: return areArraysEqual(leftNode, rightNode, texts, sameness)
         default: return Self.areEqual(leftBytes, rightBytes, kind, sameness)
         }
     }
 
     /// Whether two scalars of a kind are equal that are not the same bytes.
     private static func areEqual(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
+        _ left: Span<UInt8>,
+        _ right: Span<UInt8>,
         _ kind: JSONOutline.Kind,
         _ sameness: JSONSameness
     ) -> Bool {
@@ -87,27 +117,35 @@ public struct JSONComparer: ~Copyable {
         }
     }
 
-    private mutating func areArraysEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
-    {
+    private mutating func areArraysEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
         let count = left.childCount(leftNode)
         guard count == right.childCount(rightNode) else { return false }
         var (leftChild, rightChild) = (leftNode + 1, rightNode + 1)
         for _ in 0..<count {
-            guard areEqual(leftChild, rightChild, sameness) else { return false }
+            guard areEqual(leftChild, rightChild, texts, sameness) else { return false }
             (leftChild, rightChild) = (left.next(leftChild), right.next(rightChild))
         }
         return true
     }
 
-    private mutating func areObjectsEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
-    {
+    private mutating func areObjectsEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
         let count = left.childCount(leftNode)
-        guard count == right.childCount(rightNode), pair(leftNode, rightNode) == .complete else {
+        guard count == right.childCount(rightNode), pair(leftNode, rightNode, texts) == .complete else {
             return false
         }
         var name = leftNode + 1
         for _ in 0..<count {
-            guard areEqual(name + 1, left.partner(name), sameness) else { return false }
+            guard areEqual(name + 1, left.partner(name), texts, sameness) else { return false }
             name = left.next(name + 1)
         }
         return true

@@ -13,20 +13,18 @@ enum JSONPairing {
 extension JSONComparer {
     /// Notes for each name of two objects the number of the value's node that the other object
     /// has under that name, or 0 where it has none.
-    mutating func pair(_ leftObject: Int, _ rightObject: Int) -> JSONPairing {
-        let leftNames = left.sortedNames(leftObject)
-        let rightNames = right.sortedNames(rightObject)
-        guard !left.hasRepeats(leftNames), !right.hasRepeats(rightNames) else { return .repeating }
+    mutating func pair(_ leftObject: Int, _ rightObject: Int, _ texts: JSONPair) -> JSONPairing {
+        left.sortNames(leftObject, of: texts.left)
+        right.sortNames(rightObject, of: texts.right)
+        guard !left.hasRepeats(in: texts.left), !right.hasRepeats(in: texts.right) else { return .repeating }
         var pairing = JSONPairing.complete
         var (place, other) = (0, 0)
-        while place < leftNames.count || other < rightNames.count {
+        while place < left.names.count || other < right.names.count {
             // Where one list is at its end, the other's name is first.
-            let order =
-                place == leftNames.count
-                ? 1 : other == rightNames.count ? -1 : left.order(leftNames[place], right, rightNames[other])
+            let order = orderOfNames(place, other, texts)
             if order != 0 { pairing = .partial }
-            let leftName = order <= 0 ? Int(leftNames[place].node) : nil
-            let rightName = order >= 0 ? Int(rightNames[other].node) : nil
+            let leftName = order <= 0 ? Int(left.names[place].node) : nil
+            let rightName = order >= 0 ? Int(right.names[other].node) : nil
             if let leftName {
                 left.setPartner(leftName, rightName.map { $0 + 1 } ?? 0)
                 place += 1
@@ -37,5 +35,11 @@ extension JSONComparer {
             }
         }
         return pairing
+    }
+
+    private func orderOfNames(_ place: Int, _ other: Int, _ texts: JSONPair) -> Int {
+        if place == left.names.count { return 1 }
+        if other == right.names.count { return -1 }
+        return left.order(left.names[place], of: texts.left, to: right.names[other], right, of: texts.right)
     }
 }

@@ -18,7 +18,7 @@ struct LineReader: ~Copyable {
         /// Blank, or a comment.
         var isIgnored: Bool {
             guard let bytes else { return false }
-            return bytes.withUnsafeBytes { RequestDecoder.isIgnored($0) }
+            return RequestDecoder.isIgnored(bytes.span)
         }
     }
 

@@ -25,7 +25,7 @@ enum ValueArgument {
 
     /// The key or pattern as given, or why it is none.
     static func key(_ text: String) throws(CommandError) -> String {
-        let fault = Array(text.utf8).withUnsafeBytes { Key.fault($0) }
+        let fault = Key.fault(Array(text.utf8).span)
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
     }
