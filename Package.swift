@@ -88,17 +88,11 @@ let package = Package(
                 ],
                 swiftSettings: strict
             ),
-            .executableTarget(
-                name: "client-programs",
-                dependencies: ["PlugboardClient", "PlugboardPosix", "Observables"],
-                path: "Tests/ClientPrograms",
-                swiftSettings: strict
-            ),
             .testTarget(
                 name: "PlugboardClientTests",
                 dependencies: [
                     "PlugboardClient", "PlugboardBroker", "PlugboardPosix", "PlugboardWire", "Observables",
-                    "client-programs", "TestSupport",
+                    "TestSupport",
                 ],
                 swiftSettings: strict
             ),
@@ -122,41 +116,25 @@ let package = Package(
             ),
             .testTarget(
                 name: "CommandTests",
-                dependencies: ["plugboard", "PlugboardWire", "PlugboardPosix", "TestSupport"],
-                swiftSettings: strict
-            ),
-            .executableTarget(
-                name: "free-shipping",
-                dependencies: ["PlugboardClient"],
-                path: "Tests/ReadmePrograms/FreeShipping",
-                swiftSettings: strict
-            ),
-            .executableTarget(
-                name: "readme-pattern",
-                dependencies: ["Observables"],
-                path: "Tests/ReadmePrograms/Pattern",
+                dependencies: [
+                    "plugboard", "PlugboardBench", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "ReadmeTests",
                 dependencies: [
-                    "plugboard", "free-shipping", "readme-pattern", "PlugboardClient", "PlugboardPosix",
-                    "Observables",
+                    "plugboard", "PlugboardClient", "PlugboardPosix",
+                    "Observables", "TestSupport",
                 ],
-                swiftSettings: strict
-            ),
-            .target(
-                name: "FuzzTargets",
-                dependencies: [
-                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
-                ],
-                path: "Tests/FuzzTargets",
-                exclude: ["Corpus"],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "FuzzTests",
-                dependencies: ["FuzzTargets", "PlugboardPosix"],
+                dependencies: [
+                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
+                exclude: ["Corpus"],
                 swiftSettings: strict
             ),
             .testTarget(name: "TidyTests", swiftSettings: strict),

@@ -26,7 +26,7 @@ public struct AllocationCheck {
         }
     /// A busy machine may hold more back than ever before, so that something grows once more. That
     /// is once; what happens again and again is in every try.
-    private static let triesMax = 5
+    static let standardTriesMax = 5
 
     /// What one row came to.
     public struct Result: Sendable {
@@ -45,12 +45,23 @@ public struct AllocationCheck {
     }
 
     private let workloads: [Workload]
-    private let allocations: Allocations
+    private let triesMax: Int
+    private let count: (Workload) throws -> Allocations.Count?
 
     /// `signals` that come in end it.
     public init(workloads: [Workload] = standard, programs: Programs, signals: Signals?) {
+        self.init(workloads: workloads, count: Allocations(programs: programs, signals: signals).count)
+    }
+
+    /// With another way of counting.
+    init(
+        workloads: [Workload],
+        triesMax: Int = standardTriesMax,
+        count: @escaping (Workload) throws -> Allocations.Count?
+    ) {
         self.workloads = workloads
-        allocations = Allocations(programs: programs, signals: signals)
+        self.triesMax = triesMax
+        self.count = count
     }
 
     /// Counts row by row, telling each. Returns whether no row has any.
@@ -58,18 +69,17 @@ public struct AllocationCheck {
     public func run(tell: (Result) throws -> Void) throws -> Bool {
         var areFree = true
         for workload in workloads {
-            let result = Result(workload: workload, count: try count(workload))
+            let result = Result(workload: workload, count: try fewest(workload))
             try tell(result)
             if result.isFree == false { areFree = false }
         }
         return areFree
     }
 
-    private func count(_ workload: Workload) throws -> Allocations.Count? {
-        var count = try allocations.count(workload)
-        for _ in 1..<Self.triesMax where (count?.byBroker ?? 0) > 0 {
-            count = try allocations.count(workload)
-        }
-        return count
+    /// The first try without any, or the last one.
+    private func fewest(_ workload: Workload) throws -> Allocations.Count? {
+        var result = try count(workload)
+        for _ in 1..<triesMax where (result?.byBroker ?? 0) > 0 { result = try count(workload) }
+        return result
     }
 }

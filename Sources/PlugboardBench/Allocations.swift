@@ -6,12 +6,13 @@ import PlugboardPosix
 
 /// Counts the allocations of `plugboard broker`.
 struct Allocations {
-    private static let messagesMin = 20_000
     private static let patienceNanoseconds: UInt64 = 10_000_000_000
     private static let pauseSeconds = 0.001
 
     let programs: Programs
     let signals: Signals?
+    /// How many messages there are at least of each row.
+    var messagesMin = 20_000
 
     /// What was counted.
     struct Count: Equatable, Sendable {
@@ -53,7 +54,7 @@ struct Allocations {
 
     /// Enough to see what happens once in many turns; fewer of what takes longer.
     private func batches(of workload: Workload) -> Int {
-        let messages = max(Self.messagesMin, workload.keys * workload.publishers)
+        let messages = max(messagesMin, workload.keys * workload.publishers)
         let effort = max(1, workload.deliveriesPerMessage / 100) * max(1, workload.valueBytes / 1024)
         return max(1, messages / (workload.batch * effort))
     }

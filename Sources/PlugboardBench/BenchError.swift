@@ -19,7 +19,7 @@ public enum BenchError: Error, Equatable, CustomStringConvertible {
         case .stalled(let what): "nothing moved for too long: \(what)"
         case .unexpected(let what): "unexpected answer: \(what)"
         case .interrupted: "interrupted"
-        case .unknownWorkload(let name): "no workload's name contains \"\(name)\""
+        case .unknownWorkload(let name): "no row's name contains \"\(name)\""
         }
     }
 }

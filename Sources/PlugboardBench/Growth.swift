@@ -15,6 +15,8 @@ public struct Growth: Sendable {
 
 /// All series, in the order of the report.
 public enum Growths {
+    public static var names: String { all.map(\.name).joined(separator: " ") }
+
     public static let all: [Growth] = [
         Growth(
             name: "growth-keys",

@@ -10,7 +10,7 @@ public struct Machine: Sendable {
     let processors: Int
     /// The kernel's name and release.
     let kernel: String
-    /// The Swift release whose library this program runs with.
+    /// The Swift release that this program was built with.
     let swift: String
     /// The program loads Swift's library when it starts, rather than having it within.
     let isDynamic: Bool
@@ -25,7 +25,7 @@ public struct Machine: Sendable {
             processors: max(1, cpus.count { $0.hasPrefix("processor") }),
             kernel: [lines(of: "/proc/sys/kernel/ostype"), lines(of: "/proc/sys/kernel/osrelease")]
                 .compactMap(\.first).joined(separator: " "),
-            swift: "\(_SwiftStdlibVersion.current)",
+            swift: Toolchain.version,
             isDynamic: hasLoaded("libswiftCore", process: "self"),
             load: lines(of: "/proc/loadavg").first?.split(separator: " ").first.flatMap { Double($0) }
         )

@@ -43,6 +43,16 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
         compactions.add { [self] in report(JournalWork.compact(request, store)) }
     }
 
+    public func trim(before segment: UInt64, isCertain: Bool) {
+        compactions.add { [self] in
+            report(JournalWork.trim(before: segment, isCertain: isCertain, store))
+        }
+    }
+
+    public func finishCompaction() {
+        compactions.wait()
+    }
+
     public func close(_ files: [any AppendableFile]) {
         // They end with what refers to them last, which is this piece of work.
         compactions.add { _ = files }

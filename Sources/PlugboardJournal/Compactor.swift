@@ -14,8 +14,9 @@ public struct Compacted: Sendable {
     /// Bytes of the segments that the snapshot took in, and how many they were.
     fileprivate(set) var segmentBytes = 0
     let segments: Int
-    /// The first segment that wasn't removed.
+    /// The first segment that wasn't removed, and the bytes of those that were.
     fileprivate(set) var firstKept: UInt64 = 0
+    fileprivate(set) var removedBytes = 0
 
     fileprivate init(segment: UInt64, segments: Int) {
         self.segment = segment
@@ -53,7 +54,7 @@ struct Compactor {
             (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
             survey.removeAll()
         }
-        made.firstKept = try removeOld(files, last, request.historyBytes)
+        (made.firstKept, made.removedBytes) = try removeOld(files, last, request.historyBytes)
         return made
     }
 
@@ -90,23 +91,45 @@ struct Compactor {
     {
         let unfinished = JournalFiles.unfinished(name)
         if try store.names().contains(unfinished) { try store.remove(unfinished) }
-        let result = try write(try store.create(unfinished))
+        let result: Result
+        do {
+            result = try write(try store.create(unfinished))
+        } catch {
+            // Where there is no room it would take up what there is.
+            try? store.remove(unfinished)
+            throw error
+        }
         try store.rename(unfinished, to: name)
         try store.syncNames()
         return result
     }
 
     /// Snapshots before this one, segments in it except the last `historyBytes` of them, and
-    /// torn ends of long ago. Returns the first segment that stays.
-    private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws -> UInt64 {
+    /// torn ends of long ago. Returns the first segment that stays, and the bytes of those that don't.
+    private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws -> (
+        UInt64, Int
+    ) {
         for number in files.snapshots where number < last { try store.remove(JournalFiles.snapshot(number)) }
         let first = try SegmentIndex.firstKept(of: files.segments, upTo: last, historyBytes: historyBytes) {
             try store.open(JournalFiles.segment($0)).bytes
         }
-        for number in files.segments where number < first { try store.remove(JournalFiles.segment(number)) }
+        let bytes = try store.removeSegments(of: files, before: first)
         for name in files.torn.dropLast(JournalLimits.tornFilesMax) { try store.remove(name) }
         try store.syncNames()
-        return first
+        return (first, bytes)
+    }
+}
+
+extension FileStore {
+    /// Removes segments that a snapshot stands for. Returns their bytes.
+    func removeSegments(of files: JournalFiles, before first: UInt64) throws -> Int {
+        var bytes = 0
+        for number in files.segments where number < first {
+            let size = try open(JournalFiles.segment(number)).bytes
+            try remove(JournalFiles.segment(number))
+            bytes += size
+        }
+        return bytes
     }
 }
 

@@ -23,4 +23,5 @@ public final class DiskStore: FileStore {
     public func rename(_ name: String, to other: String) throws { try folder.rename(name, to: other) }
     public func remove(_ name: String) throws { try folder.remove(name) }
     public func syncNames() throws { try folder.syncNames() }
+    public func freeBytes() -> Int? { folder.freeBytes() }
 }

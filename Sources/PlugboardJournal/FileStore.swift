@@ -22,6 +22,12 @@ public protocol FileStore: AnyObject, Sendable {
     func remove(_ name: String) throws
     /// Returns when the names are on disk: what was created, renamed and removed.
     func syncNames() throws
+    /// Bytes that there still is room for, beside what is reserved; nil: nothing can be said.
+    func freeBytes() -> Int?
+}
+
+extension FileStore {
+    public func freeBytes() -> Int? { nil }
 }
 
 /// A file that is read. Used by one thread.

@@ -23,6 +23,8 @@ public enum Journal {
             try writeAnew(store, options, &recovered)
         } else if recovered.isOverdue(options) {
             try? compact(store, options, &recovered)
+        } else if isShort(store, recovered) {
+            makeRoom(store, options, &recovered)
         }
         let epoch = recovered.mayLack ? newEpoch() : recovered.epoch ?? newEpoch()
         let writer = try JournalWriter(
@@ -34,7 +36,13 @@ public enum Journal {
             boot: boot,
             time: time
         )
-        try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
+        do {
+            try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
+        } catch {
+            // Who follows finds the first line, and it may never be on disk.
+            writer.noteFailure()
+            throw error
+        }
         return (recovered, writer, epoch)
     }
 
@@ -54,6 +62,29 @@ public enum Journal {
         }
     }
 
+    /// There is no room, and there may be after a snapshot.
+    private static func isShort(_ store: any FileStore, _ recovered: Recovered) -> Bool {
+        guard recovered.looseBytes > 0, let free = store.freeBytes() else { return false }
+        if recovered.lastSegment > 0, free < JournalLimits.shortBytes {
+            // A broker that was killed had room reserved behind it.
+            try? store.sync(JournalFiles.segment(recovered.lastSegment))
+        }
+        return store.freeBytes() ?? 0 < JournalLimits.shortBytes
+    }
+
+    /// Makes a snapshot, if need be in the place of the history.
+    private static func makeRoom(
+        _ store: any FileStore,
+        _ options: JournalOptions,
+        _ recovered: inout Recovered
+    ) {
+        var options = options
+        options.historyBytes = 0
+        if (try? compact(store, options, &recovered)) != nil { return }
+        _ = JournalWork.trim(before: recovered.snapshot + 1, isCertain: false, store)
+        try? compact(store, options, &recovered)
+    }
+
     /// Makes the snapshot that the brokers before had no time for. Where it can't be made, all stays
     /// as it is, and is tried again beside the loop.
     private static func compact(
@@ -65,7 +96,7 @@ public enum Journal {
         let last = recovered.lastSegment
         let request = CompactionRequest(segment: last, historyBytes: options.historyBytes)
         let result = try compactor.run(request)
-        recovered.snapshotBytes = result.snapshotBytes
+        (recovered.snapshotBytes, recovered.snapshot) = (result.snapshotBytes, last)
         (recovered.looseBytes, recovered.looseSegments) = (0, 0)
         recovered.unsynced = []
     }
@@ -76,9 +107,11 @@ public enum Journal {
         return String(repeating: "0", count: 16 - number.count) + number
     }
 
-    /// Reads a journal without changing anything.
-    public static func check(_ store: any FileStore, _ take: RecordTaker) throws -> Recovered {
+    /// Reads a journal without changing anything, as a broker would that began during `boot`.
+    public static func check(_ store: any FileStore, boot: String = "", _ take: RecordTaker) throws
+        -> Recovered
+    {
         var recovery = try Recovery(store)
-        return try recovery.run(isCutting: false, boot: "", take)
+        return try recovery.run(isCutting: false, boot: boot, take)
     }
 }

@@ -11,6 +11,9 @@ struct JournalFiles {
     private(set) var unfinished: [String] = []
     /// What crashes left of last lines, by age.
     private(set) var torn: [String] = []
+    /// Signs of which segment is the newest, the one that counts last: a restored copy of
+    /// the folder may bring others along.
+    private(set) var signposts: [Signpost] = []
     /// A broker could not bring to disk what it had written.
     private(set) var hasFailed = false
 
@@ -22,6 +25,8 @@ struct JournalFiles {
                 segments.append(number)
             } else if let number = Self.number(name, Self.snapshotStart) {
                 snapshots.append(number)
+            } else if let signpost = Self.signpost(name) {
+                signposts.append(signpost)
             } else if name.hasPrefix(Self.tornStart) {
                 torn.append(name)
             } else if name == Self.failed {
@@ -31,16 +36,28 @@ struct JournalFiles {
         segments.sort()
         snapshots.sort()
         torn.sort()
+        signposts.sort { ($0.segment, $0.isClosed ? 0 : 1) < ($1.segment, $1.isClosed ? 0 : 1) }
+    }
+
+    /// The last number that a file has, or is said to have had; 0 for none.
+    var last: UInt64 { max(lastThere, signposts.last?.segment ?? 0) }
+
+    private var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
+
+    /// Throws `JournalError.missing` where the newest segment is said to have been, and nothing that
+    /// stands for it is there.
+    func checkNewest() throws {
+        if last > lastThere { throw JournalError.missing(file: Self.segment(last)) }
     }
 
     /// Throws `JournalError.damaged` where a file has a number that none is given.
     func checkNumbers() throws {
-        let tooHigh = { (number: UInt64?) in (number ?? 0) > JournalLimits.fileNumberMax }
-        guard
-            let name = tooHigh(segments.last)
-                ? segments.last.map(Self.segment)
-                : tooHigh(snapshots.last) ? snapshots.last.map(Self.snapshot) : nil
-        else { return }
+        let names = [
+            segments.last.map { ($0, Self.segment($0)) }, snapshots.last.map { ($0, Self.snapshot($0)) },
+            signposts.last.map { ($0.segment, $0.name) },
+        ]
+        let tooHigh = names.lazy.compactMap { $0 }.first { $0.0 > JournalLimits.fileNumberMax }
+        guard let name = tooHigh?.1 else { return }
         throw JournalError.damaged(
             JournalPlace(file: name, offset: 0, line: 1),
             "no journal has so many files"
@@ -57,12 +74,27 @@ struct JournalFiles {
         "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
 
+    static func signpost(_ signpost: Signpost) -> String {
+        (signpost.isClosed ? closedStart : newestStart) + padded(signpost.segment)
+    }
+
+    private static func signpost(_ name: String) -> Signpost? {
+        for (start, isClosed) in [(newestStart, false), (closedStart, true)] {
+            guard name.hasPrefix(start), let number = UInt64(name.dropFirst(start.count)) else { continue }
+            let signpost = Signpost(segment: number, isClosed: isClosed)
+            return number > 0 && signpost.name == name ? signpost : nil
+        }
+        return nil
+    }
+
     /// An empty file that a broker leaves whose disk has failed.
     static let failed = "failed"
 
     private static let segmentStart = "segment-"
     private static let snapshotStart = "snapshot-"
     private static let tornStart = "torn-"
+    private static let newestStart = "newest-"
+    private static let closedStart = "closed-"
     private static let end = ".jsonl"
     private static let unfinishedEnd = ".unfinished"
     private static let digits = 10

@@ -6,12 +6,35 @@ public enum JournalLimits {
     public static let recordBytesMax = 16_777_216
     /// The last number that a file may have.
     public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
-    /// Bytes past which a segment is closed and the next one begun.
-    public static let segmentBytesMax = 67_108_864
+    /// Bytes past which a segment is closed and the next one begun: an eighth of the state, if that is
+    /// more, up to a limit; less where the disk is small.
+    public static let segmentBytes = 786_432
+    static let segmentBytesMax = 268_435_456
+    static let segmentsPerState = 8
+    static let smallSegmentBytesMin = 65_536
+    /// The least part of what is free on a disk that a segment, and the one after it, take up.
+    static let segmentsPerDisk = 4
     /// Bytes of room that are kept reserved behind the end of a segment, so that a full disk
-    /// shows before a write is promised and not after: the more, the longer the segment.
-    static let reservedBytesMin = 1_048_576
-    static let reservedBytesMax = 8_388_608
+    /// shows before a write is promised and not after.
+    static let reservedBytes = 524_288
+    /// The same behind a segment whose file was made beforehand.
+    static let preparedRoomBytes = 262_144
+    /// Bytes beside twice the state and the history that ended segments and the last snapshot may
+    /// take up. With a segment, the next one and the room of both it comes to less than 4 MiB.
+    public static let slackBytes = 1_638_400
+    /// Bytes of the state for which room is kept back, up to which a snapshot can always be made.
+    static let heldBackBytesMax = 4_194_304
+    /// Bytes that are free at the start, below which a snapshot is made before anything is written.
+    static let shortBytes = 262_144
+    /// Bytes that are free at the end, below which room stays reserved for the next start.
+    static let smallDiskBytes = 67_108_864
+    /// A state that is put together where the disk is full while writes wait; they are refused
+    /// meanwhile where it is larger.
+    static let awaitedStateBytesMax = 16_777_216
+    /// Bytes written, or gone from the state, that a snapshot is at least made for; and as a part of the
+    /// state, so that little is rewritten for what was written.
+    static let workBytesMin = 65_536
+    static let workShare = (2, 3)
     /// Bytes of room below which writes are refused, so that what the broker itself has to
     /// write still finds its place.
     static let roomBytesMin = 65_536
@@ -30,7 +53,7 @@ public enum JournalLimits {
     public static let laidOutBytes = 262_144
     /// A segment whose first half was filled in less is followed by one that is laid out whole: it
     /// is overwritten before the system thinks of bringing the room to disk.
-    public static let fastHalfNanoseconds: UInt64 = 500_000_000
+    public static let fastHalfNanoseconds: UInt64 = 10_000_000
     /// So many syncs at least go by until they are used up; else it isn't worth it.
     static let syncsPerLayingOutMin = 4
     /// Replies waiting for a sync, up to which a quick disk is waited for in place.
@@ -39,9 +62,12 @@ public enum JournalLimits {
     static let quickSyncNanoseconds: UInt64 = 1_000_000
     /// Syncs that must have been quick, one after the other, before one is waited for.
     static let quickSyncsMin = 16
-    /// And how many segments at most, however small they are: a broker that is started again and
-    /// again leaves one each time.
+    /// And how many segments at most, however small they are, if the history is no longer than that
+    /// many: a broker that is started again and again leaves one each time.
     static let historySegmentsMax = 256
+    static func segmentsKeptMax(historyBytes: Int) -> Int {
+        max(historySegmentsMax, historyBytes / (segmentBytes / 2))
+    }
     /// Bytes beyond that, which stay while somebody reads them who came back.
     static let readingBytesMax = 268_435_456
     /// Files with what a crash left of a last line: the newest are kept.

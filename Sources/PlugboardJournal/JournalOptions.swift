@@ -15,10 +15,12 @@ public struct JournalOptions: Sendable {
     public var sync: SyncMode
     /// Bytes of ended segments that are kept for who comes back.
     public var historyBytes: Int
-    /// Bytes past which a segment ends; for tests, else `JournalLimits.segmentBytesMax`.
+    /// Bytes past which a segment ends; for tests, else `JournalLimits.segmentBytes`.
     public var segmentBytes: Int
     /// Bytes of ended segments past which a snapshot is made.
     public var looseBytes: Int
+    /// For tests, else `JournalLimits.slackBytes`.
+    public var slackBytes: Int
     /// Bytes laid out at a time; for tests, else `JournalLimits.laidOutBytes`.
     public var laidOutBytes: Int
     /// For tests, else `JournalLimits.fastHalfNanoseconds`.
@@ -27,8 +29,9 @@ public struct JournalOptions: Sendable {
     public init(
         sync: SyncMode = .interval,
         historyBytes: Int = JournalLimits.historyBytesDefault,
-        segmentBytes: Int = JournalLimits.segmentBytesMax,
+        segmentBytes: Int = JournalLimits.segmentBytes,
         looseBytes: Int = JournalLimits.looseBytesMax,
+        slackBytes: Int = JournalLimits.slackBytes,
         laidOutBytes: Int = JournalLimits.laidOutBytes,
         fastHalfNanoseconds: UInt64 = JournalLimits.fastHalfNanoseconds
     ) {
@@ -36,6 +39,7 @@ public struct JournalOptions: Sendable {
         self.historyBytes = historyBytes
         self.segmentBytes = segmentBytes
         self.looseBytes = looseBytes
+        self.slackBytes = slackBytes
         self.laidOutBytes = laidOutBytes
         self.fastHalfNanoseconds = fastHalfNanoseconds
     }

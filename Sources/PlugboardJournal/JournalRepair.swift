@@ -21,6 +21,7 @@ public struct JournalRepair: ~Copyable {
     private static let placesMax = 20
     private let store: any FileStore
     private let files: JournalFiles
+    private let boot: String
     private var latest: [[UInt8]: [UInt8]] = [:]
     private var result = Repaired()
 
@@ -31,12 +32,14 @@ public struct JournalRepair: ~Copyable {
         let isSnapshot: Bool
     }
 
-    /// Throws `JournalError` where no repair is possible, and `SystemError`.
-    public init(_ store: any FileStore) throws {
+    /// `boot` is the machine's present start. Throws `JournalError` where no repair is possible, and
+    /// `SystemError`.
+    public init(_ store: any FileStore, boot: String = "") throws {
         let files = JournalFiles(names: try store.names())
         try files.checkNumbers()
         self.store = store
         self.files = files
+        self.boot = boot
     }
 
     /// Makes a snapshot of what can be read and takes the files that it was read from out of the
@@ -46,8 +49,7 @@ public struct JournalRepair: ~Copyable {
         if try isWhole() { return nil }
         let sources = try sources()
         for source in sources { try read(source) }
-        let number = (files.segments + files.snapshots).max() ?? 0
-        try write(number + 1, epoch)
+        try write(files.last + 1, epoch)
         for source in sources {
             try store.rename(source.name, to: "damaged-" + source.name)
             result.kept.append("damaged-" + source.name)
@@ -58,7 +60,7 @@ public struct JournalRepair: ~Copyable {
 
     private func isWhole() throws -> Bool {
         do {
-            _ = try Journal.check(store) { _, _ in }
+            _ = try Journal.check(store, boot: boot) { _, _ in }
             return true
         } catch JournalError.damaged, JournalError.missing {
             return false
@@ -101,6 +103,7 @@ public struct JournalRepair: ~Copyable {
             if number > expected { result.missingSegments.append(expected...(number - 1)) }
             expected = number + 1
         }
+        if files.last >= expected { result.missingSegments.append(expected...files.last) }
     }
 
     private mutating func read(_ source: Source) throws {

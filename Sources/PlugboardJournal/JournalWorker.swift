@@ -42,6 +42,8 @@ public enum WorkDone: Sendable {
     case syncFailed(SystemError)
     case compacted(Compacted)
     case compactionFailed(String)
+    /// Segments of so many bytes are gone.
+    case trimmed(bytes: Int)
     case read(ReadPiece)
     /// The next segment's file; nil where there is no room for it.
     case prepared((any AppendableFile)?)
@@ -59,6 +61,11 @@ public protocol JournalWorker: AnyObject {
     func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
+    /// Removes segments before this one, which a snapshot stands for: one that is certain to be on disk, else
+    /// that is made certain first.
+    func trim(before segment: UInt64, isCertain: Bool)
+    /// Returns when no snapshot is being made any more.
+    func finishCompaction()
     /// Lets go of files that were removed, which takes its time with large ones.
     func close(_ files: [any AppendableFile])
     /// Takes what was done since the last call.
@@ -69,6 +76,8 @@ public protocol JournalWorker: AnyObject {
 
 extension JournalWorker {
     public func close(_ files: [any AppendableFile]) {}
+    public func trim(before segment: UInt64, isCertain: Bool) {}
+    public func finishCompaction() {}
 }
 
 /// One that reads beside the loop as well; what others would have to read is read at once.
@@ -102,9 +111,21 @@ enum JournalWork {
 
     private static func makeRoom(in file: any AppendableFile, _ bytes: Int, _ isLaidOut: Bool) throws -> Bool
     {
-        guard try file.reserve(bytes + JournalLimits.reservedBytesMax) else { return false }
+        guard try file.reserve(bytes + JournalLimits.preparedRoomBytes) else { return false }
         if isLaidOut { try file.layOut(bytes) }
         return true
+    }
+
+    static func trim(before segment: UInt64, isCertain: Bool, _ store: any FileStore) -> WorkDone {
+        do {
+            // The broker that made the snapshot may have been killed before it saw to that.
+            if !isCertain { try store.syncNames() }
+            let files = JournalFiles(names: try store.names())
+            return .trimmed(bytes: try store.removeSegments(of: files, before: segment))
+        } catch {
+            // What can't be removed now goes with the next snapshot.
+            return .trimmed(bytes: 0)
+        }
     }
 
     static func compact(_ request: CompactionRequest, _ store: any FileStore) -> WorkDone {
@@ -139,6 +160,10 @@ public final class ImmediateWorker: JournalWorker {
 
     public func compact(_ request: CompactionRequest) {
         done.append(JournalWork.compact(request, store))
+    }
+
+    public func trim(before segment: UInt64, isCertain: Bool) {
+        done.append(JournalWork.trim(before: segment, isCertain: isCertain, store))
     }
 
     public func takeDone() -> [WorkDone] {

@@ -9,7 +9,7 @@ extension JournalWriter {
         FileHeader.text(.segment, segment, epoch: epoch, boot: boot, revision: revision, previous: previous)
     }
 
-    func beginSegment(_ records: inout RecordBuffer, _ revision: UInt64) throws {
+    func beginSegment(_ records: inout RecordBuffer) throws {
         guard let (next, room) = takeNextFile() ?? makeNextFile() else {
             // The old one goes on growing, and it is tried again later.
             segmentEnd += options.segmentBytes
@@ -19,10 +19,10 @@ extension JournalWriter {
         ended.append((segment, .file(file, isNew: isFileNew)))
         index.end(bytes: bytes)
         loose = (loose.bytes + bytes, loose.segments + 1)
+        heldBytes += bytes
         (file, isFileNew, bytes, laidOut) = (next, true, 0, (0, 0))
         (segmentBegan, isAwaited) = (time.nanoseconds(), false)
-        segmentEnd = options.segmentBytes
-        preparationStart = options.segmentBytes / 2
+        beginMeasuring(live: records.liveBytes)
         if roomEnd != nil { roomEnd = room }
         segmentBefore = SnapshotText.End(
             segment: segment,
@@ -36,16 +36,36 @@ extension JournalWriter {
         index.begin(segment, after: revision)
         records.beginFile(header(revision: revision, previous: records.chain))
         try write(&records)
+        if records.isEmpty { turnSignpost() }
+        trimHistory()
     }
 
     /// The next segment's file, with room for what comes first.
     private func makeNextFile() -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
         guard let file = try? store.create(name) else { return nil }
-        let room = JournalLimits.reservedBytesMin
-        if (try? file.reserve(room)) != nil { return (file, room) }
+        var room = min(
+            JournalLimits.reservedBytes,
+            (store.freeBytes() ?? .max) / JournalLimits.segmentsPerDisk
+        )
+        while room >= JournalLimits.headerReadBytes {
+            if (try? file.reserve(room)) != nil { return (file, room) }
+            room /= 2
+        }
         try? store.remove(name)
         return nil
+    }
+
+    /// How long the segment that begins is to be: on a small disk short, so that what it follows upon can
+    /// be put together while there is room for that.
+    func beginMeasuring(live: Int?) {
+        let part = (live ?? 0) / JournalLimits.segmentsPerState
+        var end = max(options.segmentBytes, min(JournalLimits.segmentBytesMax, part))
+        let free = store.freeBytes() ?? .max
+        let isSmall = free / JournalLimits.segmentsPerDisk < 4 * end
+        end = min(end, max(JournalLimits.smallSegmentBytesMin, free / JournalLimits.segmentsPerDisk))
+        segmentEnd = end
+        preparationStart = isSmall ? .max : end / 2
     }
 
     // MARK: The next file
@@ -60,7 +80,8 @@ extension JournalWriter {
         let isFast = time.nanoseconds() - segmentBegan <= options.fastHalfNanoseconds
         let isLaidOut = isFast && options.sync != .always && !isAwaited
         nextFile = .asked
-        worker.prepare(bytes: options.segmentBytes, isLaidOut: isLaidOut)
+        preparedBytes = segmentEnd
+        worker.prepare(bytes: preparedBytes, isLaidOut: isLaidOut)
     }
 
     /// The file that was made beforehand, under its name.
@@ -69,7 +90,7 @@ extension JournalWriter {
         nextFile = .none
         let name = JournalFiles.segment(segment + 1)
         guard (try? store.rename(JournalFiles.next, to: name)) != nil else { return nil }
-        return (file, options.segmentBytes + JournalLimits.reservedBytesMax)
+        return (file, preparedBytes + JournalLimits.preparedRoomBytes)
     }
 
     /// Nobody needs it any more. What can't be removed the next recovery removes.

@@ -8,24 +8,27 @@ extension JournalWriter {
 
     /// Asks for a snapshot, if it is time for one: of the present state of `keys` keys where that is
     /// little, for which `body` gives each value once; else of the files.
-    public func compact(keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
+    public func compact(keys: Int, live: Int?, _ body: ((Commit) throws -> Void) throws -> Void) {
         guard let end = segmentBefore else { return }
         segmentBefore = nil
-        if isCompactionWorthwhile { beginCompaction(SnapshotText(of: end, keys: keys, body)) }
+        if isCompactionWorthwhile(live) { beginCompaction(SnapshotText(of: end, keys: keys, body), live) }
     }
 
-    func compactIfWorthwhile() {
-        if isCompactionWorthwhile { beginCompaction(nil) }
+    func compactIfWorthwhile(_ live: Int?) {
+        if loose.segments > 0, isCompactionWorthwhile(live) { beginCompaction(nil, live) }
     }
 
-    private var isCompactionWorthwhile: Bool {
+    private func isCompactionWorthwhile(_ live: Int?) -> Bool {
+        if isCompacting { return false }
         let isMuch = loose.bytes > max(options.looseBytes, 2 * snapshotBytes)
-        return !isCompacting && (isMuch || loose.segments > JournalLimits.looseSegmentsMax)
+        return isMuch || loose.segments > JournalLimits.looseSegmentsMax || holdsTooMuch(live)
+            || isShort(live)
     }
 
-    private func beginCompaction(_ state: SnapshotText?) {
+    func beginCompaction(_ state: SnapshotText?, _ live: Int?, historyBytes: Int? = nil) {
         isCompacting = true
-        let historyBytes = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
+        liveThen.next = live ?? snapshotBytes
+        let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
         worker.compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state))
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }

@@ -18,7 +18,7 @@ public enum JournalNews: Sendable {
 
 extension JournalWriter {
     /// Whether `takeNews` may have something.
-    public var hasNews: Bool { !news.isEmpty }
+    public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
 
     /// Whether `tick` has something to do in a second.
     public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
@@ -38,6 +38,8 @@ public final class JournalWriter {
     var file: any AppendableFile
     var isFileNew = true
     var segment: UInt64
+    /// What is noted as the newest one.
+    var signpost: Signpost?
     /// When it began.
     var segmentBegan: UInt64
     /// Bytes of the segment that were written.
@@ -48,6 +50,7 @@ public final class JournalWriter {
     var preparationStart: Int
     /// What the next one is written to.
     var nextFile = NextFile.none
+    var preparedBytes = 0
     /// Bytes of the segment that are certain to have room; nil where that can't be known.
     var roomEnd: Int? = 0
     /// Bytes up to which the segment is laid out, and those it had when that was last thought of.
@@ -55,12 +58,25 @@ public final class JournalWriter {
     /// Somebody has waited for the disk in this segment.
     var isAwaited = false
     var loose: (bytes: Int, segments: Int)
+    /// Bytes of all segments that have ended and are there.
+    var heldBytes: Int
     var snapshotBytes: Int
+    /// The last segment that a snapshot stands for, and whether that is certain to be on disk.
+    var snapshotSegment: UInt64
+    var isSnapshotCertain = false
+    /// What the values came to when the last snapshot was made, and the one that is being made.
+    var liveThen: (last: Int, next: Int)
     var isCompacting = false
+    /// It was tried in vain to gain room, and no time has passed since.
+    var isReliefVain = false
+    /// The revision of the last commit.
+    var revision: UInt64
     /// A segment has just ended: the state is what it left.
     var segmentBefore: SnapshotText.End?
     /// Which revisions lie where.
     var index: SegmentIndex
+    /// What the worker has done that is yet to be looked at.
+    var setAside: [WorkDone] = []
     /// The most that there was no room for, until there is.
     private var refused = 0
     var isFull = false
@@ -99,11 +115,16 @@ public final class JournalWriter {
         self.epoch = epoch
         self.boot = boot
         segment = recovered.lastSegment + 1
+        signpost = recovered.signpost
         segmentBegan = time.nanoseconds()
         segmentEnd = options.segmentBytes
         preparationStart = options.segmentBytes / 2
         loose = (recovered.looseBytes, recovered.looseSegments)
+        heldBytes = try store.bytesOfSegments()
         snapshotBytes = recovered.snapshotBytes
+        snapshotSegment = recovered.snapshot
+        liveThen = (recovered.snapshotBytes, 0)
+        revision = recovered.revision
         index = SegmentIndex(store, epoch: epoch)
         file = try store.create(JournalFiles.segment(segment))
         index.begin(segment, after: recovered.revision)
@@ -113,12 +134,13 @@ public final class JournalWriter {
 
     /// Writes the first line of the first segment.
     func begin(_ records: inout RecordBuffer, revision: UInt64, chain: UInt32) throws {
+        beginMeasuring(live: nil)
         records.begin(after: chain)
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
         // What a broker before this one was killed too soon to see to.
         if wantsSyncAtOnce, options.sync == .interval { beginSync() }
-        if segment > 1 { compactIfWorthwhile() }
+        if segment > 1 { compactIfWorthwhile(nil) }
     }
 
     // MARK: Writing
@@ -129,15 +151,20 @@ public final class JournalWriter {
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
         segmentBefore = nil
         if records.isEmpty { return }
+        self.revision = revision
         try write(&records)
+        if signpost?.segment != segment, records.isEmpty { turnSignpost() }
         if options.sync == .always, records.isEmpty { try syncInPlace() }
         if bytes > preparationStart { prepare() }
-        if bytes > segmentEnd, records.isEmpty { try beginSegment(&records, revision) }
+        if records.isEmpty, bytes > segmentEnd || holdsTooMuch(records.liveBytes) {
+            try beginSegment(&records)
+        }
         try keepRoom(&records)
     }
 
     /// Makes room for a record of `needed` bytes by writing what waits. False: the disk is full.
-    public func makeRoom(_ records: inout RecordBuffer, needed: Int) throws -> Bool {
+    public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
+        self.revision = revision
         try write(&records)
         try keepRoom(&records, atLeast: needed)
         if records.count + needed <= records.room { return true }
@@ -170,12 +197,10 @@ public final class JournalWriter {
 
     /// Keeps enough room reserved for what the next turn may bring.
     private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
-        if let end = roomEnd {
-            let wanted = min(JournalLimits.reservedBytesMax, max(JournalLimits.reservedBytesMin, bytes))
-            let least = needed + JournalLimits.roomBytesMin
-            if end - bytes < max(wanted / 2, least) {
-                try reserve(max(wanted, least), atLeast: least)
-            }
+        let least = needed + JournalLimits.roomBytesMin
+        try reserve(least, records.liveBytes)
+        if let end = roomEnd, end - bytes < least, try relieve(&records) {
+            try reserve(least, records.liveBytes)
         }
         // Where nothing is certain, what waits is the first to find room.
         records.ownRoom = roomEnd.map { max(0, $0 - bytes) } ?? (records.isEmpty ? .max : 0)
@@ -183,10 +208,17 @@ public final class JournalWriter {
         note(full: records.room == 0 || !records.isEmpty || refused > 0)
     }
 
-    /// As much as there is, down to the least that is of use. What was reserved before stays.
-    private func reserve(_ wanted: Int, atLeast needed: Int) throws {
+    /// As much as there is, down to the least that is of use. What was reserved before stays. So much
+    /// is left that the next snapshot finds room, also of what is written here.
+    private func reserve(_ least: Int, _ live: Int?) throws {
+        guard let end = roomEnd else { return }
+        let wanted = max(JournalLimits.reservedBytes, least)
+        guard end - bytes < max(JournalLimits.reservedBytes / 2, least) else { return }
         var size = wanted
-        while size >= needed {
+        if let free = store.freeBytes() {
+            size = min(size, end - bytes + max(0, free - heldBack(live)) / 2)
+        }
+        while size >= least {
             do {
                 roomEnd = try file.reserve(size) ? max(roomEnd ?? 0, bytes + size) : nil
                 return
@@ -218,6 +250,7 @@ public final class JournalWriter {
 
     /// Once a second. What found no room is tried again.
     public func tick(_ records: inout RecordBuffer) throws {
+        isReliefVain = false
         if isFull {
             try write(&records)
             try keepRoom(&records, atLeast: refused)
@@ -227,7 +260,7 @@ public final class JournalWriter {
             }
         }
         if options.sync == .interval, !isSyncing, written > asked { beginSync() }
-        if !isCompacting, segment > 1 { compactIfWorthwhile() }
+        if !isCompacting, segment > 1 { compactIfWorthwhile(records.liveBytes) }
     }
 
     private func beginSync() {
@@ -289,21 +322,18 @@ public final class JournalWriter {
     /// Takes note of what the worker has done, and tells. Throws `JournalError.failed`:
     /// then nothing more can be promised, and the broker has to end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
-        for work in worker.takeDone() {
+        let done = setAside + worker.takeDone()
+        setAside = []
+        for work in done {
             switch work {
             case .read(let piece): news.append(.read(piece))
             case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
             case .syncFailed(let error): throw JournalError.failed(error)
-            case .compacted(let result):
-                isCompacting = false
-                snapshotBytes = result.snapshotBytes
-                loose = (max(0, loose.bytes - result.segmentBytes), max(0, loose.segments - result.segments))
-                letGo(before: result.firstKept)
-            case .compactionFailed(let message):
-                isCompacting = false
-                loose = (loose.bytes / 2, loose.segments / 2)
-                news.append(.compactionFailed(message))
+            case .compactionFailed, .trimmed: take(work)
+            case .compacted:
+                take(work)
+                try settle(&records)
             }
         }
         defer { news = [] }
@@ -333,7 +363,14 @@ public final class JournalWriter {
             try write(&records)
         }
         try? file.releaseRoom()
-        if records.isEmpty { try syncNow() }
+        if let free = store.freeBytes(), free < JournalLimits.smallDiskBytes {
+            // So that the next broker can make a snapshot, whoever fills the disk meanwhile.
+            _ = try? file.reserve(heldBack(records.liveBytes))
+        }
+        guard records.isEmpty else { return }
+        try syncNow()
+        turnSignpost(isClosed: true)
+        try store.syncNames()
     }
 
     /// Leaves word for the next broker that what was written last can't be relied on.

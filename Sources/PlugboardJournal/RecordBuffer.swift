@@ -17,6 +17,8 @@ public struct RecordBuffer: ~Copyable {
     public var room = Int.max
     /// The same with what is kept back for the broker's own writes, which nobody can refuse.
     public var ownRoom = Int.max
+    /// Bytes that a record of each value would come to, about; nil where nobody counts them.
+    public var liveBytes: Int?
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
@@ -181,10 +183,7 @@ public struct RecordBuffer: ~Copyable {
             lines.append(reason.name)
             lines.append("\"")
         }
-        if commit.cause > 0 {
-            lines.append(#","cause":"#)
-            lines.append(decimal: commit.cause)
-        }
+        commit.cause.append(to: &lines)
         if commit.isWhileConnected { lines.append(#","while":"connected""#) }
         if commit.expires > 0 {
             lines.append(#","expires":"#)
@@ -255,8 +254,7 @@ public struct Commit {
     public var value: UnsafeRawBufferPointer?
     /// As `EventEncoder.appendAuthor` wrote it.
     public var by: UnsafeRawBufferPointer
-    /// 0: none was named.
-    public var cause: UInt64
+    public var cause: WriteCause
     public var reason: EventReason?
     /// The value ends with its writer's connection.
     public var isWhileConnected = false
@@ -269,7 +267,7 @@ public struct Commit {
         revision: UInt64,
         value: UnsafeRawBufferPointer?,
         by: UnsafeRawBufferPointer,
-        cause: UInt64 = 0,
+        cause: WriteCause = .none,
         reason: EventReason? = nil
     ) {
         self.keyPrefix = keyPrefix
@@ -281,5 +279,5 @@ public struct Commit {
     }
 
     @inline(__always)
-    var isUnusual: Bool { cause > 0 || reason != nil || isWhileConnected || expires > 0 }
+    var isUnusual: Bool { cause.isNamed || reason != nil || isWhileConnected || expires > 0 }
 }

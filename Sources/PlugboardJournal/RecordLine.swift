@@ -45,7 +45,7 @@ public struct RecordLine: Sendable {
     public internal(set) var reason: EventReason?
     public internal(set) var isWhileConnected = false
     public internal(set) var revision: UInt64 = 0
-    public internal(set) var cause: UInt64 = 0
+    public internal(set) var cause: WriteCause = .none
     public internal(set) var expires: UInt64 = 0
     /// Milliseconds since 1970.
     public internal(set) var when: UInt64 = 0
@@ -181,7 +181,7 @@ public struct RecordLine: Sendable {
         switch name {
         case NameWord("revision").word: revision = number
         case NameWord("when").word: when = number
-        case NameWord("cause").word: cause = number
+        case NameWord("cause").word: cause = WriteCause(number)
         case NameWord("expires").word: expires = number
         case NameWord("version").word: version = number
         case NameWord("segment").word: segment = number

@@ -21,6 +21,8 @@ public struct Recovered: Sendable {
     public internal(set) var mayLack = false
     /// The number of the last segment; 0 for none.
     var lastSegment: UInt64 = 0
+    /// What is said to be the newest segment.
+    var signpost: Signpost?
     /// The number of the snapshot that was read; 0 for none, and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
@@ -57,6 +59,8 @@ struct Recovery: ~Copyable {
     private let store: any FileStore
     private let files: JournalFiles
     private var found = Recovered()
+    /// The machine's present start.
+    private var boot = ""
 
     init(_ store: any FileStore) throws {
         let files = JournalFiles(names: try store.names())
@@ -78,10 +82,13 @@ struct Recovery: ~Copyable {
     /// Reads everything. With `isCutting` false nothing on disk is changed, and a torn end is
     /// told and left as it is.
     mutating func run(isCutting: Bool, boot: String, _ take: RecordTaker) throws -> Recovered {
+        self.boot = boot
+        try files.checkNewest()
+        found.signpost = files.signposts.last
         if isCutting { try removeUnfinished() }
         if let number = files.snapshots.last { try readSnapshot(number, take) }
         try readSegments(isCutting, take)
-        if found.epoch != nil { judge(boot) }
+        if found.epoch != nil { judge() }
         found.hasFailed = files.hasFailed
         return found
     }
@@ -123,11 +130,18 @@ struct Recovery: ~Copyable {
         for (index, number) in numbers.enumerated() {
             let expected = found.lastSegment + 1
             if number != expected, found.lastSegment > 0 || number != 1 {
-                throw JournalError.missing(file: JournalFiles.segment(expected))
+                throw JournalError.missing(
+                    file: Self.before(number, expected, hasBase: found.lastSegment > 0)
+                )
             }
             let later = Array(numbers[(index + 1)...])
             if try !readSegment(number, later: later, isCutting, take) { return }
         }
+    }
+
+    /// Without what a first segment follows upon, only that tells whether it was a segment or a snapshot.
+    private static func before(_ number: UInt64, _ expected: UInt64, hasBase: Bool) -> String {
+        hasBase ? JournalFiles.segment(expected) : "what comes before \(JournalFiles.segment(number))"
     }
 
     /// False: it was cut, and nothing can follow.
@@ -139,6 +153,7 @@ struct Recovery: ~Copyable {
     ) throws -> Bool {
         var reader = try LogReader(JournalFiles.segment(number), in: store)
         if let damage = try open(&reader, number) {
+            try checkBeginning(damage, number)
             try cut(&reader, damage, number, later, isCutting)
             return false
         }
@@ -146,6 +161,9 @@ struct Recovery: ~Copyable {
         while true {
             switch try reader.next() {
             case .end:
+                if found.signpost == Signpost(segment: number, isClosed: true), !found.isClosed {
+                    throw Self.damage(reader.place, "the end is missing")
+                }
                 finish(number, reader)
                 return true
             case .damage(let damage):
@@ -232,12 +250,18 @@ struct Recovery: ~Copyable {
         _ isCutting: Bool
     ) throws {
         let offset = damage.place.offset
+        let wasClosed = found.signpost.map { $0.isClosed && $0.segment >= number } ?? false
         let wasSafe = try TailSearch(store).wasSafe(&reader, offset: offset, later: later)
-        guard damage.isUnwritten, !wasSafe else { throw Self.damage(damage.place, damage.what) }
+        guard damage.isUnwritten, !wasSafe, !wasClosed else {
+            throw Self.damage(damage.place, damage.what)
+        }
         if reader.writtenBytes == 0, later.isEmpty {
             // It has a name and perhaps room, and nothing in it: nothing is missing.
             found.isClosed = false
-            if isCutting { try remove(JournalFiles.segment(number)) }
+            if isCutting {
+                try turnSignpostBack(before: number)
+                try remove(JournalFiles.segment(number))
+            }
             return
         }
         let kept = JournalFiles.torn(number, at: offset)
@@ -245,7 +269,24 @@ struct Recovery: ~Copyable {
         found.isClosed = false
         guard isCutting else { return }
         let end = reader.writtenBytes
+        try turnSignpostBack(before: offset > 0 ? number + 1 : number)
         try TailCut(store).cut(number, at: offset, writtenTo: end, later: later, keptAs: kept)
+    }
+
+    /// A segment has begun before it is said to be the newest: only a machine that stopped can have
+    /// lost that again. As long as it runs, nothing does.
+    private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
+        guard let signpost = found.signpost, signpost.segment >= number else { return }
+        if !boot.isEmpty, found.boot == boot { throw Self.damage(damage.place, damage.what) }
+    }
+
+    /// What is taken out of the way is missed no more, not even where its name goes first.
+    private mutating func turnSignpostBack(before number: UInt64) throws {
+        guard let old = found.signpost, old.segment >= number else { return }
+        let new = number > 1 ? Signpost(segment: number - 1) : nil
+        try store.turn(old, to: new)
+        try store.syncNames()
+        found.signpost = new
     }
 
     private func remove(_ name: String) throws {
@@ -255,14 +296,15 @@ struct Recovery: ~Copyable {
 
     /// What a crash of the machine may have taken can't be seen, so it is told from how the
     /// journal was left: a broker that was killed loses nothing that the system had.
-    private mutating func judge(_ boot: String) {
+    private mutating func judge() {
         let isSameBoot = !boot.isEmpty && found.boot == boot
         found.mayLack = !isSameBoot && !found.isClosed
     }
 
     private func removeUnfinished() throws {
-        for name in files.unfinished { try store.remove(name) }
-        if !files.unfinished.isEmpty { try store.syncNames() }
+        let names = files.unfinished + files.signposts.dropLast().map(\.name)
+        for name in names { try store.remove(name) }
+        if !names.isEmpty { try store.syncNames() }
     }
 
     // MARK: Lines

@@ -72,12 +72,16 @@ struct SegmentIndex {
         return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
     }
 
-    /// Forgets the segments that go when a snapshot was made.
-    mutating func forget(upTo last: UInt64, historyBytes: Int) {
+    /// Forgets the segments that go when a snapshot was made. Those after `snapshot`, which none stands
+    /// for yet, stay. Returns the first one that does.
+    @discardableResult
+    mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> UInt64? {
         let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
         let numbers = entries.map(\.number)
         let first = Self.firstKept(of: numbers, upTo: last, historyBytes: historyBytes) { bytes[$0] ?? 0 }
-        entries.removeAll { $0.number < first }
+        let count = entries.count
+        entries.removeAll { $0.number < first && $0.number <= snapshot }
+        return entries.count < count ? entries.first?.number : nil
     }
 
     /// The first segment that is kept of those up to `last`: as many as it takes to keep that much.
@@ -90,7 +94,11 @@ struct SegmentIndex {
         var first = last + 1
         var kept = 0
         for number in numbers.reversed() where number <= last {
-            if kept >= historyBytes || last - number >= JournalLimits.historySegmentsMax { break }
+            if kept >= historyBytes
+                || last - number >= JournalLimits.segmentsKeptMax(historyBytes: historyBytes)
+            {
+                break
+            }
             kept += try bytes(number)
             first = number
         }

@@ -30,6 +30,17 @@ final class WorkQueue: Sendable {
         arrived.signal()
     }
 
+    /// Returns when all that was added is done.
+    func wait() {
+        guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
+        let isDone = Shared(false)
+        add {
+            isDone.set(true)
+            wakeup.signal()
+        }
+        while !isDone.get() { PipeCalls.waitReadable(wakeup.raw) }
+    }
+
     /// Returns when all that was added is done, and the thread has ended.
     func finish() {
         state.withLock { $0.isEnding = true }

@@ -59,6 +59,8 @@ public enum Limits {
     public static let chainStepsDefault = 100
     /// Observers in one reply to `who`.
     public static let listedObserversMax = 1_000
+    /// Observers that are named of those whom another one waits for.
+    public static let awaitedObserversMax = 8
     /// Connections at a time.
     public static let clientsMax = 16_384
     /// Bytes that may wait in the broker for a peer that doesn't read.

@@ -1,17 +1,28 @@
-// How a command fails: with one of five statuses, a sentence for the person, and,
+// How a command fails: with one of a few statuses, a sentence for the person, and,
 // where it is known, what to do instead.
 
 /// The statuses that the program ends with.
-enum ExitStatus: Int32, Sendable {
+enum ExitStatus: Int32, CaseIterable, Sendable {
     case done = 0
     /// The broker said no, or the work failed.
     case refused = 1
-    /// The command line is wrong (EX_USAGE of sysexits.h).
+    /// The command line is wrong (EX_USAGE of sysexits.h): that is found without a broker.
     case usage = 64
-    /// The disk under the journal fails (EX_IOERR).
-    case inputOutput = 74
     /// There is no broker, or it went away (EX_UNAVAILABLE).
     case unavailable = 69
+    /// The disk under the journal fails (EX_IOERR).
+    case inputOutput = 74
+
+    /// As `plugboard help` lists it.
+    var meaning: String {
+        switch self {
+        case .done: "done, or nobody reads what is printed any more"
+        case .refused: "the broker refused it, or it failed: a file, a plugin, the system"
+        case .usage: "the command line has a mistake; nothing was asked of the broker"
+        case .unavailable: "there is no broker, it went away, or it has no plugins"
+        case .inputOutput: "the journal can't be kept any more (broker)"
+        }
+    }
 }
 
 /// Why a command ended early.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("The chart", .oneAtATime)
+@Suite("The chart", .someAtATime)
 struct ChartTests {
     private static let systems: [SystemRow] = [
         .made(

@@ -5,7 +5,7 @@ import Testing
 @testable import PlugboardBench
 
 /// What is written to each server, byte for byte, and what counts as an answer.
-@Suite("Dialects", .oneAtATime)
+@Suite("Dialects", .someAtATime)
 struct DialectTests {
     private static let plain = Workload("test").with { $0.valueBytes = 16 }
     private static let key = Names.key(1, of: plain)

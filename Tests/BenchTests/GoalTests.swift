@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("Figures to reach", .oneAtATime)
+@Suite("Figures to reach", .someAtATime)
 struct GoalTests {
     private static func row(_ name: String, _ systems: SystemRow...) -> Row {
         Row(workload: Workload(name), systems: systems)
@@ -101,14 +101,15 @@ struct GoalTests {
     }
 
     @Test(
-        "the table at the end has what was measured, with must, aim and verdict, and says what else there is"
+        "the table at the end has what was measured, with must, aim and verdict, and nothing else"
     )
     func table() {
         let text = Table.goals(of: Self.report)
         let measured = Goals.all.filter { $0.measure(Self.report) != nil }.count
         #expect(measured == 4)
+        // The name of one takes two lines.
         #expect(text.split(separator: "\n").count == measured + 3)
-        #expect(text.contains("\n  not measured: \(Goals.all.count - measured) more"))
+        #expect(Table.goals(of: .made([])) == "" && !text.contains("not measured"))
         let line = text.split(separator: "\n").first { $0.contains("1→100: messages") }
         let words = line?.split(separator: " ").suffix(9).map(String.init)
         #expect(words == ["4.000", "≥", "3", "≥", "4", "holds,", "and", "the", "aim"])
@@ -124,7 +125,7 @@ struct GoalTests {
         let versions = try #require(report["versions"] as? [String: Any])
         #expect(versions["plugboard"] as? String == "0.1.0" && versions["nats"] is NSNull)
         let goals = try #require(report["goals"] as? [[String: Any]])
-        #expect(goals.count == Goals.all.count)
+        #expect(goals.count == 4 && !goals.contains { $0["measured"] is NSNull })
         let first = try #require(goals.first)
         #expect(first["measured"] as? Double == 110 && first["verdict"] as? String == "holds")
         #expect((first["must"] as? [String: Double]) == ["atMost": 120])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("What the generator counts", .oneAtATime)
+@Suite("What the generator counts", .someAtATime)
 struct MarkTests {
     private func lineFeeds(_ bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("A page of figures", .oneAtATime)
+@Suite("A page of figures", .someAtATime)
 struct MarkdownTests {
     private static let report = Report.made([
         Row(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("Options", .oneAtATime)
+@Suite("Options", .someAtATime)
 struct OptionsTests {
     private func names(_ wanted: String...) throws -> [String] {
         var options = BenchOptions()

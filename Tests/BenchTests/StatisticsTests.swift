@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("Statistics", .oneAtATime)
+@Suite("Statistics", .someAtATime)
 struct StatisticsTests {
     @Test("the median of an odd number is the one in the middle, of an even number between two")
     func median() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PlugboardBench
 
-@Suite("The window", .oneAtATime)
+@Suite("The window", .someAtATime)
 struct WindowTests {
     @Test("a publisher is at most so many batches ahead of its answers")
     func answers() {
@@ -59,7 +59,7 @@ struct WindowTests {
     }
 }
 
-@Suite("Batches made equal", .oneAtATime)
+@Suite("Batches made equal", .someAtATime)
 struct BatchMatchTests {
     @Test("the next batch is larger by as much as the mean fell short, and smaller the same way")
     func next() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Command lines", .oneAtATime)
+@Suite("Command lines", .someAtATime)
 struct ArgumentParserTests {
     private func parse(_ words: String...) throws -> Invocation {
         let command = try #require(CommandTable.command(named: words[0]))
@@ -90,7 +90,7 @@ struct ArgumentParserTests {
     }
 }
 
-@Suite("The table of commands", .oneAtATime)
+@Suite("The table of commands", .someAtATime)
 struct CommandTableTests {
     @Test("no two commands share a name, no two options of a command either")
     func names() {

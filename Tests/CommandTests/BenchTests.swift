@@ -1,9 +1,11 @@
 import Foundation
+import PlugboardBench
+import PlugboardPosix
 import TestSupport
 import Testing
 
 /// The instrument itself; what it measures is no matter of tests.
-@Suite("bench", .oneAtATime)
+@Suite("bench", .someAtATime)
 struct BenchTests {
     @Test("measures each kind of row against a broker and the limit, and prints a table")
     func table() throws {
@@ -62,6 +64,26 @@ struct BenchTests {
     func unknownRow() throws {
         let run = try plugboard("bench", "--only", "frobnicate", in: try TemporaryFolder())
         #expect(run.end == .exited(64))
-        #expect(run.messages.contains("frobnicate"))
+        #expect(
+            run.messages.contains("frobnicate") && run.messages.contains("and with --growth: growth-keys ")
+        )
+        let words = run.messages.split { $0 == " " || $0 == "\n" }.map(String.init)
+        for workload in Workloads.all { #expect(words.contains(workload.name), "\(workload.name)") }
+        let near = try plugboard("bench", "--only", "1→10,round-trp-1", in: try TemporaryFolder())
+        #expect(near.messages.contains("did you mean \"round-trip-1\"?"))
+    }
+
+    @Test(
+        "the version that it names is that of the toolchain",
+        .enabled(if: FileStatus(path: "/bin/sh").kind == .file)
+    )
+    func toolchain() throws {
+        let folder = try TemporaryFolder()
+        let tools = try Run(program: "/bin/sh", ["-c", "swift --version 2>/dev/null"], in: folder).finished()
+        guard tools.end == .exited(0), let version = tools.output.firstMatch(of: /Swift version ([\d.]+)/)?.1
+        else { return }
+        let run = try plugboard("bench", "--only", "start", "--runs", "1", in: folder)
+        #expect(run.output.contains("; Swift \(version), its library"), "\(run.output.prefix(300))")
+        #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 }

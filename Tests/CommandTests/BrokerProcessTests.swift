@@ -5,7 +5,7 @@ import Testing
 
 /// What can only be seen of a broker that is a process of its own: its memory, its
 /// descriptors, its processor time.
-@Suite("A broker's own process", .oneAtATime, .serialized)
+@Suite("A broker's own process", .someAtATime, .serialized)
 struct BrokerProcessTests {
     @Test("a line without an end is dropped as it comes; memory stays flat")
     func endlessLine() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("plugboard call", .oneAtATime)
+@Suite("plugboard call", .someAtATime)
 struct CallTests {
     private let folder: TemporaryFolder
     private let broker: Run

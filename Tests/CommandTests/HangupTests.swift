@@ -7,7 +7,7 @@
 
     @testable import plugboard
 
-    @Suite("When its terminal is closed", .oneAtATime)
+    @Suite("When its terminal is closed", .someAtATime)
     struct HangupTests {
         private let shop: Shop
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Help", .oneAtATime)
+@Suite("Help", .someAtATime)
 struct HelpTests {
     @Test("the overview has every command with its summary")
     func overview() {
@@ -15,6 +15,37 @@ struct HelpTests {
             #expect(text.contains(command.summary))
         }
         #expect(!text.contains("launch"))
+    }
+
+    @Test("the overview lists every status that the program ends with")
+    func statuses() {
+        let lines = HelpText.overview().split(separator: "\n")
+        for status in ExitStatus.allCases {
+            let words = "\(status.rawValue)"
+            #expect(lines.contains { $0.hasPrefix("  \(words) ") && $0.hasSuffix("  " + status.meaning) })
+        }
+        #expect(Set(ExitStatus.allCases.map(\.rawValue)) == [0, 1, 64, 69, 74])
+    }
+
+    @Test(
+        "what is no key or pattern is a mistake in the command line, whatever the command; no broker is asked"
+    )
+    func badKeys() throws {
+        let folder = try TemporaryFolder()
+        let patterns: [[String]] = [
+            ["subscribe", "scr*"], ["subscribe", "a", ".b"], ["record", "scr*"], ["trace", "scr*"],
+            ["top", "scr*"],
+            ["keys", "scr*"], ["get", "scr*"], ["journal", "show", "scr*", "--state", folder.path],
+        ]
+        let keys: [[String]] = [
+            ["publish", "a.*", "1"], ["emit", "a.*", "1"], ["patch", "a.*", "{}"], ["delete", "a.*"],
+            ["get", ".a"], ["who", "a.*"], ["why", "a.*"], ["call", "a.*"],
+            ["explain", "publish", "a.*", "1"],
+        ]
+        for words in patterns + keys {
+            let finished = try Run(words, in: folder).finished()
+            #expect(finished.end == .exited(64), "\(words): \(finished.messages)")
+        }
     }
 
     @Test("a command's help names each of its options and arguments")

@@ -2,18 +2,18 @@
 // control byte, no mark that turns the direction of writing.
 
 #if os(Linux)
-    import PlugboardPosix
+    import PlugboardWire
     import TestSupport
     import Testing
 
     @testable import plugboard
 
-    @Suite("what others chose does nothing to a terminal or a log", .oneAtATime)
+    @Suite("what others chose does nothing to a terminal or a log", .someAtATime)
     struct HostileTests {
-        private static let key = "hall.\u{202E}pmal\u{2066}"
-        private static let name = "eve\u{202E}\u{2067}"
-        /// What JSON takes as it stands: DEL, C1's CSI and NEL, marks of direction.
-        private static let value = "\"\u{7F}\u{9B}31m\u{85}\u{202E}x\u{2028}\""
+        private static let key = "hall.\u{202E}pmal\u{2066}\u{200B}\u{E0041}"
+        private static let name = "eve\u{202E}\u{2067}\u{AD}"
+        /// What JSON takes as it stands: DEL, C1's CSI and NEL, marks of direction, a tag.
+        private static let value = "\"\u{7F}\u{9B}31m\u{85}\u{202E}x\u{2028}\u{FEFF}\u{E0001}\""
         private let folder: TemporaryFolder
         private let broker: Run
         private let eve: Connection
@@ -66,6 +66,21 @@
             ] {
                 expectHarmless(try shown(words), "\(words)")
             }
+        }
+
+        @Test("keys that differ in what can't be seen are told apart by whoever looks")
+        func lookalikes() throws {
+            let requests = ["door", "door\u{200B}", "door\u{E0020}"].map { key in
+                RequestLine("publish").adding("key", string: key).adding("value", 1)
+            }
+            for request in requests { _ = try eve.accepted(request) }
+            for words in [["get", "*"], ["keys", "*"], ["top", "--once"]] {
+                let text = try shown(words) { for request in requests { _ = try eve.accepted(request) } }
+                #expect(text.contains(#"door\u200b"#) && text.contains(#"door\udb40\udc20"#), "\(words)")
+            }
+            // A file and a program get the key itself.
+            let piped = try plugboard("keys", "*", in: folder).output
+            #expect(piped.contains("door\u{200B}\n"))
         }
 
         @Test("nor does one that says what went wrong")

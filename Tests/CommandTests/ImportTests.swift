@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("publish --from", .oneAtATime)
+@Suite("publish --from", .someAtATime)
 struct ImportTests {
     private let folder: TemporaryFolder
     private let broker: Run
@@ -143,7 +143,7 @@ struct ImportTests {
     }
 }
 
-@Suite("The progress bar", .oneAtATime)
+@Suite("The progress bar", .someAtATime)
 struct ProgressBarTests {
     @Test("it shows the part, the lines, the rate and the time left, within the terminal's width")
     func text() {

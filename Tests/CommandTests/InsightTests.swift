@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Commands that find out", .oneAtATime)
+@Suite("Commands that find out", .someAtATime)
 struct InsightTests: BrokerSuite {
     let folder: TemporaryFolder
     private let broker: Run
@@ -65,6 +65,15 @@ struct InsightTests: BrokerSuite {
         #expect(told.lines.count == 3)
         #expect(told.lines[1] == #"  {"a":1}"#)
         #expect(told.lines[2].hasSuffix("sub 1  cart.*  sent"))
+        let price = try Connection(path: folder.socket)
+        let client = try #require(try price.expectGreeting()["client"]?.text)
+        _ = try price.accepted(
+            RequestLine("subscribe").adding("key", string: "cart.total").adding("phase", 1)
+                .adding("ack", true, unless: false)
+        )
+        let waiting = try run("explain", "publish", "cart.total", "1").lines.last ?? ""
+        #expect(waiting.contains("sub 1  cart.* "))
+        #expect(waiting.hasSuffix("  waiting for phase 1: #\(client) (client \(client))"))
         let refused = try run("explain", "delete", "cart.total")
         #expect(refused.end == .exited(1))
         #expect(refused.messages.contains("it would be refused: not_found"))
@@ -94,10 +103,10 @@ struct InsightTests: BrokerSuite {
         try eventually("synced") { watcher.output.contains("synced") }
         let who = try run("who", "k.a").output
         let client = String(try #require(who.firstMatch(of: /client (\d+)/)?.1))
-        #expect(try run("pause", client).lines == ["0 lines owed"])
+        #expect(try run("pause", client).lines == ["0 owed"])
         for key in ["k.a", "k.b", "k.c", "k.d"] { _ = try run("publish", key, "1") }
-        #expect(try run("who", "k.a").output.contains("paused: 4 keys owed"))
-        #expect(try run("step", client, "1", "--count", "2").lines == ["4 lines owed"])
+        #expect(try run("who", "k.a").output.contains("paused: 4 owed"))
+        #expect(try run("step", client, "1", "--count", "2").lines == ["4 owed"])
         try eventually("two lines") { watcher.output.contains(#""key":"k.b""#) }
         #expect(!watcher.output.contains(#""key":"k.c""#))
         #expect(try run("resume", client, "--json").output.hasPrefix(#"{"ok":"resume","id":1,"sub":1,"#))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("install", .oneAtATime)
+@Suite("install", .someAtATime)
 struct InstallTests {
     private let folder: TemporaryFolder
 
@@ -12,8 +12,20 @@ struct InstallTests {
         folder = try TemporaryFolder()
     }
 
+    /// As somebody does who has built it: the copy is what a service may start.
     private func install(_ arguments: String..., configuration: String = "") throws -> Finished {
+        let copy = folder.path + "/.local/bin/plugboard"
+        if FileStatus(path: copy).kind == .missing {
+            try folder.write("none/readme", "")
+            #expect(try run(Products.plugboard, ["--plugins", "none"]).end == .exited(0))
+        }
+        return try run(copy, arguments, configuration: configuration)
+    }
+
+    private func run(_ program: String, _ arguments: [String], configuration: String = "") throws -> Finished
+    {
         try Run(
+            program: program,
             ["install"] + arguments,
             in: folder,
             environment: ["HOME": folder.path, "XDG_CONFIG_HOME": configuration]
@@ -34,7 +46,7 @@ struct InstallTests {
                 "systemctl --user enable --now plugboard.socket plugboard.service",
             ]
         )
-        let program = try #require(ProgramPath.resolved(Products.plugboard))
+        let program = try #require(ProgramPath.resolved("\(folder.path)/.local/lib/plugboard/plugboard"))
         let lines = folder.text(unit).split(separator: "\n").map(String.init)
         #expect(lines.contains("ExecStart=\"\(program)\" \"broker\""))
         #expect(lines.contains("ExecReload=/bin/kill -HUP $MAINPID"))
@@ -44,7 +56,8 @@ struct InstallTests {
         let socket = folder.text(socketUnit).split(separator: "\n")
         #expect(socket.contains("ListenStream=%t/plugboard/bus.sock") && socket.contains("SocketMode=0600"))
         let printed = try install("--user", "--for", "systemd", "--print")
-        #expect(printed.output == folder.text(unit) + "\n" + folder.text(socketUnit))
+        let named = [unit, socketUnit].map { "# \(folder.path)/\($0)\n" + folder.text($0) }
+        #expect(printed.output == named.joined(separator: "\n"))
         _ = try install("--user", "--for", "systemd", "--socket", "/tmp/100%.sock")
         #expect(folder.text(socketUnit).contains("ListenStream=/tmp/100%%.sock\n"))
     }
@@ -67,6 +80,9 @@ struct InstallTests {
         #expect(text.contains("<string>broker</string>\n        <string>--socket</string>\n"))
         #expect(text.contains("<string>/tmp/a&amp;b.sock</string>"))
         #expect(!folder.exists(socketUnit))
+        let printed = try install("--user", "--for", "launchd", "--socket", "/tmp/a&b.sock", "--print").output
+        let place = "\(folder.path)/Library/LaunchAgents/org.plugboard.bus.plist"
+        #expect(printed.replacing("<!-- \(place) -->\n", with: "") == text && printed != text)
     }
 
     @Test("XDG_CONFIG_HOME goes before ~/.config")
@@ -77,9 +93,12 @@ struct InstallTests {
         #expect(!folder.exists(".config"))
     }
 
-    @Test("its own file is replaced, another's is left alone; without --user nothing is done")
+    @Test("its own file is replaced, another's is left alone; what doesn't go together is told")
     func replaced() throws {
-        #expect(try install("--for", "systemd").end == .exited(64))
+        for words in [["--for", "systemd"], ["--socket", "/tmp/s"], ["--remove", "--print"]] {
+            #expect(try run(Products.plugboard, words).end == .exited(64), "\(words)")
+        }
+        #expect(try install("--user", "--prefix", "/tmp").end == .exited(64))
         #expect(!folder.exists(unit))
         #expect(try install("--user", "--for", "systemd").end == .exited(0))
         #expect(try install("--user", "--for", "systemd", "--socket", "/tmp/s").end == .exited(0))
@@ -89,6 +108,37 @@ struct InstallTests {
         #expect(refused.end == .exited(1))
         #expect(folder.text(unit) == "[Unit]\n")
         #expect(try install("--user", "--print", "--socket", "s").end == .exited(64))
+    }
+
+    @Test("a program that lies where it was built is no service: it is refused, with what to do first")
+    func buildFolder() throws {
+        for words in [["--user", "--for", "systemd"], ["--user", "--for", "launchd", "--print"]] {
+            let refused = try run(Products.plugboard, words)
+            #expect(refused.end == .exited(1) && refused.output.isEmpty)
+            #expect(refused.messages.contains("lies where it was built"))
+            #expect(refused.messages.contains("first: \(Products.plugboard) install\n"))
+        }
+        #expect(!folder.exists(unit))
+        #expect(BuildFolder.holds("/x/.build/debug/plugboard") && !BuildFolder.holds("/usr/bin/plugboard"))
+        try folder.write("scratch/plugboard.build/x", "")
+        #expect(BuildFolder.holds(folder.path + "/scratch/plugboard"))
+    }
+
+    @Test("--user --remove takes the service's files away, with what enabling left, and nobody else's")
+    func serviceRemoved() throws {
+        #expect(try install("--user", "--for", "systemd").end == .exited(0))
+        try folder.write(".config/systemd/user/default.target.wants/other.service", "")
+        let link = folder.path + "/.config/systemd/user/default.target.wants/plugboard.service"
+        symlink("../plugboard.service", link)
+        let removed = try install("--user", "--for", "systemd", "--remove")
+        #expect(removed.end == .exited(0))
+        #expect(removed.lines.first == "systemctl --user stop plugboard.socket plugboard.service")
+        #expect(!folder.exists(unit) && !folder.exists(socketUnit) && FileCopy.target(ofLink: link) == nil)
+        #expect(folder.exists(".config/systemd/user/default.target.wants/other.service"))
+        #expect(try install("--user", "--for", "systemd", "--remove").end == .exited(1))
+        try folder.write(unit, "[Unit]\n")
+        #expect(try install("--user", "--for", "systemd", "--remove").end == .exited(1))
+        #expect(folder.exists(unit))
     }
 
     @Test(

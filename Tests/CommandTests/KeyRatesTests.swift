@@ -23,7 +23,7 @@ private struct Counted {
     var count: Int { keys.count }
 }
 
-@Suite("How often keys change", .oneAtATime)
+@Suite("How often keys change", .someAtATime)
 struct KeyRatesTests {
     @Test("a rate is what happened in the last four periods, divided by their time")
     func window() {

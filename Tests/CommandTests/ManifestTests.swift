@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("plugin.json", .oneAtATime)
+@Suite("plugin.json", .someAtATime)
 struct ManifestTests {
     private func read(_ text: String) -> Result<PluginManifest, JSONFault> {
         do throws(JSONFault) {
@@ -111,7 +111,7 @@ struct ManifestTests {
     }
 }
 
-@Suite("The folder of plugins", .oneAtATime)
+@Suite("The folder of plugins", .someAtATime)
 struct PluginFolderTests {
     private let folder: TemporaryFolder
 
@@ -208,7 +208,7 @@ struct PluginFolderTests {
     }
 }
 
-@Suite("A demo's script", .oneAtATime)
+@Suite("A demo's script", .someAtATime)
 struct DemoScriptTests {
     @Test("comments are narration, pause and await are steps, all else goes to the broker")
     func steps() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("another user's broker", .enabled(if: Stranger.isPossible), .oneAtATime)
+@Suite("another user's broker", .enabled(if: Stranger.isPossible), .someAtATime)
 struct PeerTests {
     private static let greeting = #"{"event":"hello","broker":"plugboard","protocol":1,"epoch":"e"}"#
     private static let owner = Accounts.name(of: Stranger.user) ?? "\(Stranger.user)"
@@ -74,7 +74,7 @@ struct PeerTests {
     }
 }
 
-@Suite("--peer", .oneAtATime)
+@Suite("--peer", .someAtATime)
 struct PeerOptionTests {
     @Test("a user that doesn't exist is a mistake of the command line, or of the variable")
     func unknown() throws {

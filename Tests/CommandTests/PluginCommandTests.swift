@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("plugins and plugin", .oneAtATime)
+@Suite("plugins and plugin", .someAtATime)
 struct PluginCommandTests {
     private let shop: Shop
 

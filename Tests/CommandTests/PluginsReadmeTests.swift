@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("plugins/README.md", .oneAtATime)
+@Suite("plugins/README.md", .someAtATime)
 struct PluginsReadmeTests {
     private static let hasJQ = (SocketPath.variable("PATH") ?? "").split(separator: ":").contains {
         FileStatus.isRunnable(path: "\($0)/jq")

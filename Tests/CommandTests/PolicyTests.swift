@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("policy", .oneAtATime)
+@Suite("policy", .someAtATime)
 struct PolicyTests {
     private let folder: TemporaryFolder
 

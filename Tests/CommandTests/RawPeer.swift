@@ -57,8 +57,8 @@ final class RawPeer {
 
     private func wait(_ events: Int16) throws {
         var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
-        guard poll(&entry, 1, 20_000) > 0 else {
-            throw NeverHappened(description: "an answer within 20 seconds")
+        guard poll(&entry, 1, 60_000) > 0 else {
+            throw NeverHappened(description: "an answer within a minute")
         }
     }
 }

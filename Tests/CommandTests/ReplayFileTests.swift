@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("The file of a replay", .oneAtATime)
+@Suite("The file of a replay", .someAtATime)
 struct ReplayFileTests: BrokerSuite {
     let folder: TemporaryFolder
     private let broker: Run

@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("replay", .oneAtATime)
+@Suite("replay", .someAtATime)
 struct ReplayTests: BrokerSuite {
     let folder: TemporaryFolder
     private let broker: Run
@@ -214,7 +214,7 @@ struct ReplayTests: BrokerSuite {
     }
 }
 
-@Suite("What a recording's revisions are here", .oneAtATime)
+@Suite("What a recording's revisions are here", .someAtATime)
 struct RevisionMapTests {
     @Test("as many are remembered as a broker remembers causes, and the oldest is forgotten for one more")
     func limit() {

@@ -86,7 +86,7 @@ struct RestartPolicyTests {
     }
 }
 
-@Suite("A child that is looked after", .oneAtATime)
+@Suite("A child that is looked after", .someAtATime)
 struct SupervisedProcessTests {
     private let time = TestClock()
 

@@ -79,7 +79,7 @@ final class Run {
     }
 
     /// Waits for its end.
-    func finished(seconds: Double = 30, _ location: SourceLocation = #_sourceLocation) throws -> Finished {
+    func finished(seconds: Double = 120, _ location: SourceLocation = #_sourceLocation) throws -> Finished {
         try eventually("\(name) ends", seconds: seconds, location) {
             if let end = self.child.end() { self.end = end }
             return self.end != nil
@@ -126,7 +126,7 @@ struct NeverHappened: Error, CustomStringConvertible {
 /// Waits for a condition, looking again and again until the deadline.
 func eventually(
     _ what: String,
-    seconds: Double = 30,
+    seconds: Double = 120,
     _ location: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) throws {

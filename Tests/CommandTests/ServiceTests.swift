@@ -39,7 +39,7 @@
         }
     }
 
-    @Suite("a service manager", .oneAtATime)
+    @Suite("a service manager", .someAtATime)
     struct ServiceTests {
         private let folder: TemporaryFolder
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Where there is no broker", .oneAtATime)
+@Suite("Where there is no broker", .someAtATime)
 struct NoBrokerTests {
     @Test("every command that needs one ends with 69, tells the path it tried and how to start one")
     func nobody() throws {
@@ -104,7 +104,7 @@ struct NoBrokerTests {
     }
 }
 
-@Suite("broker", .oneAtATime)
+@Suite("broker", .someAtATime)
 struct BrokerCommandTests {
     private let folder: TemporaryFolder
 
@@ -124,6 +124,33 @@ struct BrokerCommandTests {
         #expect(try plugboard("publish", "a", "1", in: folder).output == "revision 1\n")
         broker.signal(SIGTERM)
         #expect(try broker.finished().output.isEmpty)
+    }
+
+    @Test("it says that it listens when it has read its journal, and nothing of that where it can't")
+    func greetingComesLast() throws {
+        let words = ["broker", "--socket", folder.socket, "--state", folder.path + "/state"]
+        try folder.write("state", "no folder")
+        let refused = try Run(words, in: folder).finished()
+        #expect(refused.end == .exited(1) || refused.end == .exited(74))
+        #expect(!refused.messages.contains("listening on"))
+        unlink(folder.path + "/state")
+        let first = try Run(words, in: folder)
+        try eventually("it tells") { first.messages.contains("listening on") }
+        #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
+        first.signal(SIGTERM)
+        _ = try first.finished()
+        let second = try Run(words, in: folder)
+        try eventually("it tells") { second.messages.contains("try: ") }
+        let lines = second.messages.split(separator: "\n")
+        #expect(lines[0].contains("the journal holds 1 keys") && lines[1].contains("listening on"))
+        second.signal(SIGTERM)
+        _ = try second.finished()
+        let name = "segment-0000000002.jsonl"
+        unlink(folder.path + "/state/" + name)
+        let third = try Run(words, in: folder).finished()
+        #expect(third.end == .exited(1))
+        #expect(third.messages.contains("the journal is damaged: \(name) is missing"))
+        #expect(!third.messages.contains("listening on"))
     }
 
     @Test(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("subscribe", .oneAtATime)
+@Suite("subscribe", .someAtATime)
 struct SubscribeTests: BrokerSuite {
     let folder: TemporaryFolder
     private let broker: Run
@@ -16,7 +16,7 @@ struct SubscribeTests: BrokerSuite {
 
     /// A subscription in the background that has its snapshot.
     private func watch(_ words: String...) throws -> Run {
-        let watcher = try Run(["subscribe"] + words, in: folder)
+        let watcher = try Run(["subscribe", "--no-reconnect"] + words, in: folder)
         try eventually("synced") { watcher.output.contains("synced") }
         return watcher
     }
@@ -109,7 +109,7 @@ struct SubscribeTests: BrokerSuite {
             #expect(finished.messages.contains(message), "\(finished.messages)")
         }
         let refused = try run("subscribe", "a", "--where", #"{"/price":100}"#)
-        #expect(refused.end == .exited(1))
+        #expect(refused.end == .exited(64))
         #expect(refused.messages.contains("takes an object of operators"))
     }
 
@@ -153,7 +153,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(finished.messages.isEmpty)
     }
 
-    @Test("when the broker stops it says so and ends with status 69")
+    @Test("with --no-reconnect, when the broker stops it says so and ends with status 69")
     func brokerStops() throws {
         let watcher = try watch("**")
         broker.signal(SIGTERM)
@@ -163,7 +163,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("when the broker vanishes it says so and ends with status 69")
+    @Test("with --no-reconnect, when the broker vanishes it says so and ends with status 69")
     func brokerKilled() throws {
         let watcher = try watch("**")
         broker.signal(SIGKILL)
@@ -190,10 +190,10 @@ struct SubscribeTests: BrokerSuite {
         #expect(finished.end == .exited(69))
     }
 
-    @Test("a bad pattern is refused with status 1")
+    @Test("a bad pattern is a mistake in the command line, with status 64")
     func badPattern() throws {
         let finished = try run("subscribe", "a.**.b")
-        #expect(finished.end == .exited(1))
+        #expect(finished.end == .exited(64))
         #expect(finished.messages.contains("bad_pattern"))
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import plugboard
 
 /// Brokers that make way for the next program while they run.
-@Suite("restart", .oneAtATime, .serialized)
+@Suite("restart", .someAtATime, .serialized)
 struct SuccessionTests {
     private let folder: TemporaryFolder
 

@@ -1,16 +1,23 @@
-import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Text for terminals", .oneAtATime)
+@Suite("Text for terminals", .someAtATime)
 struct PrintableTests {
     @Test("control characters and direction marks are spelled out, everything else is left")
     func escapes() {
         #expect(Printable.text("a\tb ü 漢 👍🏽") == "a\tb ü 漢 👍🏽")
         #expect(Printable.text("\u{1B}[31m\u{7F}\u{9B}\u{0}\n") == "\\u001b[31m\\u007f\\u009b\\u0000\\u000a")
         #expect(Printable.text("a\u{202E}b\u{2066}c\u{200F}\u{2028}") == "a\\u202eb\\u2066c\\u200f\\u2028")
+    }
+
+    @Test("so is what can't be seen, beyond U+FFFF as the pair that JSON writes")
+    func invisible() {
+        #expect(Printable.text("a\u{AD}b\u{200B}\u{2060}\u{FEFF}") == "a\\u00adb\\u200b\\u2060\\ufeff")
+        #expect(Printable.text("\u{FFF9}x\u{E0041}") == "\\ufff9x\\udb40\\udc41")
+        #expect(Printable.text("❤\u{FE0F}👩\u{200D}🚀") == "❤\\ufe0f👩\\u200d🚀")
     }
 
     @Test("no control character at all is let through")
@@ -44,7 +51,7 @@ struct PrintableTests {
     }
 }
 
-@Suite("A child's output", .oneAtATime)
+@Suite("A child's output", .someAtATime)
 struct OutputLinesTests {
     private func lines(_ chunks: String...) -> [String] {
         var lines = OutputLines()
@@ -81,7 +88,7 @@ struct OutputLinesTests {
     }
 }
 
-@Suite("Words for a shell", .oneAtATime)
+@Suite("Words for a shell", .someAtATime)
 struct ShellWordTests {
     @Test("only what the shell would read otherwise is quoted")
     func quoting() {
@@ -93,7 +100,7 @@ struct ShellWordTests {
     }
 }
 
-@Suite("JSON, one level at a time", .oneAtATime)
+@Suite("JSON, one level at a time", .someAtATime)
 struct JSONValueTests {
     private func object(_ text: String) -> Result<[String], JSONFault> {
         do throws(JSONFault) {

@@ -4,13 +4,17 @@ import Testing
 
 @testable import plugboard
 
-@Suite("The picture of top", .oneAtATime)
+@Suite("The picture of top", .someAtATime)
 struct TopPictureTests {
-    private static let stats = """
+    /// Where these totals were reached.
+    private static func stats(writes: Int, events: Int, received: Int, sent: Int) -> String {
+        """
         {"uptime":75,"revision":96,"keys":1234,"clients":3,"subscriptions":4,"slow":1,\
-        "rates":{"lines":10,"writes":12,"events":2480,"received":1200,"sent":99000},"totals":{},\
+        "rates":{"lines":1,"writes":1,"events":1,"received":1,"sent":1},\
+        "totals":{"lines":0,"writes":\(writes),"events":\(events),"received":\(received),"sent":\(sent)},\
         "memory":5200000,"latency":{"turns":9,"mean":13,"max":850}}
         """
+    }
 
     private func state(keys: Int = 3, clients: Int = 3, warnings: Int = 1) throws -> TopState {
         var state = TopState(title: "plugboard top at /tmp/\u{1B}[31mbus.sock")
@@ -27,7 +31,8 @@ struct TopPictureTests {
                 #"{"client":\#(number),"name":"client-\#(number)","pid":\#(number + 70),"state":"\#(told)","subscriptions":1,"lines":5,"sent":5,"queued":\#(number * 1000),"owed":2}"#
             )
         }
-        try take("$broker.stats", Self.stats)
+        try take("$broker.stats", Self.stats(writes: 1_000, events: 20, received: 3, sent: 4))
+        try take("$broker.stats", Self.stats(writes: 1_012, events: 2_500, received: 1_203, sent: 99_004))
         let list = (0..<warnings).map {
             #"{"warning":\#($0),"kind":"loop","times":\#($0 + 1),"when":"2026-11-21T13:05:00.123Z","revision":1,"message":"a loop \u001b[2J \#($0)","loop":[]}"#
         }
@@ -63,7 +68,7 @@ struct TopPictureTests {
                 "client-0  live                2        0     0 B     1   70   0",
             ]
         )
-        #expect(lines[22] == #"13:05:00 a loop \u001b[2J 0"#)
+        #expect(lines[22] == #"13:05:00.123Z a loop \u001b[2J 0"#)
         #expect(lines[23] == "q leaves   p holds the picture")
     }
 
@@ -126,6 +131,33 @@ struct TopPictureTests {
         periods.end(seconds: 2)
         #expect(client.lines.rate(periods) == 5)
         #expect(client.sent.rate(periods) == 0)
+    }
+
+    @Test("short periods are counted together until they are a second, so that no rate jumps")
+    func shortPeriods() {
+        var total = RecentTotal()
+        var count = RecentCount()
+        var periods = RecentPeriods()
+        total.note(total: 7)
+        for tenth in 1...60 {
+            count.note(5)
+            // The broker tells once a second what came in ten periods.
+            if tenth % 10 == 0 { total.note(total: 7 + UInt64(tenth) * 5) }
+            count.endPeriod(periods)
+            total.endPeriod(periods)
+            periods.end(seconds: 0.1)
+            if tenth >= 40 {
+                #expect(abs(count.rate(periods) - 50) < 0.01)
+                #expect(total.rate(periods) > 35 && total.rate(periods) < 51)
+            }
+        }
+    }
+
+    @Test("while there is no broker it says so in place of the figures")
+    func apart() throws {
+        var state = try state()
+        state.isApart = true
+        #expect(lines(state, 80, 24)[1] == "the broker is gone; waiting for it to come back")
     }
 
     @Test("a broker that says nothing of itself is shown by what is counted here")

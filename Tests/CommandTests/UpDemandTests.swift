@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("up starts a plugin on demand", .oneAtATime)
+@Suite("up starts a plugin on demand", .someAtATime)
 struct UpDemandTests {
     private let shop: Shop
 
@@ -86,7 +86,7 @@ struct UpDemandTests {
     }
 }
 
-@Suite("up starts a plugin again", .oneAtATime)
+@Suite("up starts a plugin again", .someAtATime)
 struct UpRestartTests {
     @Test("and its callers wait for it: fifty restarts in a row, each with a call behind it")
     func calls() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("up keeps plugins alive and leaves nothing behind", .oneAtATime)
+@Suite("up keeps plugins alive and leaves nothing behind", .someAtATime)
 struct UpLifeTests {
     private let shop: Shop
 
@@ -135,12 +135,59 @@ struct UpLifeTests {
         let pids = try shop.pids("rock", count: 1)
         up.signal(SIGINT)
         try eventually("the plugin heard the first") { up.output.contains("heard") }
-        up.signal(SIGINT)
+        let start = MonotonicClock.nanoseconds()
+        try eventually("a later one is another wish") {
+            up.signal(SIGINT)
+            return !up.isRunning
+        }
+        // Not after the two seconds that a plugin is given.
+        #expect(MonotonicClock.nanoseconds() - start < 1_900_000_000)
         let finished = try up.finished()
         #expect(finished.messages.contains("rock   | killed"))
         #expect(finished.end == .exited(0))
         try shop.expectGone(pids)
         #expect(!shop.folder.exists("s"))
+    }
+
+    @Test(
+        "two signals at once are one wish, as timeout sends them: all end as they should",
+        .enabled(if: FileStatus.isRunnable(path: "/usr/bin/timeout"))
+    )
+    func signalledTwice() throws {
+        try shop.add(
+            "tidy",
+            "trap 'sleep 0.2; echo tidied; exit 0' TERM; echo here; while :; do sleep 0.05; done"
+        )
+        for _ in 0..<2 {
+            let up = try Run(
+                program: "/usr/bin/timeout",
+                ["3", Products.plugboard, "up"],
+                in: shop.folder
+            )
+            let finished = try up.finished()
+            #expect(finished.end == .exited(124))
+            #expect(finished.output.hasSuffix("tidied\n"))
+            #expect(finished.messages.hasSuffix("stopped\n") && !finished.messages.contains("killed"))
+            #expect(!shop.folder.exists("s"))
+        }
+        let up = try shop.up()
+        try eventually("it is there") { up.output.contains("here") }
+        up.signal(SIGTERM)
+        Pause.sleep(seconds: 0.05)
+        up.signal(SIGTERM)
+        let finished = try up.finished()
+        #expect(finished.end == .exited(0) && finished.output.hasSuffix("tidied\n"))
+        #expect(!finished.messages.contains("killed"))
+    }
+
+    @Test("a wish is another one half a second after the first, not sooner")
+    func wishes() {
+        var wish = StopWish()
+        let half = UInt64(StopWish.repeatedSeconds * 1e9)
+        #expect(!wish.isThere)
+        let others = [1_000, 1_000, 1_000 + half - 1, 1_000 + half].map { wish.take(at: $0) }
+        #expect(wish.isThere)
+        #expect(others == [false, false, false, true])
     }
 
     @Test("a plugin that waits for its restart is not started while stopping")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("up gives each plugin its connection", .oneAtATime)
+@Suite("up gives each plugin its connection", .someAtATime)
 struct UpPermissionTests {
     private let shop: Shop
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("up reads plugin.json again", .oneAtATime)
+@Suite("up reads plugin.json again", .someAtATime)
 struct UpReloadTests {
     private let shop: Shop
     /// Publishes `a` and then `b` whenever it is told to, and says what comes of it.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("up on a person's screen", .oneAtATime)
+@Suite("up on a person's screen", .someAtATime)
 struct UpScreenTests {
     private let shop: Shop
     private static let long = String(repeating: "x", count: 200)
@@ -77,7 +77,7 @@ struct UpScreenTests {
     }
 }
 
-@Suite("up gives plugins a folder for their files", .oneAtATime)
+@Suite("up gives plugins a folder for their files", .someAtATime)
 struct UpStateTests {
     private let shop: Shop
 

@@ -45,7 +45,7 @@ struct Shop {
     }
 }
 
-@Suite("up starts", .oneAtATime)
+@Suite("up starts", .someAtATime)
 struct UpStartTests {
     private let shop: Shop
 
@@ -311,7 +311,7 @@ struct UpStartTests {
     }
 }
 
-@Suite("up shows", .oneAtATime)
+@Suite("up shows", .someAtATime)
 struct UpOutputTests {
     private let shop: Shop
 

@@ -1,13 +1,12 @@
 // What the fuzzer found worth keeping is read again by each test run.
 
-import FuzzTargets
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("what fuzzing left")
+@Suite("what fuzzing left", .someAtATime)
 struct CorpusTests {
-    private static let folder =
-        SocketPath.folder(of: SocketPath.folder(of: #filePath)) + "/FuzzTargets/Corpus"
+    private static let folder = SocketPath.folder(of: #filePath) + "/Corpus"
 
     @Test("every input of the corpus is read without harm", arguments: FuzzTarget.allCases)
     func corpus(_ target: FuzzTarget) throws {

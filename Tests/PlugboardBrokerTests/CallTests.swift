@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Calls", .oneAtATime)
+@Suite("Calls", .someAtATime)
 struct CallTests {
     private let hub = TestHub()
     private let server: Int
@@ -145,7 +145,7 @@ struct CallTests {
     }
 }
 
-@Suite("The most specific server", .oneAtATime)
+@Suite("The most specific server", .someAtATime)
 struct ServiceTreeTests {
     /// Which of some patterns is found for a key.
     private func found(_ key: String, among patterns: [String]) -> String? {

@@ -8,7 +8,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("Catching up from the journal", .oneAtATime, .serialized)
+@Suite("Catching up from the journal", .someAtATime, .serialized)
 struct CatchingUpTests {
     private let home: TemporaryFolder
     private var state: String { home.path + "/state" }
@@ -253,6 +253,32 @@ struct CatchingUpTests {
             let lines = try linesToSynced(client)
             #expect(revisions(lines) == [2, 3, 6, 7])
             #expect(lines.count { $0.contains(#""leave""#) } == 2)
+        }
+    }
+
+    @Test("nor is it told again after a delete, if it didn't match in between")
+    func filteredDeletes() throws {
+        try withBroker { broker in
+            let writer = try broker.client()
+            try writer.send("publish a 0")
+            for value in ["50", "60"] { try writer.send("publish a \(value)\ndelete a") }
+            try writer.send("publish a 5\npublish a 70\ndelete a\npublish a 80")
+            try sync(writer)
+            let client = try broker.client()
+            try client.send(
+                #"{"op":"subscribe","key":"a","since":1,"delivery":"all","where":{"":{"<":10}}}"#
+            )
+            let events = try linesToSynced(client).compactMap { line in
+                line.firstMatch(of: #/"event":"([a-z]+)".*"revision":([0-9]+)/#).map { "\($0.1) \($0.2)" }
+            }
+            #expect(
+                events == [
+                    "leave 2", "delete 3", "delete 5", "update 6", "leave 7", "delete 8", "synced 9",
+                ]
+            )
+            _ = try writer.ask("publish a 90")
+            #expect(try writer.ask("publish a 6").contains(#""revision":11"#))
+            #expect(try client.line().contains(#""event":"update","sub":1,"key":"a","revision":11"#))
         }
     }
 

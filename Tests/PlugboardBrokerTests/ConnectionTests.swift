@@ -5,7 +5,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("Connections", .oneAtATime, .serialized)
+@Suite("Connections", .someAtATime, .serialized)
 struct ConnectionTests {
     @Test("the greeting names every limit", arguments: PollerKind.allCases)
     func greeting(poller: PollerKind) throws {

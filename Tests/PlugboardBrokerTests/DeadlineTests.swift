@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Deadlines", .oneAtATime)
+@Suite("Deadlines", .someAtATime)
 struct DeadlineTests {
     /// Takes out all that is due, as the numbers of calls.
     private func due(_ deadlines: inout Deadlines, at now: UInt64) -> [UInt64] {

@@ -5,7 +5,7 @@ import Testing
 @testable import PlugboardBroker
 
 /// When the disk is asked for what durable writes wait for.
-@Suite("Durable replies", .oneAtATime)
+@Suite("Durable replies", .someAtATime)
 struct DurableRepliesTests {
     private static func add(_ count: Int, to replies: inout DurableReplies, mark: UInt64) {
         for _ in 0..<count {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("what a write would do", .oneAtATime)
+@Suite("what a write would do", .someAtATime)
 struct ExplainTests {
     private func outcomes(_ reply: String?) -> [Substring] {
         (reply ?? "").split(separator: #""outcome":""#).dropFirst().map { $0.prefix { $0 != "\"" } }
@@ -33,7 +33,67 @@ struct ExplainTests {
         test.send("explain publish a 1", from: writer)
         #expect(outcomes(test.read(writer).last) == ["conflated"])
         test.send("explain emit a 1", from: writer)
-        #expect(outcomes(test.read(writer).last) == ["sent"])
+        #expect(outcomes(test.read(writer).last) == ["queued"])
+    }
+
+    @Test("what every holds back is queued where all is told, else the newest is owed; so it is of a new key")
+    func throttled() {
+        let test = TestHub()
+        let (all, newest, writer) = (test.client(), test.client(), test.client())
+        test.send(#"{"op":"subscribe","key":"**","every":1000,"delivery":"all"}"#, from: all)
+        test.send(#"{"op":"subscribe","key":"**","every":1000}"#, from: newest)
+        test.send("explain publish a 1", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
+        test.send("publish a 1\nexplain publish a 2", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["queued", "conflated"])
+        test.send("explain emit a 2", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["queued", "queued"])
+        test.send("explain publish b 1", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
+        test.send("publish a 2\npublish a 3\nexplain publish b 1", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["queued", "conflated"])
+    }
+
+    @Test("who waits for an earlier phase is told of, and for whom it does, also for a key that is new")
+    func phases() {
+        let test = TestHub()
+        let (price, logger, writer) = (test.client(), test.client(), test.client())
+        test.send("hello price\n" + #"{"op":"subscribe","key":"**","phase":1,"ack":true}"#, from: price)
+        test.send(#"{"op":"subscribe","key":"*","phase":9}"#, from: logger)
+        let waits = """
+            "outcome":"waiting","awaits":{"phase":1,"observers":[{"client":1,"name":"price","sub":1}]}
+            """
+        test.send("explain publish a 1", from: writer)
+        #expect(test.read(writer).last?.contains(waits) == true)
+        test.send("explain emit a 1", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
+        test.send("publish a 1\nexplain publish a 2", from: writer)
+        #expect(test.read(writer).last?.contains(waits) == true)
+        // What stands behind it waits for the same.
+        test.send("explain emit b 1", from: writer)
+        #expect(test.read(writer).last?.contains(waits) == true)
+        test.send("pause 1", from: logger)
+        test.send("explain publish a 2", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["sent", "paused"])
+        test.send("resume 1", from: logger)
+        test.send("ack 1 1", from: price)
+        #expect(test.read(logger).contains { $0.contains(#""key":"a","revision":1,"#) })
+        test.send("explain emit b 1", from: writer)
+        #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
+    }
+
+    @Test("of those whom it waits for so many are named, and one more is not", arguments: [0, 1])
+    func manyAwaited(excess: Int) {
+        let test = TestHub()
+        let (price, logger, writer) = (test.client(), test.client(), test.client())
+        for sub in 1...(Limits.awaitedObserversMax + excess) {
+            test.send(#"{"op":"subscribe","key":"a","sub":\#(sub),"phase":1,"ack":true}"#, from: price)
+        }
+        test.send("subscribe a", from: logger)
+        test.send("explain publish a 1", from: writer)
+        let awaits = test.read(writer).last?.split(separator: #""awaits":"#).last ?? ""
+        #expect(awaits.split(separator: #""client":1,"#).count - 1 == Limits.awaitedObserversMax)
+        #expect(awaits.contains(#"],"more":true}}"#) == (excess > 0))
     }
 
     @Test("a patch that would grow too large would be refused, and the value stays")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("taking turns", .oneAtATime)
+@Suite("taking turns", .someAtATime)
 struct FairnessTests {
     /// What three clients sent before the broker looked: many subscriptions of a key, a burst
     /// of writes to it, and a question.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Observers that ask for less", .oneAtATime)
+@Suite("Observers that ask for less", .someAtATime)
 struct FilterTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("calls that wait for a plugin", .oneAtATime)
+@Suite("calls that wait for a plugin", .someAtATime)
 struct HeldCallTests {
     private let hub = TestHub()
     private let up: Int

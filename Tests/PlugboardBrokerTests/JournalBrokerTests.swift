@@ -7,7 +7,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("What is kept", .oneAtATime, .serialized)
+@Suite("What is kept", .someAtATime, .serialized)
 struct JournalBrokerTests {
     private let home: TemporaryFolder
     private var folder: String { home.path }
@@ -61,6 +61,21 @@ struct JournalBrokerTests {
             #expect(try client.ask("keys").components(separatedBy: #""key":"#).count == 5)
             #expect(try client.ask("who b").contains(#""writer":{"name":"till","live":false,"revision":2}"#))
             #expect(try client.ask("publish new 1") == #"{"ok":"publish","revision":6}"#)
+        }
+    }
+
+    @Test("a cause of 0 is kept as any other, and none stays none")
+    func causes() throws {
+        try withBroker { broker in
+            let client = try broker.client()
+            _ = try client.ask(#"{"op":"publish","id":1,"key":"first","value":1,"cause":0}"#)
+            _ = try client.ask(#"{"op":"publish","id":2,"key":"next","value":2}"#)
+        }
+        try withBroker { broker in
+            let client = try broker.client()
+            #expect(try client.ask("get first").contains(##""by":"#1","cause":0,"live":false"##))
+            #expect(try client.ask("get next").contains(##""by":"#1","live":false"##))
+            #expect(try client.ask("why first").contains(#""cause":0}]}"#))
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Bonds", .oneAtATime)
+@Suite("Bonds", .someAtATime)
 struct LifetimeHubTests {
     private func publish(_ key: String, _ rest: String = "") -> String {
         #"{"op":"publish","key":"\#(key)","value":1\#(rest)}"#

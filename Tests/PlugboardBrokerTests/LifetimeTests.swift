@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("What ends by itself", .oneAtATime, .serialized)
+@Suite("What ends by itself", .someAtATime, .serialized)
 struct LifetimeTests {
     /// An observer of everything, past its snapshot.
     private func observer(_ broker: TestBroker) throws -> TestClient {

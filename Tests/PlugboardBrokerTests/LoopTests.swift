@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("feedback between plugins", .oneAtATime)
+@Suite("feedback between plugins", .someAtATime)
 struct LoopTests {
     /// Two clients that each write because of what the other wrote.
     private func pingPong(_ test: BareHub, rounds: Int, between: () -> Void = {}) {

@@ -5,7 +5,7 @@ import Testing
 @testable import PlugboardBroker
 
 /// The broker's own structures against the plainest thing that does the same.
-@Suite("Tables, order and tree against a model", .oneAtATime)
+@Suite("Tables, order and tree against a model", .someAtATime)
 struct ModelTests {
     private func withKey<Result>(_ key: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var key = key

@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("What is promised about order", .oneAtATime, .serialized)
+@Suite("What is promised about order", .someAtATime, .serialized)
 struct OrderTests {
     @Test("replies come in the order of the requests", arguments: PollerKind.allCases)
     func replies(poller: PollerKind) throws {

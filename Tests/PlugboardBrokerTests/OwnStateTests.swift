@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("what the broker tells of itself", .oneAtATime)
+@Suite("what the broker tells of itself", .someAtATime)
 struct OwnStateTests {
     /// Lets the broker look round, as it does a second later.
     private func lookRound(_ test: BareHub) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("a broker with a policy", .oneAtATime)
+@Suite("a broker with a policy", .someAtATime)
 struct PolicyBrokerTests {
     /// What a broker reported, to be waited for.
     private final class Reports: Sendable {

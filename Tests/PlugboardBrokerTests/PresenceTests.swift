@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Presence", .oneAtATime, .serialized)
+@Suite("Presence", .someAtATime, .serialized)
 struct PresenceTests {
     @Test("what a client wrote says that it is there, and soon after it closed that it is not")
     func closing() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("quotas of a user", .oneAtATime)
+@Suite("quotas of a user", .someAtATime)
 struct QuotaTests {
     private let hub = TestHub()
     private let owner: Int
@@ -215,7 +215,7 @@ struct QuotaTests {
     }
 }
 
-@Suite("quotas of a user, in a running broker", .oneAtATime)
+@Suite("quotas of a user, in a running broker", .someAtATime)
 struct QuotaBrokerTests {
     /// The tests' own user is the broker's own: it has a quota by its number.
     private func broker(_ quota: String, state: String? = nil) throws -> TestBroker {

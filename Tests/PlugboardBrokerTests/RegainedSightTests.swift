@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("sight that changed", .oneAtATime)
+@Suite("sight that changed", .someAtATime)
 struct RegainedSightTests {
     private static func policy(hiding key: String) -> String {
         """

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Observers that were away", .oneAtATime)
+@Suite("Observers that were away", .someAtATime)
 struct ResumeTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("a right to serve that is revoked", .oneAtATime)
+@Suite("a right to serve that is revoked", .someAtATime)
 struct RevokedServiceTests {
     private static func policy(serve: String) -> String {
         """

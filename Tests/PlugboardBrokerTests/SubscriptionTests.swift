@@ -2,7 +2,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("Subscriptions", .oneAtATime, .serialized)
+@Suite("Subscriptions", .someAtATime, .serialized)
 struct SubscriptionTests {
     @Test("subs are the client's own or the smallest free integer")
     func subs() throws {

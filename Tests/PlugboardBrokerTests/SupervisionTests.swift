@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("plugins of a supervisor", .oneAtATime)
+@Suite("plugins of a supervisor", .someAtATime)
 struct SupervisionTests {
     private let hub = TestHub()
     private let up: Int

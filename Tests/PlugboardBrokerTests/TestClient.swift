@@ -49,7 +49,7 @@ final class TestClient {
         return 0
     }
 
-    /// The next line; throws at the end of the stream and after five seconds.
+    /// The next line; throws at the end of the stream and after a minute.
     func line() throws -> String {
         guard let line = try lineOrEnd() else { throw TestFailure(description: "the broker closed") }
         return line
@@ -102,14 +102,24 @@ final class TestClient {
 
     private func wait(_ events: Int16) throws {
         var entry = pollfd(fd: descriptor.raw, events: events, revents: 0)
-        guard poll(&entry, 1, 10_000) > 0 else {
-            throw TestFailure(description: "nothing came for ten seconds")
+        guard poll(&entry, 1, 60_000) > 0 else {
+            throw TestFailure(description: "nothing came for a minute")
         }
     }
 }
 
 /// The number behind `"field":` in a line.
 func number(_ field: String, in line: String) -> Int? {
-    guard let range = line.range(of: "\"\(field)\":") else { return nil }
-    return Int(line[range.upperBound...].prefix { $0.isNumber })
+    guard let end = end(of: "\"\(field)\":", in: line) else { return nil }
+    return Int(line[end...].prefix { $0.isNumber })
+}
+
+/// Where a text ends that a line has. The library's own search takes a second for 300 KB in a debug
+/// build.
+func end(of text: String, in line: String) -> String.Index? {
+    line.withCString { start in
+        text.withCString { strstr(start, $0) }.map {
+            line.utf8.index(line.startIndex, offsetBy: $0 - UnsafeMutablePointer(mutating: start))
+        }
+    }.map { line.utf8.index($0, offsetBy: text.utf8.count) }
 }

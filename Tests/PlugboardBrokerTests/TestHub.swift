@@ -88,8 +88,8 @@ final class TestHub {
 
     /// Executes lines from a client.
     func send(_ lines: String, from client: Int) {
-        for line in lines.split(separator: "\n") {
-            var bytes = Array(line.utf8)
+        for line in lines.utf8.split(separator: 0x0A) {
+            var bytes = Array(line)
             bytes.withUnsafeMutableBytes {
                 box.hub.take($0, from: sessions[client])
                 box.hub.finishLines()
@@ -128,9 +128,10 @@ final class TestHub {
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
         let session = sessions[client]
-        let text = String(decoding: session.pointee.outbox.own.bytes, as: UTF8.self)
-        session.pointee.outbox.own.removeAll()
-        return text.split(separator: "\n").map(String.init)
+        defer { session.pointee.outbox.own.removeAll() }
+        return session.pointee.outbox.own.bytes.split(separator: 0x0A).map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 
     /// Reads on for as long as more comes.

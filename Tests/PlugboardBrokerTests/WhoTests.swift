@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("who has to do with a key", .oneAtATime)
+@Suite("who has to do with a key", .someAtATime)
 struct WhoTests {
     private func field(_ name: String, _ text: Substring) -> String {
         guard let start = text.range(of: "\"\(name)\":") else { return "" }
@@ -51,6 +51,27 @@ struct WhoTests {
         #expect(field("state", again) == "\"live\"")
         #expect(field("owed", again) == "0")
         #expect(field("revision", again) == "4")
+    }
+
+    @Test("lines that wait are owed as well as keys, and pause, step and resume count as who does")
+    func owed() {
+        let test = TestHub()
+        let (observer, asker) = (test.client(), test.client())
+        test.send(#"{"op":"subscribe","key":"*","every":1000,"delivery":"all"}"#, from: observer)
+        test.send(#"{"op":"subscribe","key":"*","where":{"":{"<":10}}}"#, from: observer)
+        test.send("publish a 1", from: asker)
+        test.send("pause 2", from: observer)
+        test.send("publish a 2\npublish a 3\nemit a 4\npublish a 20\npublish b 1\npublish b 20", from: asker)
+        _ = test.read(observer)
+        test.send("who a", from: asker)
+        let told = observers(test.read(asker).last)
+        #expect(told.map { field("owed", $0) } == ["6", "3"])
+        #expect(told.map { field("state", $0) } == ["\"lagging\"", "\"paused\""])
+        test.send("resume 2", from: observer)
+        let lines = test.read(observer)
+        #expect(lines.first == #"{"ok":"resume","sub":2,"owed":3}"#)
+        // b came and went, so that there is nothing to tell of it.
+        #expect(lines.count == 1 + 2)
     }
 
     @Test("bytes that wait unread are counted")

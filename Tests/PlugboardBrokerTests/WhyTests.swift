@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("why a key is as it is", .oneAtATime)
+@Suite("why a key is as it is", .someAtATime)
 struct WhyTests {
     /// The keys of a chain with their operations, newest first, and what ends it.
     private func chain(_ reply: String?) -> String {
@@ -40,6 +40,21 @@ struct WhyTests {
         #expect(why("items", test, cart) == "items:delete total:patch items:publish")
         #expect(why("total", test, cart) == "total:patch items:publish")
         #expect(why("noise", test, cart) == "noise:publish")
+    }
+
+    @Test("a cause of 0 is one that was named: of an emit on a new bus, or of nothing that was written")
+    func zero() {
+        let test = BareHub()
+        let (till, cart) = (test.client(), test.client())
+        test.send(#"{"op":"publish","key":"alone","value":1,"cause":0}"#, from: cart)
+        #expect(why("alone", test, cart) == "alone:publish")
+        let other = BareHub()
+        let shop = other.client()
+        other.send("subscribe cart.add", from: shop)
+        other.send("emit cart.add 1", from: other.client())
+        other.send(#"{"op":"publish","key":"items","value":1,"cause":0}"#, from: shop)
+        #expect(why("items", other, shop) == "items:publish cart.add:emit")
+        #expect(test.send("why alone", from: till).first?.contains(#","cause":0}"#) == true)
     }
 
     @Test("of a batch the chain follows the write that the next writer observes")

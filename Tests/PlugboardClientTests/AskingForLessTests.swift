@@ -1,11 +1,12 @@
 // Subscriptions that ask for less than every value whole: conditions, parts, differences.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("asking for less")
+@Suite("asking for less", .someAtATime)
 struct AskingForLessTests {
     @Test("where tells the values that match, and a leave when one no longer does")
     func conditions() async throws {

@@ -1,11 +1,12 @@
 // Calls between two buses, and what comes of those that aren't answered.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("calls")
+@Suite("calls", .someAtATime)
 struct CallTests {
     struct Order: Codable {
         var sku: String

@@ -1,11 +1,12 @@
 // What is written because of an event names it as its cause, without being told to.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("causes")
+@Suite("causes", .someAtATime)
 struct CauseTests {
     @Test("why tells of the write and of the event whose callback wrote it")
     func chain() async throws {

@@ -1,11 +1,12 @@
 // Ends: of a bus, of what was made from it, of a program.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("closing")
+@Suite("closing", .someAtATime)
 struct ClosingTests {
     @Test("close ends requests, sequences, callbacks, observables and states")
     func closeEndsAll() async throws {

@@ -1,10 +1,11 @@
 // Connecting, and peers that aren't what they should be.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("connecting")
+@Suite("connecting", .someAtATime)
 struct ConnectionTests {
     @Test("without a broker connecting fails at once, and says where it looked")
     func nobody() async throws {

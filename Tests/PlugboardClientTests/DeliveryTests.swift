@@ -1,11 +1,12 @@
 // How a subscription is told: folded, held, in phases; and that the library acknowledges.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("delivery")
+@Suite("delivery", .someAtATime)
 struct DeliveryTests {
     /// The revisions and skips of the live updates that a loop reads up to a revision.
     private func read(_ subscription: Subscription, upTo revision: Int) async throws -> [String] {

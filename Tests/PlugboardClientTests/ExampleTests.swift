@@ -1,11 +1,12 @@
 // The documentation's examples are code that compiles, and does what it says.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("examples")
+@Suite("examples", .someAtATime)
 struct ExampleTests {
     private static let root = SocketPath.folder(of: SocketPath.folder(of: SocketPath.folder(of: #filePath)))
 

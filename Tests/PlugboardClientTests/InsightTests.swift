@@ -3,11 +3,12 @@
 
 import Observables
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("who, why, explain and trace")
+@Suite("who, why, explain and trace", .someAtATime)
 struct InsightTests {
     @Test("who names the observers of a key with how they are doing, its writer and its server")
     func who() async throws {
@@ -26,7 +27,7 @@ struct InsightTests {
         #expect(audience.observers.count == 1)
         #expect((told.client, told.name, told.pattern, told.phase) == (2, "watcher", "cart.**", 7))
         #expect(told.sub == .integer(subscription.sub))
-        #expect((told.state, told.owedKeys) == (.paused, 1))
+        #expect((told.state, told.owed) == (.paused, 1))
         let writer = Audience.Writer(client: 1, name: "till", isLive: true, revision: revision)
         #expect(audience.writer == writer)
         #expect(
@@ -90,6 +91,16 @@ struct InsightTests {
             ]
         )
         #expect(told.observers.allSatisfy { $0.name == "ada" && $0.phase == 5 })
+        #expect(told.observers.allSatisfy { $0.awaits == nil })
+        let price = try await broker.connect("price")
+        let earlier = SubscribeOptions(initial: false, phase: 1, acknowledges: true)
+        let first = try await price.subscribe("seat.12", options: earlier)
+        let waiting = try await bus.explain(.publish("seat.12", 1)).observers.last
+        #expect(waiting?.outcome == .waiting && waiting?.awaits?.phase == 1)
+        #expect(waiting?.awaits?.observers.map(\.name) == ["price"])
+        #expect(waiting?.awaits?.observers.first?.sub == .integer(first.sub))
+        #expect(waiting?.awaits?.hasMore == false)
+        first.cancel()
         #expect(try await bus.explain(.delete("seat.12")).event == .delete)
         #expect(try await bus.entry("seat.12")?.revision == revision)
         cheap.cancel()

@@ -1,11 +1,12 @@
 // Values that end with a connection or in time, announcements, wills, goodbyes.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("lifetimes")
+@Suite("lifetimes", .someAtATime)
 struct LifetimeTests {
     /// What a bus hears of everything, as `kind key value reason`.
     private func listen(_ bus: Bus) async throws -> (Log<String>, Disposable) {

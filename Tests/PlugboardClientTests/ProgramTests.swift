@@ -3,11 +3,12 @@
 
 import PlugboardPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("programs")
+@Suite("programs", .someAtATime)
 struct ProgramTests {
     @Test(
         "a plugin with a callback writes its last word at SIGTERM and exits with 0",
@@ -99,13 +100,21 @@ final class Program: Sendable {
     private let child: Mutex<ChildProcess>
     private let printed = Mutex<[UInt8]>([])
 
+    /// Compiled once, for all tests of a run.
+    private static let compiled = Result {
+        let folder = SocketPath.folder(of: SocketPath.folder(of: #filePath)) + "/ClientPrograms"
+        let path = SwiftProgram.products + "/client-programs"
+        let sources = try Folder.names(in: folder).filter { $0.hasSuffix(".swift") }
+        try SwiftProgram.compile(sources.map { "\(folder)/\($0)" }, to: path)
+        return path
+    }
+
     init(_ name: String, socket: String) throws {
-        let folder = SocketPath.folder(of: try #require(ProgramPath.current()))
         let variables = Environment.all().filter { !$0.hasPrefix("PLUGBOARD_SOCKET=") }
         child = Mutex(
             try ChildProcess(
                 starting: ChildStart(
-                    program: folder + "/client-programs",
+                    program: try Self.compiled.get(),
                     arguments: [name],
                     environment: variables + ["PLUGBOARD_SOCKET=" + socket],
                     output: .outputPiped

@@ -1,10 +1,11 @@
 // Connections that break, and what is left of them afterwards.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("reconnecting")
+@Suite("reconnecting", .someAtATime)
 struct ReconnectTests {
     @Test("after a restart the bus is back with its name and its subscriptions, and says so")
     func restart() async throws {

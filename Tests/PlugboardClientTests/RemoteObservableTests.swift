@@ -2,11 +2,12 @@
 
 import Observables
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("remote observables")
+@Suite("remote observables", .someAtATime)
 struct RemoteObservableTests {
     struct Profile: Codable, Equatable {
         var name: String

@@ -1,11 +1,12 @@
 // Every request against a real broker.
 
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("requests")
+@Suite("requests", .someAtATime)
 struct RequestTests {
     struct Product: Codable, Equatable {
         var title: String

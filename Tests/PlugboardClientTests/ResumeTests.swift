@@ -1,10 +1,11 @@
 // Subscriptions that go on where the connection broke.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("resuming")
+@Suite("resuming", .someAtATime)
 struct ResumeTests {
     private static let greeting = FakeBroker.greeting(features: #""since""#)
 

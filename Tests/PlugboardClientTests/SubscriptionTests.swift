@@ -1,11 +1,12 @@
 // Subscriptions against a real broker: as a sequence and with a callback.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("subscriptions")
+@Suite("subscriptions", .someAtATime)
 struct SubscriptionTests {
     @Test("a sequence gives the snapshot, its end, then what comes")
     func sequence() async throws {

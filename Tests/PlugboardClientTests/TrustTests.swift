@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardClient
 
-@Suite("another user's broker", .enabled(if: Stranger.isPossible), .oneAtATime)
+@Suite("another user's broker", .enabled(if: Stranger.isPossible), .someAtATime)
 struct TrustTests {
     @Test("it is told nothing, and the error says whose it is; waiting for a broker is no reason to stay")
     func refused() async throws {

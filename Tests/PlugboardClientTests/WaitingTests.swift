@@ -1,11 +1,12 @@
 // Requests that aren't answered, and peers that don't read.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 
-@Suite("waiting")
+@Suite("waiting", .someAtATime)
 struct WaitingTests {
     @Test("a request without an answer times out, and its late answer harms nobody")
     func timeout() async throws {

@@ -7,7 +7,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite struct JournalCrashTests {
+@Suite(.someAtATime) struct JournalCrashTests {
     /// How a session is played.
     struct Manner: CustomStringConvertible {
         /// Now and then, at once; after each turn; now and then, some turns later.
@@ -36,51 +36,16 @@ import Testing
                 sync: syncs == .always ? .always : .never,
                 historyBytes: 600,
                 segmentBytes: 1_500,
-                looseBytes: 900,
+                looseBytes: givesState ? 100_000 : 900,
+                slackBytes: 2_000,
                 laidOutBytes: 1_000,
                 fastHalfNanoseconds: prepares ? .max : 0
             )
         }
     }
 
-    /// Syncs and compacts when it is told to.
-    private final class LateWorker: JournalWorker {
-        private let worker: ImmediateWorker
-        private var work: [(ImmediateWorker) -> Void] = []
-
-        init(_ disk: SimulatedDisk) {
-            worker = ImmediateWorker(disk)
-        }
-
-        func sync(_ requests: [SyncRequest], number: UInt64) {
-            work.append { $0.sync(requests, number: number) }
-        }
-
-        func releaseRoom(of file: any AppendableFile) {
-            work.append { $0.releaseRoom(of: file) }
-        }
-
-        func prepare(bytes: Int, isLaidOut: Bool) {
-            work.append { $0.prepare(bytes: bytes, isLaidOut: isLaidOut) }
-        }
-
-        func compact(_ request: CompactionRequest) {
-            work.append { $0.compact(request) }
-        }
-
-        func takeDone() -> [WorkDone] { worker.takeDone() }
-        func finish() { while doNext() {} }
-
-        @discardableResult
-        func doNext() -> Bool {
-            guard !work.isEmpty else { return false }
-            work.removeFirst()(worker)
-            return true
-        }
-    }
-
     /// What had been promised when the machine stopped.
-    private struct Promised {
+    struct Promised {
         /// The state after each commit, and how many the journal had counted by then.
         var states: [State] = [[:]]
         var marks: [JournalMark] = [0]
@@ -95,7 +60,7 @@ import Testing
     }
 
     /// Plays a session until it ends or the disk stops.
-    private static func play(_ disk: SimulatedDisk, _ manner: Manner, turns: Int = 25) -> Promised {
+    static func play(_ disk: SimulatedDisk, _ manner: Manner, turns: Int = 25) -> Promised {
         var promised = Promised()
         var opened: TestJournal?
         do {
@@ -136,7 +101,7 @@ import Testing
     }
 
     /// Opens a disk and finds out which of the promised states it holds.
-    private static func check(
+    static func check(
         _ disk: SimulatedDisk,
         _ promised: Promised,
         least: Int,
@@ -149,20 +114,32 @@ import Testing
     }
 
     /// What is wrong with what a disk holds, if anything is.
-    private static func complaint(
+    static func complaint(
         _ disk: SimulatedDisk,
         _ promised: Promised,
         least: Int,
         boot: String,
         newEpoch: String = "e2"
     ) -> String? {
-        do {
+        let found = Result {
             let again = try TestJournal(disk, boot: boot, newEpoch: newEpoch)
-            let found = promised.states.lastIndex { $0 == again.state }
-            if (found ?? -1) < least { return "\(again.state), promised \(least)" }
+            return (state: again.state, epoch: again.epoch)
+        }
+        return complaint(found, promised, least: least)
+    }
+
+    /// What is wrong with what was found on a disk.
+    private static func complaint(
+        _ found: Result<(state: State, epoch: String), any Error>,
+        _ promised: Promised,
+        least: Int
+    ) -> String? {
+        do {
+            let (state, epoch) = try found.get()
+            let place = promised.states.lastIndex { $0 == state } ?? -1
+            if place < least { return "\(state), promised \(least)" }
             // Revisions go on only where none of those that were told is missing.
-            let goesOn = again.epoch == "e1" && (found ?? -1) < promised.told
-            return goesOn ? "the epoch goes on without what was told" : nil
+            return epoch == "e1" && place < promised.told ? "the epoch goes on without what was told" : nil
         } catch {
             return "\(error)"
         }
@@ -289,6 +266,7 @@ import Testing
     func `a machine that stops at any operation, twice, loses nothing that was safe`(manner: Manner) {
         var random = SeededRandom(seed: 7)
         var states = 0
+        let recoveries = Recoveries()
         let choices = LongSuite.count(16, quick: 4)
         for stop in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
@@ -296,7 +274,13 @@ import Testing
             let promised = Self.play(disk, manner)
             for choice in 0..<choices {
                 let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
-                states += Self.recoverWithCrashes(first, promised, "stopped at \(stop), \(choice)", &random)
+                states += Self.recoverWithCrashes(
+                    first,
+                    promised,
+                    "stopped at \(stop), \(choice)",
+                    recoveries,
+                    &random
+                )
             }
         }
         #expect(states > LongSuite.count(20_000, quick: 2_000))
@@ -308,20 +292,22 @@ import Testing
         _ disk: SimulatedDisk,
         _ promised: Promised,
         _ place: String,
+        _ recoveries: Recoveries,
         _ random: inout SeededRandom
     ) -> Int {
-        let whole = disk.afterKill()
-        check(whole, promised, least: promised.safe, place, boot: "boot-2")
-        var states = 1
-        for stop in 0..<whole.operations {
-            let second = disk.afterKill()
-            second.stopsAt = stop
-            _ = try? TestJournal(second, boot: "boot-2", newEpoch: "e2")
-            let third = second.afterPowerCut { count in Int(random.next() % UInt64(count)) }
-            check(third, promised, least: promised.safe, "\(place), then at \(stop)", boot: "boot-3")
-            states += 1
+        let whole = recoveries.outcome(of: disk, boot: "boot-2")
+        if let complaint = complaint(whole.found, promised, least: promised.safe) {
+            Issue.record("\(place): \(complaint)")
         }
-        return states
+        for stop in 0..<whole.operations {
+            let second = recoveries.stopped(disk, boot: "boot-2", at: stop)
+            let third = second.afterPowerCut { count in Int(random.next() % UInt64(count)) }
+            let again = recoveries.outcome(of: third, boot: "boot-3")
+            if let complaint = complaint(again.found, promised, least: promised.safe) {
+                Issue.record("\(place), then at \(stop): \(complaint)")
+            }
+        }
+        return whole.operations + 1
     }
 
     @Test(arguments: Manner.all, [false, true])
@@ -369,7 +355,7 @@ import Testing
     }
 
     /// Nothing lost, everything lost, halves, and by chance.
-    private static func choose(_ choice: Int, _ count: Int, _ random: inout SeededRandom) -> Int {
+    static func choose(_ choice: Int, _ count: Int, _ random: inout SeededRandom) -> Int {
         switch choice {
         case 0: 0
         case 1: min(1, count - 1)
@@ -378,7 +364,7 @@ import Testing
         }
     }
 
-    private static func operations(_ manner: Manner) -> Int {
+    static func operations(_ manner: Manner) -> Int {
         let disk = SimulatedDisk()
         _ = play(disk, manner)
         return disk.operations

@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("A repair")
+@Suite("A repair", .someAtATime)
 struct JournalRepairTests {
     private static let options = JournalOptions(
         sync: .never,

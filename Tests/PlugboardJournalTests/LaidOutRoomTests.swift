@@ -7,7 +7,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite("Room that is laid out")
+@Suite("Room that is laid out", .someAtATime)
 struct LaidOutRoomTests {
     private let disk = SimulatedDisk()
     private let name = "segment-0000000001.jsonl"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite("The next segment's file")
+@Suite("The next segment's file", .someAtATime)
 struct NextFileTests {
     private let disk = SimulatedDisk()
     private let time = SimulatedTime()
@@ -115,7 +115,7 @@ struct NextFileTests {
         let written = text.utf8.count
         let left = disk.afterKill()
         left.files[segments.last ?? ""]?.bytes = Array(repeating: 0x0A, count: written)
-        let again = try TestJournal(left)
+        let again = try TestJournal(left, boot: "boot-2", newEpoch: "e2")
         #expect(again.state == journal.state)
         #expect(again.recovered.torn == nil)
         #expect(!left.files.keys.contains { $0.hasPrefix("torn-") })

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite struct ShortLivesTests {
+@Suite(.someAtATime) struct ShortLivesTests {
     /// Never gets to anything.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
@@ -59,7 +59,7 @@ import Testing
     @Test func `of the ends that crashes tore the newest are kept`() throws {
         var disk = SimulatedDisk()
         for life in 1...40 {
-            let journal = try TestJournal(disk)
+            let journal = try TestJournal(disk, boot: "boot-\(life)")
             for _ in 1...8 {
                 journal.publish("key", String(repeating: "1", count: 100))
                 try journal.endTurn()

@@ -62,7 +62,18 @@ final class TestJournal {
         self.revision = max(revision, opened.0.revision)
         (recovered, writer, epoch) = opened
         self.records = records
+        self.records.liveBytes = state.reduce(0) { $0 + Self.recordBytes($1.key, $1.value) }
+        try writer.settle(&self.records)
     }
+
+    /// What a record of a value comes to, about.
+    static func recordBytes(_ key: String, _ held: Held) -> Int {
+        key.utf8.count + held.value.utf8.count + held.by.utf8.count + 100
+    }
+
+    var liveBytes: Int { records.liveBytes ?? 0 }
+    /// Bytes that were written for what was committed.
+    private(set) var recordedBytes = 0
 
     static func apply(_ record: RecordLine, _ line: UnsafeRawBufferPointer, to state: inout State) {
         let key = String(decoding: record.key.bytes(of: line), as: UTF8.self)
@@ -100,7 +111,12 @@ final class TestJournal {
     }
 
     private func commit(_ key: String, _ value: String?, _ by: String) {
+        let old = state[key].map { Self.recordBytes(key, $0) } ?? 0
         state[key] = value.map { Held(value: $0, revision: revision, by: "\"\(by)\"") }
+        let new = state[key].map { Self.recordBytes(key, $0) } ?? 0
+        records.liveBytes = liveBytes + new - old
+        let before = records.count
+        defer { recordedBytes += records.count - before }
         var prefix = ByteBuffer()
         var author = ByteBuffer()
         var key = key
@@ -125,7 +141,11 @@ final class TestJournal {
     /// Asks for room, as a broker does before a write.
     func hasRoom(for bytes: Int) throws -> Bool {
         if records.hasRoom(for: bytes) { return true }
-        return try writer.makeRoom(&records, needed: RecordBuffer.needed(for: bytes))
+        return try writer.makeRoom(
+            &records,
+            needed: RecordBuffer.needed(for: bytes),
+            revision: revision
+        )
     }
 
     /// Ends a turn: from here on it can have been told.
@@ -138,7 +158,7 @@ final class TestJournal {
     /// Has a snapshot made, if it is time for one.
     private func compact() {
         let keys = givesState ? state.count : Int.max
-        writer.compact(keys: keys) { body in
+        writer.compact(keys: keys, live: liveBytes) { body in
             for (key, held) in state.sorted(by: { $0.key < $1.key }) { try Self.give(key, held, body) }
         }
     }

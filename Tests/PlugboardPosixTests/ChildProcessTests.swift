@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("Child processes", .oneAtATime)
+@Suite("Child processes", .someAtATime)
 struct ChildProcessTests {
     private struct Late: Error {}
 
@@ -239,7 +239,7 @@ struct SignalsTests {
     }
 }
 
-@Suite("Files", .oneAtATime)
+@Suite("Files", .someAtATime)
 struct InputFileTests {
     @Test(
         "a small file is read whole; a folder, a missing file and one over the limit are errors that name it"
@@ -269,9 +269,13 @@ struct InputFileTests {
         #expect(!FileStatus.isRunnable(path: #filePath))
     }
 
-    @Test("a time of day has two digits each and three for the milliseconds")
+    @Test("a time of day is UTC, with two digits each, three for the milliseconds, and a Z")
     func clock() {
-        let text = WallClock.now().description
-        #expect(text.split { $0 == ":" || $0 == "." }.map(\.count) == [2, 2, 2, 3])
+        let before = WallClock.millisecondsSince1970() / 1000 % 86_400
+        let time = WallClock.now()
+        #expect(time.description.split { $0 == ":" || $0 == "." }.map(\.count) == [2, 2, 2, 4])
+        #expect(time.description.hasSuffix("Z"))
+        let passed = (UInt64(time.hour * 3600 + time.minute * 60 + time.second) + 86_400 - before) % 86_400
+        #expect(passed < 60)
     }
 }

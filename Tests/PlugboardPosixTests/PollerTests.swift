@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("pollers", .oneAtATime)
+@Suite("pollers", .someAtATime)
 struct PollerTests {
     /// What one wait told.
     private func ready(_ poller: any Poller, milliseconds: Int32 = 0) throws -> [Readiness] {

@@ -4,7 +4,7 @@
 
     @testable import PlugboardPosix
 
-    @Suite("A hold on a child", .oneAtATime)
+    @Suite("A hold on a child", .someAtATime)
     struct ProcessHandleTests {
         private struct Late: Error {}
 

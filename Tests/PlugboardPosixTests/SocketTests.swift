@@ -4,7 +4,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("sockets", .oneAtATime)
+@Suite("sockets", .someAtATime)
 struct SocketTests {
     private func variables(_ values: [String: String]) -> (String) -> String? {
         { values[$0] }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardPosix
 
-@Suite("whose broker is believed", .oneAtATime)
+@Suite("whose broker is believed", .someAtATime)
 struct TrustedUsersTests {
     private func naming(_ peer: String?, _ variable: String? = nil) throws(UnknownUser) -> TrustedUsers {
         try TrustedUsers(naming: peer) { $0 == "PLUGBOARD_PEER" ? variable : nil }

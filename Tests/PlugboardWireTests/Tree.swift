@@ -81,12 +81,12 @@ indirect enum Tree: Hashable {
         }
     }
 
+    /// Of a name that stands twice the last member counts.
     private static func sorted(_ members: [([UInt8], Tree)]) -> [Member] {
-        let places = members.indices.sorted { left, right in
-            members[left].0 == members[right].0
-                ? left < right : members[left].0.lexicographicallyPrecedes(members[right].0)
+        let last = Dictionary(members, uniquingKeysWith: { $1 })
+        return last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {
+            Member(name: $0.key, value: $0.value)
         }
-        return places.map { Member(name: members[$0].0, value: members[$0].1) }
     }
 
     /// Digits without zeros at either end, and an exponent.

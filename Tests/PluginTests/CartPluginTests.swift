@@ -1,7 +1,8 @@
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("The cart on the bus", .serialized, .timeLimit(.minutes(20)))
+@Suite("The cart on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct CartPluginTests {
     private static let phone = #"{"title":"Phone","price":49.95,"colour":"red"}"#
 

@@ -1,8 +1,9 @@
 import Foundation
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("The logger on the bus", .serialized, .timeLimit(.minutes(20)))
+@Suite("The logger on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct LoggerPluginTests {
     /// A shop with a logger that has begun, and where it writes.
     private func open(_ arguments: [String] = []) async throws -> (Shop, PluginProcess, String) {

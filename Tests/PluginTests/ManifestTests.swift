@@ -1,10 +1,11 @@
 import Foundation
 import PlugboardClient
+import TestSupport
 import Testing
 
 // Every plugin.json against what its plugin does: a tap in front of each listens to what it
 // asks of the broker while the demo is played.
-@Suite("The manifests and what the plugins do", .serialized, .timeLimit(.minutes(20)))
+@Suite("The manifests and what the plugins do", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ManifestTests {
     private let manifests: [ShopPlugin: JSON]
 

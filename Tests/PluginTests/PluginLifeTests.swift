@@ -1,9 +1,10 @@
 import Foundation
 import PlugboardPosix
+import TestSupport
 import Testing
 
 // What every plugin does as a process, whatever its work: from its command line to its end.
-@Suite("The life of each plugin", .serialized, .timeLimit(.minutes(20)))
+@Suite("The life of each plugin", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct PluginLifeTests {
     /// The line that tells of a wait for a broker.
     private func notice(_ plugin: ShopPlugin, _ shop: Shop) -> String {

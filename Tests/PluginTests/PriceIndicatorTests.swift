@@ -1,11 +1,12 @@
 import Foundation
 import PlugboardClient
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import price_indicator
 
-@Suite("The summary of a cart")
+@Suite("The summary of a cart", .someAtATime)
 struct SummaryTests {
     private func summary(_ text: String) throws -> String? {
         try Summary(JSON(text))?.json.text
@@ -92,7 +93,7 @@ struct SummaryTests {
     }
 }
 
-@Suite("The price indicator on the bus", .serialized, .timeLimit(.minutes(20)))
+@Suite("The price indicator on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct PriceIndicatorPluginTests {
     private static let cart =
         #"[{"sku":"a","title":"A","price":49.95,"quantity":2},{"sku":"b","title":"B","price":29.95,"quantity":1}]"#

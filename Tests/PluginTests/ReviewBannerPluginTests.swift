@@ -1,7 +1,8 @@
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("The review banner on the bus", .serialized, .timeLimit(.minutes(20)))
+@Suite("The review banner on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ReviewBannerPluginTests {
     /// A shop on the list screen, with one product and a banner plugin that has begun.
     private func open() async throws -> (Shop, PluginProcess) {

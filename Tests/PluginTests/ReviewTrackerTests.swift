@@ -1,8 +1,9 @@
 import Foundation
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("The review tracker on the bus", .serialized, .timeLimit(.minutes(20)))
+@Suite("The review tracker on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ReviewTrackerTests {
     /// A tracker that reads these lines from `feed` in the shop's folder.
     private func track(_ shop: Shop, _ lines: [String], _ arguments: [String] = []) throws -> PluginProcess {
@@ -210,7 +211,7 @@ struct ReviewTrackerTests {
     }
 }
 
-@Suite("The phone catalogue", .timeLimit(.minutes(20)))
+@Suite("The phone catalogue", .someAtATime, .timeLimit(.minutes(20)))
 struct PhoneCatalogueTests {
     private static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../shared/data/amazon_cellphones.ndjson").standardizedFileURL.path

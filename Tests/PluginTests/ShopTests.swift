@@ -1,11 +1,13 @@
 import Foundation
 import PlugboardClient
+import TestSupport
 import Testing
 
 // The phones lie in ../shared, beside the package; where that is missing, the suite says
 // that it is skipped.
 @Suite(
     "The whole shop",
+    .someAtATime,
     .serialized,
     .timeLimit(.minutes(20)),
     .enabled(if: PhoneCatalogue.isPresent, "../shared/data/amazon_cellphones.ndjson is not there")

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PlugboardClient
 @testable import PlugboardPosix
 
 // What a person sees of a status: on a terminal one line that is redrawn, elsewhere lines.
-@Suite("A plugin's status line")
+@Suite("A plugin's status line", .someAtATime)
 struct StatusLineTests {
     /// Back to the first column, and clear to the end of the line.
     private static let erasure = "\r\u{1B}[K"
@@ -113,7 +114,7 @@ struct StatusLineTests {
     }
 }
 
-@Suite("What the plugins show on a terminal", .serialized, .timeLimit(.minutes(20)))
+@Suite("What the plugins show on a terminal", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct TerminalOutputTests {
     @Test("the price indicator: totals, a warning beside them, no cart, and the last word stays")
     func priceIndicator() async throws {

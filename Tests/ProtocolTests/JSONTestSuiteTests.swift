@@ -6,7 +6,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("JSONTestSuite", .oneAtATime)
+@Suite("JSONTestSuite", .someAtATime)
 struct JSONTestSuiteTests {
     /// What the suite leaves open (`i_`): nil means accepted. Numbers of any size are
     /// values, since nobody calculates with them; half a surrogate pair is no character.

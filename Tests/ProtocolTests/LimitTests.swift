@@ -6,7 +6,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("limits and tables", .oneAtATime)
+@Suite("limits and tables", .someAtATime)
 struct LimitTests {
     @Test("the greeting announces the limits of the specification's table, and no others")
     func announcesLimits() throws {

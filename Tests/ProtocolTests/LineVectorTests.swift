@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("vectors of lines", .oneAtATime)
+@Suite("vectors of lines", .someAtATime)
 struct LineVectorTests {
     private static let barrier = #"{"op":"sync","id":"barrier"}"#
     private static let passed = #"{"ok":"sync","id":"barrier","#

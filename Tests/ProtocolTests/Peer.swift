@@ -30,7 +30,7 @@ final class Peer {
     private var searched = 0
     private var isEnded = false
 
-    init(path: String, seconds: Double = 10) throws {
+    init(path: String, seconds: Double = 60) throws {
         descriptor = try UnixSocket.connect(path: path)
         self.seconds = seconds
     }

@@ -20,10 +20,18 @@ final class ProtocolSchema {
     /// doesn't list count as problems: what the broker says has to be described.
     func problem(output line: [UInt8]) -> String? {
         do {
-            return try outputs.problem(try JSONNode(line), by: "#/$defs/output")
+            let node = try JSONNode(line)
+            return try Self.sortingProblem(node) ?? outputs.problem(node, by: "#/$defs/output")
         } catch {
             return "\(error)"
         }
+    }
+
+    /// What every client sorts its mail by: exactly one of three members, and it stands first.
+    private static func sortingProblem(_ line: JSONNode) -> String? {
+        guard case .object(let members, _) = line.content else { return "no object" }
+        let kinds = members.indices.filter { ["ok", "error", "event"].contains(members[$0].name) }
+        return kinds == [0] ? nil : "not exactly one of ok, error and event, or not first"
     }
 
     /// Codes that say a request has the wrong shape, which the schema sees too.

@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-@Suite("schema", .oneAtATime)
+@Suite("schema", .someAtATime)
 struct SchemaTests {
     @Test("the schema uses only keywords that the validator checks, and its references lead somewhere")
     func loads() throws {
@@ -78,6 +78,8 @@ struct SchemaTests {
             #"{"event":"update","sub":1,"key":"a..b","revision":1,"by":"x"}"#,
             #"{"error":"odd","line":1,"message":"m"}"#, #"{"error":"limit","message":"m"}"#,
             #"{"error":"limit","id":1,"line":1,"message":"m"}"#, "[]", "{",
+            #"{"revision":1,"ok":"sync"}"#, #"{"ok":"sync","revision":1,"event":"synced"}"#,
+            #"{"event":"bye","reason":"slow","message":"m","error":"limit"}"#,
         ] {
             #expect(schema.problem(output: Array(bad.utf8)) != nil, "\(bad)")
         }

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("the plugin in shell", .oneAtATime)
+@Suite("the plugin in shell", .someAtATime)
 struct ShellPluginTests {
     static let isRunnable = ["nc", "jq"].allSatisfy { tool in
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -13,18 +13,25 @@ struct ShellPluginTests {
         }
     }
 
-    @Test("it does what it says", .enabled(if: isRunnable, "nc or jq is not installed"))
-    func alarms() throws {
+    @Test(
+        "it does what it says, ends without its broker, and leaves nothing behind, even by SIGTERM",
+        .enabled(if: isRunnable, "nc or jq is not installed"),
+        arguments: [false, true]
+    )
+    func alarms(isKilled: Bool) throws {
         let page = try ProtocolFolder.text("SPEC.md")
         let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)
         #expect(script.text.split(separator: "\n").count <= 15)
         let broker = try RunningBroker()
         let peer = try broker.connect()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pb-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", script.text]
         process.environment = ProcessInfo.processInfo.environment.merging(
-            ["PLUGBOARD_SOCKET": broker.path]
+            ["PLUGBOARD_SOCKET": broker.path, "TMPDIR": folder.path]
         ) { $1 }
         try peer.send(#"{"op":"subscribe","key":"cart.alarm"}"# + "\n")
         for _ in 0..<2 { _ = try peer.line() }
@@ -45,10 +52,29 @@ struct ShellPluginTests {
             #"{"event":"update","sub":1,"key":"cart.alarm","revision":4,"value":true,"by":"cart-alarm","cause":3}"#,
             peer
         )
-        // Without a broker it ends by itself.
-        broker.stop()
-        process.waitUntilExit()
-        #expect(process.terminationReason == .exit)
+        if isKilled { process.terminate() } else { broker.stop() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        if isKilled { try Self.expectGone(peer) }
+        #expect(Self.isOver(process), "something of it goes on")
+        if !isKilled { #expect(process.terminationStatus == 0) }
+    }
+
+    /// Its `nc` is gone with it: what it wrote is that of nobody who is there.
+    private static func expectGone(_ peer: Peer) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        var answer = ""
+        repeat {
+            try peer.send("get cart.alarm\n")
+            answer = String(decoding: try peer.line() ?? [], as: UTF8.self)
+        } while answer.contains(#""live":true"#) && ContinuousClock.now < end
+        #expect(answer.contains(#""by":"cart-alarm","cause":3,"live":false"#), "\(answer)")
+    }
+
+    /// Whether it and all that it started ends. Foundation would wait for that without an end.
+    private static func isOver(_ process: Process) -> Bool {
+        let end = ContinuousClock.now + .seconds(60)
+        while process.isRunning, ContinuousClock.now < end { usleep(1_000) }
+        return !process.isRunning
     }
 
     @Test(
@@ -66,7 +92,7 @@ struct ShellPluginTests {
             ["PLUGBOARD_SOCKET": stranger.path]
         ) { $1 }
         try process.run()
-        process.waitUntilExit()
+        #expect(Self.isOver(process))
         #expect(process.terminationReason == .exit && process.terminationStatus == 69)
         #expect(try stranger.heardUntilNow() == "")
     }

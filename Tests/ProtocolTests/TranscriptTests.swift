@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("transcripts", .oneAtATime)
+@Suite("transcripts", .someAtATime)
 struct TranscriptTests {
     @Test(
         "each transcript goes as written",

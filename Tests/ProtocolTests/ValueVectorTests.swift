@@ -5,7 +5,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("vectors of values, keys, patterns and patches", .oneAtATime)
+@Suite("vectors of values, keys, patterns and patches", .someAtATime)
 struct ValueVectorTests {
     @Test("an accepted value comes back byte for byte")
     func keepsValues() throws {

@@ -1,16 +1,20 @@
 // What README.md says of the project, held against the project.
 
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("README, its statements")
+@Suite("README, its statements", .someAtATime)
 struct PageTests {
     @Test("every block of code is one that a test runs")
     func blocks() throws {
         // Plain blocks are pictures; the others have their tests in this folder.
         let languages = Set(try Readme.blocks().map(\.language))
         #expect(languages == ["", "sh", "plugboard", "console", "swift", "json", "text"])
-        let known = [".build/release/plugboard ", "swift run -c release plugboard up --demo", "swift test"]
+        let known = [
+            ".build/release/plugboard ", "~/.local/bin/plugboard ",
+            "swift run -c release plugboard up --demo", "swift test",
+        ]
         for block in try Readme.blocks(in: "sh") {
             for line in block.lines {
                 #expect(known.contains { line.hasPrefix($0) }, "\(block.place): nothing runs \(line)")

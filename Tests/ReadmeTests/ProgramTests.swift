@@ -4,38 +4,79 @@
 import Foundation
 import Observables
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("README, its programs")
+@Suite("README, its programs", .someAtATime)
 struct ProgramTests {
-    /// Everything below a file's opening comment.
-    private static func program(_ path: String) throws -> String {
-        let lines = try Readme.text(of: "Tests/ReadmePrograms/\(path)/main.swift").components(
-            separatedBy: "\n"
-        )
-        return lines.drop { $0.hasPrefix("//") || $0.isEmpty }.joined(separator: "\n")
-    }
-
     private static func swiftBlock(_ index: Int) throws -> Readme.Block {
         let blocks = try Readme.blocks(in: "swift")
         #expect(blocks.count == 3)
         return blocks[index]
     }
 
-    @Test("the plugin is the one that was compiled, and it is short")
-    func pluginText() throws {
-        let block = try Self.swiftBlock(0)
-        #expect(block.text == (try Self.program("FreeShipping")), "\(block)")
-        #expect(block.lines.count <= 15)
-    }
-
-    @Test("the plugin runs in up with the manifest that stands beside it")
-    func plugin() async throws {
+    /// Writes the plugin's two files where the page says.
+    private static func writePlugin(in scratch: Scratch) throws {
+        let names = try Readme.inlineCode(of: Readme.section("A plugin"))
+        let source = try #require(names.first { $0.hasSuffix("/main.swift") })
+        try scratch.write(source, try swiftBlock(0).text)
         let manifests = try Readme.blocks(in: "json").filter { $0.text.contains("\"run\"") }
         #expect(manifests.count == 1)
+        let folder = source.dropLast("main.swift".count)
+        for manifest in manifests { try scratch.write(folder + "plugin.json", manifest.text) }
+    }
+
+    /// Adds the plugin to a copy of the checkout. Returns the copy.
+    private static func addPlugin(in scratch: Scratch) throws -> URL {
+        for name in ["Package.swift", "Sources", "Tests", "plugins"] {
+            let original = Readme.package.appendingPathComponent(name)
+            try FileManager.default.copyItem(at: original, to: scratch.url.appendingPathComponent(name))
+        }
+        try writePlugin(in: scratch)
+        let manifest = try Readme.text(of: "Package.swift")
+        let list = "let plugins = ["
+        #expect(manifest.components(separatedBy: list).count == 2)
+        try scratch.write("Package.swift", manifest.replacing(list, with: list + "\"free-shipping\", "))
+        return scratch.url
+    }
+
+    /// What the package manager says of a package.
+    private struct Described: Decodable {
+        struct Product: Decodable {
+            let name: String
+            let type: [String: [String]?]
+        }
+        let products: [Product]
+    }
+
+    @Test("the plugin, added to a copy of the checkout as the page says, is a program as the shop's are")
+    func addedPlugin() async throws {
         let scratch = try Scratch()
-        for manifest in manifests { try scratch.write("plugins/free-shipping/plugin.json", manifest.text) }
+        let folder = try Self.addPlugin(in: scratch)
+        let arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
+        let run = try Running(URL(fileURLWithPath: "/usr/bin/env"), arguments, in: scratch)
+        #expect(try await run.status(seconds: 120) == 0)
+        let output = try run.output
+        try #require(output.contains("{"), "\(output)")
+        let package = try JSONDecoder().decode(Described.self, from: Data(output.drop { $0 != "{" }.utf8))
+        let programs = package.products.filter { $0.type.keys.contains("executable") }.map(\.name)
+        let plugins = try FileManager.default.contentsOfDirectory(
+            at: folder.appendingPathComponent("plugins"),
+            includingPropertiesForKeys: [.isDirectoryKey]
+        ).filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
+        // Nothing else is for `swift run`: what only tests want is no product.
+        #expect(Set(programs) == Set(plugins.map(\.lastPathComponent) + ["plugboard"]))
+        #expect(programs.contains("free-shipping"))
+    }
+
+    @Test("the plugin, compiled from the page, runs in up with the manifest that stands beside it")
+    func plugin() async throws {
+        #expect(try Self.swiftBlock(0).lines.count <= 15)
+        let scratch = try Scratch()
+        try Self.writePlugin(in: scratch)
         let plugins = scratch.url.appendingPathComponent("plugins").path
+        let program = plugins + "/free-shipping/free-shipping"
+        try SwiftProgram.compile([plugins + "/free-shipping/main.swift"], to: program)
         let up = try Running(built: "plugboard", ["up", "--plugins", plugins], in: scratch)
         try await eventually("up greets") {
             try up.output.contains("Plugboard is up. Plugins: free-shipping.")
@@ -82,12 +123,14 @@ struct ProgramTests {
         #expect(kept?.items == 13 && kept?.note == "gift")
     }
 
-    @Test("the example of the pattern is the one that was compiled, and prints what its comments say")
+    @Test("the example of the pattern, compiled from the page, prints what its comments say")
     func pattern() async throws {
         let block = try Self.swiftBlock(1)
-        #expect(block.text == (try Self.program("Pattern")), "\(block)")
         let scratch = try Scratch()
-        let run = try Running(built: "readme-pattern", [], in: scratch)
+        try scratch.write("main.swift", block.text)
+        let program = scratch.url.appendingPathComponent("pattern")
+        try SwiftProgram.compile([scratch.url.appendingPathComponent("main.swift").path], to: program.path)
+        let run = try Running(program, [], in: scratch)
         #expect(try await run.status() == 0)
         let said = block.lines.compactMap { $0.firstMatch(of: /\/\/ (\d.*)/).map { String($0.1) } }
         #expect(try run.output == said.map { $0 + "\n" }.joined())

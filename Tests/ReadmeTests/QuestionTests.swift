@@ -3,9 +3,10 @@
 
 import Foundation
 import PlugboardClient
+import TestSupport
 import Testing
 
-@Suite("README, its questions")
+@Suite("README, its questions", .someAtATime)
 struct QuestionTests {
     private let scratch: Scratch
     private let up: Running
@@ -38,7 +39,7 @@ struct QuestionTests {
             try await Self.command(["emit", "cart.add", #"{"sku":"brick-2"}"#], in: scratch)
             // The logger, of a later phase, waits a second for the one that is held.
             try await Self.until("it is owed", "who", "cart.items", in: scratch) {
-                $0.contains("1 key owed") && !$0.contains("lagging")
+                $0.contains("1 owed") && !$0.contains("lagging")
             }
         }
         try await Self.until("the total follows", "get", "cart.summary", in: scratch) {

@@ -3,6 +3,7 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 
 /// A folder of a test's own, with a name short enough for sockets.
 final class Scratch {
@@ -80,7 +81,7 @@ final class Running {
     }
 
     /// Its exit status. Throws if it goes on.
-    func status(seconds: Double = 30) async throws -> Int32 {
+    func status(seconds: Double = 120) async throws -> Int32 {
         try await eventually("the end of \(process.arguments ?? [])", seconds: seconds) {
             !self.process.isRunning
         }
@@ -89,12 +90,7 @@ final class Running {
     }
 
     /// Where the built programs are.
-    static let folder: URL = {
-        let runner = ProgramPath.current().map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
-        if let runner, FileStatus.isRunnable(path: runner.path + "/plugboard") { return runner }
-        // Elsewhere the runner is the toolchain's own; the products lie in the package.
-        return Readme.package.appendingPathComponent(".build/debug")
-    }()
+    static let folder = URL(fileURLWithPath: SwiftProgram.products)
 
     private static func environment(runtimeFolder: String) -> [String: String] {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PLUGBOARD_") }
@@ -107,7 +103,7 @@ final class Running {
 
 /// Waits until a condition holds, and throws when it never does. The thread is free meanwhile:
 /// with two processors all tests share two.
-func eventually(_ what: String, seconds: Double = 30, _ condition: () throws -> Bool) async throws {
+func eventually(_ what: String, seconds: Double = 120, _ condition: () throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try !condition() {
         guard ContinuousClock.now < end else { throw Missing("\(what), within \(seconds) s") }

@@ -3,9 +3,10 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 import Testing
 
-@Suite("README, tried")
+@Suite("README, tried", .someAtATime)
 struct SessionTests {
     @Test("the demo runs, ten lines by hand go as shown, so do the commands, and Ctrl-C ends it all")
     func firstFiveMinutes() async throws {
@@ -88,8 +89,8 @@ struct SessionTests {
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
         #expect(lines.count >= 5)
         let file = scratch.url.appendingPathComponent("session.ndjson")
-        // Measuring takes minutes, and a demo has no journal.
-        let others = ["bench", "journal"].map { program + $0 }
+        // Measuring takes minutes, a demo has no journal, and nobody's home is to be changed.
+        let others = ["bench", "journal", "install"].map { program + $0 }
         for line in lines where !others.contains(where: { line.hasPrefix($0) }) {
             let words =
                 "exec " + Running.folder.path + "/plugboard "

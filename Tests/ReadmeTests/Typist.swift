@@ -29,7 +29,8 @@ final class Typist {
 
     init(socket: String) throws {
         guard let nc = Self.nc else {
-            let copy = dup(try UnixSocket.connect(path: socket).raw)
+            let connection = try UnixSocket.connect(path: socket)
+            let copy = withExtendedLifetime(connection) { dup(connection.raw) }
             guard copy >= 0 else { throw SystemError.last("dup") }
             input = FileHandle(fileDescriptor: copy, closeOnDealloc: true)
             output = input
@@ -55,7 +56,7 @@ final class Typist {
     }
 
     /// The next line that comes back.
-    func line(seconds: Double = 30) async throws -> String {
+    func line(seconds: Double = 120) async throws -> String {
         try await eventually("a line from the broker", seconds: seconds) {
             if !pending.contains(0x0A) { try receive() }
             return pending.contains(0x0A)

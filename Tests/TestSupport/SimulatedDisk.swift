@@ -12,6 +12,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         public var bytes: [UInt8] = []
         /// Where the next bytes are appended: behind that lies room that was laid out.
         fileprivate var end = 0
+        /// Up to where room is reserved.
+        fileprivate var reservedEnd = 0
+        /// What it takes up.
+        fileprivate var room: Int { max(bytes.count, reservedEnd) }
         /// The contents at the last sync.
         fileprivate var safe: [UInt8] = []
         /// What was written since, and where.
@@ -26,7 +30,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
         fileprivate func copy() -> Contents {
             let copy = Contents()
-            (copy.bytes, copy.end) = (bytes, end)
+            (copy.bytes, copy.end, copy.reservedEnd) = (bytes, end, reservedEnd)
             (copy.safe, copy.unsafe, copy.isPatchy) = (safe, unsafe, isPatchy)
             return copy
         }
@@ -80,8 +84,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// Sees each piece before it is written.
     public var beforeWrite: ([UInt8]) -> Void = { _ in }
     /// Bytes that all files together have room for.
-    public var capacity = Int.max
+    public var capacity = 1 << 60
     public var canReserve = true
+    /// Bytes that were written, room that was laid out included.
+    public private(set) var writtenBytes = 0
 
     public var isStopped: Bool { operations >= stopsAt }
 
@@ -123,6 +129,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public func sync(_ name: String) throws {
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "open") }
+        contents.reservedEnd = 0
         try sync(contents, name)
         try syncNames()
     }
@@ -140,7 +147,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public func create(_ name: String) throws -> any AppendableFile {
         try step("create")
         guard files[name] == nil else { throw SystemError(code: EEXIST, operation: "create") }
-        if used >= capacity { throw SystemError(code: ENOSPC, operation: "create") }
+        if occupied >= capacity { throw SystemError(code: ENOSPC, operation: "create") }
         let contents = Contents()
         files[name] = contents
         noteNames()
@@ -151,6 +158,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         try step("truncate")
         guard let contents = files[name] else { throw SystemError(code: ENOENT, operation: "truncate") }
         contents.bytes.removeSubrange(bytes...)
+        contents.reservedEnd = 0
         contents.makeSafe()
     }
 
@@ -185,6 +193,11 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     }
 
     public var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
+
+    /// The same with what is reserved.
+    public var occupied: Int { files.values.reduce(0) { $0 + $1.room } }
+
+    public func freeBytes() -> Int? { canReserve ? max(0, capacity - occupied) : nil }
 
     // MARK: After a crash
 
@@ -261,7 +274,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
         func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
             disk.beforeWrite(Array(bytes))
-            let left = disk.capacity - disk.used
+            let left = disk.capacity - disk.occupied + contents.room - contents.end
             // A machine that stops meanwhile has written some of it.
             let stops = disk.operations == disk.stopsAt
             do { try disk.step("write") } catch {
@@ -276,6 +289,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         private func add(_ piece: Slice<UnsafeRawBufferPointer>) {
             contents.write(Array(piece), at: contents.end)
             contents.end += piece.count
+            disk.writtenBytes += piece.count
         }
 
         func layOut(_ bytes: Int) throws {
@@ -284,20 +298,27 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
                 contents.write(Array(room.prefix(bytes / 2)), at: contents.end)
                 throw error
             }
-            if disk.used + bytes > disk.capacity { throw SystemError(code: ENOSPC, operation: "write") }
+            guard hasRoom(bytes) else { throw SystemError(code: ENOSPC, operation: "write") }
             contents.write(room, at: contents.end)
+            disk.writtenBytes += bytes
         }
 
         func reserve(_ bytes: Int) throws -> Bool {
             try disk.step("reserve")
             guard disk.canReserve else { return false }
-            if disk.used + bytes > disk.capacity { throw SystemError(code: ENOSPC, operation: "reserve") }
+            guard hasRoom(bytes) else { throw SystemError(code: ENOSPC, operation: "reserve") }
+            contents.reservedEnd = max(contents.reservedEnd, contents.end + bytes)
             return true
+        }
+
+        private func hasRoom(_ bytes: Int) -> Bool {
+            max(0, contents.end + bytes - contents.room) <= disk.capacity - disk.occupied
         }
 
         func releaseRoom() throws {
             try disk.step("release")
             contents.bytes.removeSubrange(contents.end...)
+            contents.reservedEnd = 0
         }
 
         func sync() throws {
@@ -315,6 +336,18 @@ extension SimulatedDisk {
     /// Shortens a file behind the program's back.
     public func shorten(_ name: String, to count: Int) {
         files[name]?.bytes.removeSubrange(count...)
+    }
+
+    /// The same for disks whose files are the same.
+    public var fingerprint: Int {
+        var hasher = Hasher()
+        for name in files.keys.sorted() {
+            let bytes = files[name]?.bytes ?? []
+            hasher.combine(name)
+            hasher.combine(bytes.count)
+            bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+        return hasher.finalize()
     }
 
     public func text(_ name: String) -> String {

@@ -39,7 +39,7 @@ struct LogLine {
     }
 
     /// The line of the terminal, such as
-    /// `12:30:00.120 #813 update cart.summary {"items":3,"total":129.85} by price-indicator`.
+    /// `12:30:00.120Z #813 update cart.summary {"items":3,"total":129.85} by price-indicator`.
     var text: String {
         var words = [time.clock, "#\(event.revision)", event.isInitial ? "initial \(word)" : word]
         if !event.key.isEmpty { words.append(event.key) }

@@ -22,14 +22,14 @@ struct TimeStamp {
     var text: String {
         let parts = parts
         let date = [(Int(parts.tm_year) + 1900, 4), (Int(parts.tm_mon) + 1, 2), (Int(parts.tm_mday), 2)]
-        return date.map { Self.digits($0.0, $0.1) }.joined(separator: "-") + "T" + clock + "Z"
+        return date.map { Self.digits($0.0, $0.1) }.joined(separator: "-") + "T" + clock
     }
 
-    /// `12:30:00.120`.
+    /// `12:30:00.120Z`.
     var clock: String {
         let parts = parts
         let time = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { Self.digits(Int($0), 2) }
-        return time.joined(separator: ":") + "." + Self.digits(milliseconds, 3)
+        return time.joined(separator: ":") + "." + Self.digits(milliseconds, 3) + "Z"
     }
 
     private var parts: tm {

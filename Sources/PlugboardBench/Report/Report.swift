@@ -29,7 +29,7 @@ public struct SystemRow: Sendable {
 
     /// The generator worked harder than the server: the rate is the generator's, the
     /// CPU per message still the server's.
-    public var isLimitedByGenerator: Bool {
+    public var isHeldBackByGenerator: Bool {
         guard let generator = samples.figure(.generatorNanosecondsPerMessage),
             let server = samples.figure(.cpuNanosecondsPerMessage)
         else { return false }

@@ -11,7 +11,7 @@ extension Report {
             #""runs":\#(runs)"#, #""secondsPerRun":\#(number(secondsPerRun))"#,
             #""rows":\#(array(rows.map { $0.json() }))"#,
             #""growth":\#(array(growth.map { $0.json() }))"#,
-            #""goals":\#(array(Goals.all.map { $0.json(in: self) }))"#,
+            #""goals":\#(array(Goals.all.compactMap { $0.json(in: self) }))"#,
         ]
         return object(members)
     }
@@ -70,7 +70,7 @@ extension SystemRow {
         let isEqual = row.hasEqualBatch(self).map { $0 ? "true" : "false" } ?? "null"
         return object([
             #""system":\#(quoted(system))"#, #""does":\#(quoted(summary))"#, #""batch":\#(batch)"#,
-            #""hasEqualBatch":\#(isEqual)"#, #""isLimitedByGenerator":\#(isLimitedByGenerator)"#,
+            #""hasEqualBatch":\#(isEqual)"#, #""isHeldBackByGenerator":\#(isHeldBackByGenerator)"#,
             #""figures":\#(object(figures))"#,
             #""timesLimit":\#(row.ratios(of: self, to: "limit"))"#,
             #""timesWithout":\#(row.ratios(of: self, to: PlugboardDialect.plainName))"#,
@@ -99,10 +99,11 @@ extension GrowthRows {
 }
 
 extension Goal {
-    fileprivate func json(in report: Report) -> String {
-        let value = measure(report)
+    /// Nil where it wasn't measured.
+    fileprivate func json(in report: Report) -> String? {
+        guard let value = measure(report) else { return nil }
         return object([
-            #""what":\#(quoted(what))"#, #""measured":\#(value.map(number) ?? "null")"#,
+            #""what":\#(quoted(what))"#, #""measured":\#(number(value))"#,
             #""must":\#(must.json())"#, #""aim":\#(aim.json())"#,
             #""verdict":\#(quoted(verdict(value).rawValue))"#,
         ])

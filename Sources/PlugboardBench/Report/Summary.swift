@@ -5,28 +5,33 @@ extension Table {
     /// The machine, and the releases of what is measured on it.
     public static func text(of machine: Machine, _ versions: [SystemVersion]) -> String {
         let systems = versions.map { "\($0.server) \($0.version ?? "is not installed")" }
-        return "\(machine.text)\n\(systems.joined(separator: ", "))\n"
+        let lines = PageWidth.wrapped(machine.text) + PageWidth.wrapped(systems.joined(separator: ", "))
+        return lines.map { $0 + "\n" }.joined()
     }
 
     /// One series: a line for each system, a column for each size.
     public static func text(of growth: GrowthRows) -> String {
         let unit = growth.growth.quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message"
-        let head = [""] + growth.growth.sizes.map(Digits.whole) + ["highest : lowest"]
+        let head = [""] + growth.growth.sizes.map(Digits.whole) + ["× lowest"]
         let lines = growth.systems.map { system in
             [system] + growth.figures(of: system).map { $0.map { Digits.text($0.median) } ?? "–" }
                 + [growth.factor(of: system).map(Digits.ratio) ?? "–"]
         }
-        return "\(growth.growth.name): CPU ns/\(unit) as there are more \(growth.growth.what)\n"
-            + aligned([head] + lines)
+        let title = "\(growth.growth.name): CPU ns/\(unit) as there are more \(growth.growth.what)"
+        return PageWidth.wrapped(title).map { $0 + "\n" }.joined() + aligned([head] + lines)
     }
 
-    /// Every figure to reach of which something was measured, and how many more there are.
+    private static let goalColumnsMax = 46
+
+    /// Every figure to reach that was measured; nothing where none was.
     public static func goals(of report: Report) -> String {
         let measured = Goals.all.compactMap { goal in goal.measure(report).map { line(goal, $0) } }
-        let others = Goals.all.count - measured.count
-        let needs = "--peers, --growth or a static build"
-        return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + measured)
-            + (others > 0 ? "  not measured: \(others) more, of which some need \(needs)\n" : "")
+        guard !measured.isEmpty else { return "" }
+        let lines = measured.flatMap { cells in
+            let names = PageWidth.wrapped(cells[0], goalColumnsMax)
+            return [[names[0]] + cells.dropFirst()] + names.dropFirst().map { [$0, "", "", "", ""] }
+        }
+        return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + lines)
     }
 
     static func line(_ goal: Goal, _ value: Double) -> [String] {
@@ -43,15 +48,17 @@ extension Table {
     public static func method(of report: Report) -> String {
         let runs =
             "\(report.runs) run\(report.runs == 1 ? "" : "s") of \(Digits.text(report.secondsPerRun)) s"
-        return """
-            how it was measured
-              Each figure is the median of \(runs), with the least and the most; the systems
-              take turns, and ratios are medians over pairs of runs. CPU is all that the server's
-              process used. Publishers are at most eight batches ahead of answers and observers. They
-              write the same batches to every system but the limit: to that, as much at once as makes
-              it take in about as many messages a turn as plugboard did. Redis reads at most 16 KiB a
-              turn: in the rows with batches of 16 it takes in as many messages as the others.
-
+        let text = """
+            Each figure is the median of \(runs); ± is how far the farthest run was from it. The systems \
+            take turns, and ratios are medians over pairs of runs. CPU is all that the server's process \
+            used for a message, delivery that for each observer told; batch is how many messages it took \
+            in at once, and our is how many times better plugboard is. Publishers are at most eight \
+            batches ahead of answers and observers. They write the same batches to every system but the \
+            limit: to that, as much at once as makes it take in about as many messages a turn as plugboard \
+            did. Redis reads at most 16 KiB a turn: in the rows with batches of 16 it takes in as many \
+            messages as the others.
             """
+        let lines = PageWidth.wrapped(text, PageWidth.columnsMax - 2, indent: "")
+        return "how it was measured\n" + lines.map { "  \($0)\n" }.joined()
     }
 }

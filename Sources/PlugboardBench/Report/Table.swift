@@ -5,15 +5,24 @@
 public enum Table {
     /// One workload's block, its lines ended by line feeds.
     public static func text(of row: Row) -> String {
-        let columns = Column.all(for: row.workload)
+        let columns = Column.all(for: row.workload).filter { $0.isMeasured(in: row) }
         let head = [""] + columns.map(\.title)
         let lines = row.systems.map { system in [system.system] + columns.map { $0.text(system, row) } }
-        return title(of: row.workload) + "\n" + aligned([head] + lines) + notes(row)
+        let title = PageWidth.wrapped(title(of: row.workload)).map { $0 + "\n" }.joined()
+        return title + aligned([head] + lines) + notes(row)
     }
 
     private static func notes(_ row: Row) -> String {
         let failures = row.failures.map { "\($0.system) failed: \($0.reason)" }
-        return (failures + stopped(row) + marks(row)).map { "  \($0)\n" }.joined()
+        return (failures + stopped(row) + allocations(row) + marks(row))
+            .flatMap { PageWidth.wrapped($0, PageWidth.columnsMax - 2) }.map { "  \($0)\n" }.joined()
+    }
+
+    /// How often the broker asked for memory, where that was counted.
+    private static func allocations(_ row: Row) -> [String] {
+        row.samples(of: "plugboard")?.figure(.allocationsPerMessage).map {
+            ["plugboard asked for memory \(Digits.rare($0.median)) times a message"]
+        } ?? []
     }
 
     /// What became of an observer that didn't read.
@@ -31,13 +40,14 @@ public enum Table {
     private static func marks(_ row: Row) -> [String] {
         guard row.workload.measure == .rate else { return [] }
         var notes: [String] = []
-        if row.systems.contains(where: \.isLimitedByGenerator) {
-            notes.append("* the load generator used more CPU than the server: the rate is its own")
+        if row.systems.contains(where: \.isHeldBackByGenerator) {
+            notes.append("* held back by the load generator, which used more CPU than the server")
         }
         if row.systems.contains(where: { row.hasEqualBatch($0) == false }) {
             notes.append("≠ took in other batches a turn than plugboard")
         }
-        if row.systems.contains(where: { row.hasEqualBatch($0) == nil }) {
+        let counted = row.systems.filter { $0.samples.figure(.messagesPerRead) != nil }
+        if counted.contains(where: { row.hasEqualBatch($0) == nil }) {
             notes.append("~ reads several times a turn, so that the batch is larger than this")
         }
         return notes
@@ -108,7 +118,8 @@ public enum Table {
                 let padding = String(repeating: " ", count: cell.1 - cell.0.count)
                 return place == 0 ? cell.0 + padding : padding + cell.0
             }
-            return "  " + padded.joined(separator: "   ") + "\n"
+            let line = "  " + padded.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed()) + "\n"
         }.joined()
     }
 }
@@ -121,12 +132,9 @@ private struct Column: Sendable {
     static func all(for workload: Workload) -> [Column] {
         switch workload.measure {
         case .rate:
-            [
-                figure(.messagesPerSecond, "messages/s", range: true),
-                figure(.cpuNanosecondsPerMessage, "CPU ns/message", range: true),
-            ]
-                + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "ns/delivery")] : [])
-                + [batch, generator, allocations]
+            [rate, figure(.cpuNanosecondsPerMessage, "CPU ns")]
+                + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "delivery")] : [])
+                + [batch]
                 + (workload.isPlain
                     ? [
                         timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
@@ -138,10 +146,9 @@ private struct Column: Sendable {
                     ])
         case .roundTrip:
             [
-                figure(.roundTripP50Microseconds, "p50 µs", range: true),
-                figure(.roundTripP99Microseconds, "p99 µs", range: true),
-                figure(.roundTripP999Microseconds, "p99.9 µs", range: true),
-                figure(.cpuNanosecondsPerMessage, "CPU ns/message"),
+                figure(.roundTripP50Microseconds, "p50 µs", spread: true),
+                figure(.roundTripP99Microseconds, "p99 µs", spread: true),
+                figure(.roundTripP999Microseconds, "p99.9 µs"), figure(.cpuNanosecondsPerMessage, "CPU ns"),
             ]
                 + (workload.isPlain
                     ? [
@@ -154,31 +161,41 @@ private struct Column: Sendable {
                         timesWithout(.cpuNanosecondsPerMessage, "CPU × without"),
                     ])
         case .idle:
-            [figure(.bytesPerConnection, "bytes/connection", range: true), ours(.bytesPerConnection, "ours")]
-        case .snapshot: [figure(.longestRoundTripMilliseconds, "ms", range: true)]
+            [
+                figure(.bytesPerConnection, "bytes/connection", spread: true),
+                ours(.bytesPerConnection, "ours"),
+            ]
+        case .snapshot: [figure(.longestRoundTripMilliseconds, "ms", spread: true)]
         case .startUp, .recovery:
-            [figure(.startMilliseconds, "ms", range: true), ours(.startMilliseconds, "ours")]
+            [figure(.startMilliseconds, "ms", spread: true), ours(.startMilliseconds, "ours")]
         }
     }
 
-    private static func figure(_ quantity: Quantity, _ title: String, range: Bool = false) -> Column {
+    /// Nothing is said where nothing was measured.
+    func isMeasured(in row: Row) -> Bool {
+        row.systems.contains { !["", "–"].contains(text($0, row)) }
+    }
+
+    private static func figure(_ quantity: Quantity, _ title: String, spread: Bool = false) -> Column {
         Column(title: title) { system, _ in
             guard let figure = system.samples.figure(quantity) else { return "–" }
-            let median = Digits.text(figure.median)
-            return range ? "\(median) (\(Digits.text(figure.least))–\(Digits.text(figure.most)))" : median
+            return Digits.text(figure.median) + (spread ? Self.spread(of: figure) : "")
         }
     }
 
-    private static let generator = Column(title: "generator ns") { system, _ in
-        guard let figure = system.samples.figure(.generatorNanosecondsPerMessage) else { return "–" }
-        return Digits.text(figure.median) + (system.isLimitedByGenerator ? "*" : "")
+    /// ` ±12%`: how far the farthest run was from the median.
+    private static func spread(of figure: Figure) -> String {
+        guard figure.least < figure.most, figure.median > 0 else { return "" }
+        let part = max(figure.most - figure.median, figure.median - figure.least) / figure.median
+        return " ±\(Int(min(999, (part * 100).rounded(.up))))%"
     }
 
-    private static let allocations = Column(title: "allocations") { system, _ in
-        system.samples.figure(.allocationsPerMessage).map { Digits.rare($0.median) } ?? "–"
+    private static let rate = Column(title: "messages/s") { system, row in
+        figure(.messagesPerSecond, "", spread: true).text(system, row)
+            + (system.isHeldBackByGenerator ? "*" : "")
     }
 
-    private static let batch = Column(title: "messages/read") { system, row in
+    private static let batch = Column(title: "batch") { system, row in
         guard let figure = system.samples.figure(.messagesPerRead) else { return "–" }
         let mark =
             switch row.hasEqualBatch(system) {
@@ -209,7 +226,7 @@ private struct Column: Sendable {
 
     /// How many times better plugboard is: faster, or cheaper.
     private static func ours(_ quantity: Quantity, _ title: String) -> Column {
-        Column(title: title + " is") { system, row in
+        Column(title: title) { system, row in
             guard let ours = row.samples(of: "plugboard"), system.system != "plugboard" else { return "" }
             let ratio =
                 quantity.isGain

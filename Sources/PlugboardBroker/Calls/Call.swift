@@ -59,6 +59,7 @@ struct CallTable: ~Copyable {
     private var calls: [UInt64: CallReference] = [:]
     /// The number of the last call that was made, from 1.
     private(set) var lastNumber: UInt64 = 0
+    private var asked = AskedClients()
 
     init() {}
 
@@ -68,6 +69,11 @@ struct CallTable: ~Copyable {
 
     func find(_ number: UInt64) -> CallReference? {
         calls[number]
+    }
+
+    /// Whether a client was asked a call, which may be over.
+    func wasAsked(_ client: UInt64, _ number: UInt64) -> Bool {
+        asked.wasAsked(client, number)
     }
 
     /// Begins a call, and enters it with both sides.
@@ -84,13 +90,15 @@ struct CallTable: ~Copyable {
             to: Call(number: lastNumber, id: id, key: key, timeout: timeout, from: caller, to: server)
         )
         calls[lastNumber] = call
+        asked.note(server.pointee.client, for: lastNumber)
         caller.pointee.makeDuties().pointee.addMade(call)
         server.pointee.makeDuties().pointee.addToAnswer(call)
         return call
     }
 
     /// Has another server answer a call.
-    func move(_ call: CallReference, to server: SessionReference) {
+    mutating func move(_ call: CallReference, to server: SessionReference) {
+        asked.note(server.pointee.client, for: call.pointee.number)
         let before = call.pointee.server
         before.pointee.duties?.pointee.removeToAnswer(call)
         before.pointee.dropEmptyDuties()

@@ -54,14 +54,11 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let name = decoder.options.call.bytes(of: line)
-        guard let number = Self.callNumber(name), number <= calls.lastNumber else {
+        guard let number = Self.callNumber(name), calls.wasAsked(session.pointee.client, number) else {
             throw unknownCall(line)
         }
         let call = calls.find(number)
-        if let call {
-            guard call.pointee.server == session else { throw unknownCall(line) }
-            passOn(call, request, line)
-        }
+        if let call { passOn(call, request, line) }
         guard request.wantsReply else { return }
         openReply(to: session)
         CallEncoder.appendReturned(

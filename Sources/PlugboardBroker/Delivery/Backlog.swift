@@ -8,6 +8,18 @@ typealias BacklogReference = UnsafeMutablePointer<Backlog>
 
 /// The waiting side of one subscription. Owned by it.
 struct Backlog: ~Copyable {
+    /// What is told next.
+    enum Front {
+        case nothing
+        /// Nothing comes before `synced` any more.
+        case synced
+        /// An event of the journal, as soon as it was read.
+        case replayed
+        case key(UnsafeMutablePointer<OwedKey>)
+        /// A line, or the gap behind the last of them.
+        case line
+    }
+
     var keys = OwedKeys()
     var lines = LineQueue()
     /// Keys of the snapshot, or missed ones, that are still owed.
@@ -37,6 +49,9 @@ struct Backlog: ~Copyable {
 
     var isEmpty: Bool { keys.isEmpty && lines.isEmpty && !owesSynced && replay == nil }
 
+    /// Keys and lines that it is owed, as far as they are known.
+    var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
+
     /// It may go on. `isPlain`: the newest value of each key is told, and as it is.
     mutating func beginReady(isPlain: Bool) {
         isReady = true
@@ -49,39 +64,50 @@ struct Backlog: ~Copyable {
         isRenewed = false
     }
 
-    /// Nothing comes before `synced` any more.
-    var isComplete: Bool { awaitedCount == 0 && !awaitsGap && replay == nil }
-
     /// It must last, whether anything is owed or not.
     var isNeeded: Bool { !isEmpty || awaitsReply || isPaused || window != nil }
 
-    /// It was not answered, it was paused, or its window has not ended yet.
+    /// Of a key and a line the one whose event came first is told first: one revision may have
+    /// several of both, as a batch has.
+    var front: Front {
+        if replay != nil { return .replayed }
+        if owesSynced, awaitedCount == 0, !awaitsGap { return .synced }
+        if let owed = keys.front, owed.pointee.event <= lines.frontEvent ?? .max { return .key(owed) }
+        return lines.isEmpty ? .nothing : .line
+    }
+
+    /// It was not answered, it was paused, it is still read what comes next, or the key of that was
+    /// told lately.
     var isBlocked: Bool {
         if awaitsReply || isPaused && steps == 0 { return true }
-        if let replay, replay.readyCount == 0 { return true }
-        guard let window, window.isTicking else { return false }
-        if let replay { return !window.lets(revision: replay.frontRevision) }
-        if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
-            return !window.lets(revision: owed.pointee.revision)
+        switch front {
+        case .nothing, .synced: return false
+        case .replayed: return replay?.readyCount == 0
+        case .key(let owed):
+            return window?.holds(owed.pointee.observable.pointee.hash, event: owed.pointee.event) ?? false
+        case .line:
+            guard let keyHash = lines.frontKeyHash, let event = lines.frontEvent else { return false }
+            return window?.holds(keyHash, event: event) ?? false
         }
-        return lines.frontEvent.map { !window.lets(event: $0) } ?? false
     }
 
     /// What comes next waits for the gate of this observable, if that is closed.
     var frontObservable: ObservableReference? {
-        if replay != nil { return nil }
-        if let owed = keys.front, owed.pointee.revision <= lines.frontRevision ?? .max {
-            return owed.pointee.isGated ? owed.pointee.observable : nil
+        switch front {
+        case .nothing, .synced, .replayed: nil
+        case .key(let owed): owed.pointee.isGated ? owed.pointee.observable : nil
+        case .line: lines.frontObservable
         }
-        return lines.frontObservable
     }
 
     /// The revision of what comes next.
     var frontRevision: UInt64? {
-        if let replay { return replay.frontRevision }
-        return switch (keys.front?.pointee.revision, lines.frontRevision) {
-        case (let key?, let line?): min(key, line)
-        case (let key, let line): key ?? line ?? (owesSynced ? lastRevision : nil)
+        switch front {
+        case .nothing: nil
+        case .synced: lastRevision
+        case .replayed: replay?.frontRevision
+        case .key(let owed): owed.pointee.revision
+        case .line: lines.frontRevision
         }
     }
 }

@@ -20,23 +20,20 @@ final class Filter {
     /// What was asked for, as it was written.
     private let text: [UInt8]
 
-    /// Reads the filter of a `subscribe`; nil where it has none. `revision` is the bus's.
+    /// The filter of the `subscribe` that was just decoded; nil where it has none. `revision` is
+    /// the bus's.
     init?(
-        _ request: Request,
-        _ options: RequestOptions,
+        _ decoder: borrowing RequestDecoder,
         _ line: UnsafeRawBufferPointer,
         revision: UInt64
-    ) throws(Refusal) {
-        let (condition, fields) = (options.condition, options.fields)
-        guard request.has(.condition) || request.has(.fields) || options.differences else { return nil }
-        conditions =
-            request.has(.condition)
-            ? try Conditions(where: condition.bytes(of: line), at: condition.start) : nil
-        parts =
-            request.has(.fields) ? try JSONPointerSet(array: fields.bytes(of: line), at: fields.start) : nil
+    ) {
+        let options = decoder.options
+        guard decoder.conditions != nil || decoder.parts != nil || options.differences else { return nil }
+        (conditions, parts) = (decoder.conditions, decoder.parts)
         tellsDifferences = options.differences
-        text = Self.text(request, condition, fields, line)
         unsentRevision = options.initial ? 0 : revision
+        // JSON text holds no zero byte, so the two can't be taken for others.
+        text = Array(options.condition.bytes(of: line)) + [0] + Array(options.fields.bytes(of: line))
     }
 
     /// What it takes up, about.
@@ -52,20 +49,6 @@ final class Filter {
     @inline(__always)
     func asksTheSame(as other: Filter) -> Bool {
         self === other || text == other.text && tellsDifferences == other.tellsDifferences
-    }
-
-    /// JSON text holds no zero byte, so the two can't be taken for others.
-    private static func text(
-        _ request: Request,
-        _ condition: ByteRange,
-        _ fields: ByteRange,
-        _ line: UnsafeRawBufferPointer
-    ) -> [UInt8] {
-        var text: [UInt8] = []
-        if request.has(.condition) { text.append(contentsOf: condition.bytes(of: line)) }
-        text.append(0)
-        if request.has(.fields) { text.append(contentsOf: fields.bytes(of: line)) }
-        return text
     }
 }
 

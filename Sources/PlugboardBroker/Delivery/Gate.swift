@@ -20,6 +20,21 @@ struct Gate {
     var ticket: DeadlineTicket
 }
 
+/// What holds a write back from its later observers.
+struct AckBarrier {
+    /// The phase that is told last; later ones wait.
+    let phase: UInt8
+    /// Those of it that are told the write and have to acknowledge it.
+    let told: [SubscriptionReference]
+    /// Those of it that have yet to acknowledge an earlier write.
+    let earlier: [Acknowledger]
+
+    /// All that are waited for.
+    var subscriptions: [SubscriptionReference] { told + earlier.map(\.subscription) }
+
+    func holds(_ subscription: SubscriptionReference) -> Bool { subscription.pointee.phase > phase }
+}
+
 /// A subscription that a gate waits for. The newest write may be none of those it asked for:
 /// then it still has to acknowledge the one before.
 struct Acknowledger: BitwiseCopyable {

@@ -37,7 +37,7 @@ extension Hub {
             let owed = backlog.pointee.keys.find(observable), owed.pointee.isPlain
         else { return false }
         owed.pointee.skipped += owed.pointee.skipped < .max ? 1 : 0
-        backlog.pointee.keys.renew(owed, revision: revision)
+        backlog.pointee.keys.renew(owed, revision: revision, event: log.eventNumber)
         return true
     }
 
@@ -88,7 +88,8 @@ extension Hub {
         guard let owed = backlog.pointee.keys.find(observable) else {
             let needsOld = subscription.pointee.kind.hasOld || subscription.pointee.filter != nil
             let held = needsOld ? holdOld(tail) : nil
-            var owed = OwedKey(observable: observable, revision: tail.revision, held: held)
+            let event = log.eventNumber
+            var owed = OwedKey(observable: observable, revision: tail.revision, event: event, held: held)
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
             return appendOwed(owed, to: subscription)
@@ -99,7 +100,7 @@ extension Hub {
         owed.pointee.isGated = isGated
         if let names = owed.pointee.unacknowledged { HeldBytes.release(names) }
         owed.pointee.unacknowledged = nil
-        backlog.pointee.keys.renew(owed, revision: tail.revision)
+        backlog.pointee.keys.renew(owed, revision: tail.revision, event: log.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
@@ -164,12 +165,12 @@ extension Hub {
     ) {
         let before = journalPlace(of: event, owed.pointee.observable)
         if before == nil {
-            backlog.pointee.keys.renew(owed, revision: revision)
+            backlog.pointee.keys.renew(owed, revision: revision, event: log.eventNumber)
         } else {
             backlog.pointee.awaitsGap = true
             forgetOwed(owed, of: subscription)
         }
-        backlog.pointee.lines.drop(revision: revision, before: before)
+        backlog.pointee.lines.drop(revision: revision, event: log.eventNumber, before: before)
         subscription.pointee.filter?.unsentRevision = self.revision
     }
 
@@ -215,10 +216,12 @@ extension Hub {
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
     private func journalPlace(of event: Event, _ observable: ObservableReference?) -> Int? {
-        guard records.isKept, event != .emit, let observable, !observable.pointee.isReserved else {
-            return nil
-        }
-        return records.eventsOfBatch
+        isReadBack(event, observable) ? records.eventsOfBatch : nil
+    }
+
+    /// Whether an event that there was no room for is read again from the journal.
+    func isReadBack(_ event: Event, _ observable: ObservableReference?) -> Bool {
+        records.isKept && event != .emit && observable?.pointee.isReserved != true
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -233,7 +236,7 @@ extension Hub {
         let cost = LineQueue.cost(of: line)
         let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
         guard fits, !backlog.pointee.lines.hasGap else {
-            backlog.pointee.lines.drop(revision: header.revision, before: before)
+            backlog.pointee.lines.drop(revision: header.revision, event: header.event, before: before)
             return false
         }
         catchup.pointee.queuedBytes += cost
@@ -297,12 +300,14 @@ extension Hub {
     /// Something other than room in the outbox stands in the way of what comes next.
     func isBlocked(_ subscription: SubscriptionReference, _ backlog: BacklogReference) -> Bool {
         if backlog.pointee.isBlocked { return true }
-        if !gates.isEmpty, let replay = backlog.pointee.replay {
-            let front = replay.withFrontKey { observables.find($0, hash: observables.hash($0)) }
-            return front.flatMap { $0 }.map { gates.holds($0, from: subscription.pointee.phase) } ?? false
-        }
-        guard !gates.isEmpty, let observable = backlog.pointee.frontObservable else { return false }
+        guard !gates.isEmpty, let observable = frontObservable(of: backlog) else { return false }
         return gates.holds(observable, from: subscription.pointee.phase)
+    }
+
+    /// What comes next waits for the gate of this observable, if that is closed.
+    func frontObservable(of backlog: BacklogReference) -> ObservableReference? {
+        guard let replay = backlog.pointee.replay else { return backlog.pointee.frontObservable }
+        return replay.withFrontKey { observables.find($0, hash: observables.hash($0)) } ?? nil
     }
 
     /// Keys that a client is owed in addition before that is counted, where it doesn't read.

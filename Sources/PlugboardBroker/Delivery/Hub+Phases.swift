@@ -10,23 +10,12 @@ extension Hub {
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableReference) {
         let observers = observable.pointee.observers.elements
-        // Who isn't told won't acknowledge, unless an earlier write that is still held.
-        let gate = gates.gates[observable]
-        let acknowledging = acknowledgers(of: observable).filter {
-            isConcerned($0, event, from: tail.old, to: tail.value)
-                || gate != nil && isToBeTold(of: observable, $0)
-        }
-        var phase = acknowledging.first?.pointee.phase
-        var earlier: [Acknowledger] = []
-        if let gate, gate.phase <= phase ?? .max {
-            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
-            if !earlier.isEmpty { phase = gate.phase }
-        }
+        let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
         log.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
         for subscription in observers where subscription.pointee.session.pointee.isOpen {
-            if let phase, subscription.pointee.phase > phase {
+            if let barrier, barrier.holds(subscription) {
                 isHeld = true
                 owe(event, tail, of: observable, to: subscription, isGated: true)
             } else {
@@ -34,28 +23,47 @@ extension Hub {
             }
             if log.count > TurnLog.bytesMax { copyOutLog() }
         }
-        guard let phase, isHeld else { return }
-        close(observable, revision: tail.revision, phase: phase, acknowledging, earlier)
+        if let barrier, isHeld { close(observable, revision: tail.revision, barrier) }
+    }
+
+    /// The first phase that has to acknowledge a write of a key before others are told of it; nil: none
+    /// has. The key may be one that nobody has named yet.
+    mutating func barrier(
+        for event: Event,
+        of observable: ObservableReference?,
+        _ observers: UnsafeBufferPointer<SubscriptionReference>,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?
+    ) -> AckBarrier? {
+        guard event != .emit, observable?.pointee.hasAcknowledgers != false else { return nil }
+        // Who isn't told won't acknowledge, unless an earlier write that is still held.
+        let gate = observable.flatMap { gates.gates[$0] }
+        let acknowledging = Self.acknowledgers(among: observers).filter {
+            if isConcerned($0, event, from: old, to: value) { return true }
+            guard gate != nil, let observable else { return false }
+            return isToBeTold(of: observable, $0)
+        }
+        var phase = acknowledging.first?.pointee.phase
+        var earlier: [Acknowledger] = []
+        if let gate, gate.phase <= phase ?? .max {
+            earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
+            if !earlier.isEmpty { phase = gate.phase }
+        }
+        guard let phase else { return nil }
+        let told = acknowledging.filter { $0.pointee.phase == phase }
+        return AckBarrier(phase: phase, told: told, earlier: earlier)
     }
 
     /// The observers that acknowledge, by phase.
-    private func acknowledgers(of observable: ObservableReference) -> [SubscriptionReference] {
-        observable.pointee.observers.elements.filter {
-            $0.pointee.acknowledges && $0.pointee.session.pointee.isOpen
-        }
+    private static func acknowledgers(
+        among observers: UnsafeBufferPointer<SubscriptionReference>
+    ) -> [SubscriptionReference] {
+        observers.filter { $0.pointee.acknowledges && $0.pointee.session.pointee.isOpen }
     }
 
-    /// Waits for the observers of a phase, among those that acknowledge, and for those of it
-    /// that have yet to acknowledge an earlier write.
-    private mutating func close(
-        _ observable: ObservableReference,
-        revision: UInt64,
-        phase: UInt8,
-        _ acknowledging: [SubscriptionReference],
-        _ earlier: [Acknowledger] = []
-    ) {
-        let told = acknowledging.filter { $0.pointee.phase == phase }
-        for subscription in told {
+    /// Waits for the observers of a phase.
+    private mutating func close(_ observable: ObservableReference, revision: UInt64, _ barrier: AckBarrier) {
+        for subscription in barrier.told {
             let awaited = Awaited(observable: observable, revision: revision)
             gates.awaited[subscription, default: []].append(awaited)
             // What the gate names must live as long as it does.
@@ -70,8 +78,9 @@ extension Hub {
         gates.bySerial[serial] = observable
         gates.gates[observable] = Gate(
             revision: revision,
-            phase: phase,
-            waiting: earlier + told.map { Acknowledger(subscription: $0, revision: revision) },
+            phase: barrier.phase,
+            waiting: barrier.earlier
+                + barrier.told.map { Acknowledger(subscription: $0, revision: revision) },
             serial: serial,
             end: end,
             ticket: ticket
@@ -154,7 +163,8 @@ extension Hub {
         unacknowledged: HeldBytesReference?
     ) {
         refreshObservers(of: observable)
-        let later = acknowledgers(of: observable).filter { $0.pointee.phase > gate.phase }
+        let later = Self.acknowledgers(among: observable.pointee.observers.elements)
+            .filter { $0.pointee.phase > gate.phase }
         let told = later.filter { isToBeTold(of: observable, $0) }
         // Who isn't told of this write may still have to acknowledge one before it.
         let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
@@ -166,8 +176,12 @@ extension Hub {
         let free = behind.filter { $0.pointee.phase <= next ?? .max }
         for subscription in free { note(unacknowledged, observable, of: subscription) }
         if let next, free.count < behind.count {
-            let waiting = earlier.filter { $0.subscription.pointee.phase == next }
-            close(observable, revision: gate.revision, phase: next, told, waiting)
+            let barrier = AckBarrier(
+                phase: next,
+                told: told.filter { $0.pointee.phase == next },
+                earlier: earlier.filter { $0.subscription.pointee.phase == next }
+            )
+            close(observable, revision: gate.revision, barrier)
         }
         // Telling one tells all that its client is owed: by now the next gate is closed.
         for subscription in free { tellOwed(to: subscription) }

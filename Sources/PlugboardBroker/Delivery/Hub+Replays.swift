@@ -68,11 +68,8 @@ extension Hub {
     }
 
     /// Tells the next event of a replay.
-    mutating func appendReplayed(
-        _ replay: Replay,
-        _ subscription: SubscriptionReference,
-        _ backlog: BacklogReference
-    ) {
+    mutating func appendReplayed(_ subscription: SubscriptionReference, _ backlog: BacklogReference) {
+        guard let replay = backlog.pointee.replay else { return }
         if let (entry, bytes) = replay.popNext() {
             bytes.withUnsafeBytes { raw in
                 appendReplayed(entry.record, entry.place.bytes(of: raw), replay, subscription)
@@ -135,11 +132,7 @@ extension Hub {
         let tail = Self.tail(record, event, replay)
         let hash = observables.hash(key)
         let telling = tellingMissed(kind, tail, subscription)
-        if telling == .leaving {
-            guard replay.left.insert(hash).inserted else { return }
-        } else {
-            replay.left.remove(hash)
-        }
+        guard replay.isNews(telling, kind, of: hash, subscription.pointee.filter) else { return }
         openOwn(of: session)
         TurnLog.append(kind, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
         own.events &+= 1
@@ -193,11 +186,9 @@ extension Hub {
         }
         if let owed = replay.gathered.find(observable) {
             if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
-            return replay.gathered.renew(owed, revision: record.revision)
+            return replay.gathered.renew(owed, revision: record.revision, event: 0)
         }
-        var owed = OwedKey(observable: observable, revision: record.revision)
-        owed.isMissed = true
-        replay.gathered.append(owed)
+        replay.gathered.append(OwedKey(observable: observable, revision: record.revision, .unsure))
     }
 
     /// Owes what was gathered, and behind it what has come since.
@@ -214,7 +205,7 @@ extension Hub {
             if let missed = replay.gathered.find(owed.observable) {
                 let skipped = UInt64(owed.skipped) + UInt64(missed.pointee.skipped) + 1
                 owed.skipped = UInt32(clamping: skipped)
-                owed.isMissed = true
+                owed.knowledge = .unsure
                 replay.gathered.remove(missed)
             } else if owed.isAwaited {
                 awaitedCount += 1
@@ -246,12 +237,11 @@ extension Hub {
         guard replay.gathers else { return }
         for observable in currentValues(of: replay.patterns, for: session)
         where observable.pointee.revision > replay.after && observable.pointee.revision <= replay.upTo {
+            let revision = observable.pointee.revision
             if let owed = replay.gathered.find(observable) {
-                replay.gathered.renew(owed, revision: observable.pointee.revision)
+                replay.gathered.renew(owed, revision: revision, event: 0)
             } else {
-                var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
-                owed.isMissed = true
-                replay.gathered.append(owed)
+                replay.gathered.append(OwedKey(observable: observable, revision: revision, .unsure))
             }
         }
     }

@@ -48,37 +48,29 @@ extension Hub {
         while !isBlocked(subscription, backlog), session.pointee.outbox.count < end,
             examinedBytes < Self.examinedBytesMax
         {
-            if backlog.pointee.owesSynced, backlog.pointee.isComplete {
-                appendSynced(subscription, backlog)
-            } else if !appendNext(subscription, backlog) {
-                return
-            }
+            guard appendNext(subscription, backlog) else { return }
         }
     }
 
-    /// Adds the next line by revision: of two with the same, the kept one comes first.
+    /// Adds what comes next, if anything does.
     private mutating func appendNext(
         _ subscription: SubscriptionReference,
         _ backlog: BacklogReference
     ) -> Bool {
-        if let replay = backlog.pointee.replay {
-            appendReplayed(replay, subscription, backlog)
-            if backlog.pointee.isPaused, backlog.pointee.steps > 0 { backlog.pointee.steps -= 1 }
+        switch backlog.pointee.front {
+        case .nothing: return false
+        case .synced:
+            appendSynced(subscription, backlog)
             return true
-        }
-        let owed = backlog.pointee.keys.front
-        let lineRevision = backlog.pointee.lines.frontRevision
-        if let owed, owed.pointee.revision <= lineRevision ?? .max {
+        case .replayed: appendReplayed(subscription, backlog)
+        case .key(let owed):
             let examined = Self.examinedBytes(owed.pointee.observable)
             // A key of which there is nothing to tell any more is no step.
             guard appendOwedLine(owed, subscription, backlog) else {
                 examinedBytes += examined
                 return true
             }
-        } else if lineRevision != nil {
-            appendQueuedLine(subscription, backlog)
-        } else {
-            return false
+        case .line: appendQueuedLine(subscription, backlog)
         }
         if backlog.pointee.isPaused, backlog.pointee.steps > 0 { backlog.pointee.steps -= 1 }
         return true

@@ -19,29 +19,24 @@ extension Hub {
         let now = clock()
         backlog.pointee.window?.note(keyHash, at: now)
         guard backlog.pointee.window?.isTicking == false else { return }
-        backlog.pointee.window?.open(revision: revision, event: log.eventNumber)
+        backlog.pointee.window?.open(event: log.eventNumber)
         tick(subscription, backlog, at: now + span)
     }
 
-    /// A window ends: what is owed passes, or what was told is forgotten.
+    /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a
+    /// whole span behind that.
     mutating func endWindow(_ serial: UInt64) {
         guard let subscription = windowed[serial], let backlog = subscription.pointee.backlog,
             let window = backlog.pointee.window
         else { return }
         backlog.pointee.window?.ticket = nil
-        // While it is paused nothing is told, so nothing has to be spaced.
-        if backlog.pointee.isPaused { return }
-        let now = clock()
-        if backlog.pointee.isEmpty {
-            if backlog.pointee.window?.age() == true { tick(subscription, backlog, at: now + window.span) }
-        } else if now < window.lastTold + window.span {
-            tick(subscription, backlog, at: window.lastTold + window.span)
-        } else {
-            _ = backlog.pointee.window?.age()
-            backlog.pointee.window?.open(revision: revision, event: log.eventNumber)
-            tick(subscription, backlog, at: now + window.span)
-            tellOwed(to: subscription)
+        let end = window.lastTold + window.span
+        if clock() < end {
+            backlog.pointee.window?.age()
+            return tick(subscription, backlog, at: end)
         }
+        backlog.pointee.window?.forget()
+        tellOwed(to: subscription)
     }
 
     /// Forgets the rhythm of a subscription that ends.

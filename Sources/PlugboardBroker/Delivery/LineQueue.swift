@@ -11,6 +11,8 @@ struct Gap: BitwiseCopyable {
     /// The revisions of the first and the last of them.
     let first: UInt64
     var last: UInt64
+    /// The number of the first in the turn's log; 0 where that has none.
+    var event: UInt64 = 0
     /// Those of them that no journal has.
     var lost: UInt64 = 0
     /// The revision of the first that one has, and how many events of that went before it; 0 for none.
@@ -63,8 +65,8 @@ struct LineQueue: ~Copyable {
 
     /// Notes an event that was not kept here. `before` is how many of its revision went before it
     /// in the journal; nil where that has none of it.
-    mutating func drop(revision: UInt64, before: Int?) {
-        var gap = gap ?? Gap(dropped: 0, first: revision, last: revision)
+    mutating func drop(revision: UInt64, event: UInt64, before: Int?) {
+        var gap = gap ?? Gap(dropped: 0, first: revision, last: revision, event: event)
         gap.dropped += 1
         gap.last = revision
         if let before {
@@ -87,8 +89,8 @@ struct LineQueue: ~Copyable {
     /// Lines and the gap.
     var count: Int { lineCount + (gap == nil ? 0 : 1) }
 
-    /// The number of the event that comes next.
-    var frontEvent: UInt64? { bytes.isEmpty ? nil : header.event }
+    /// The number of the event that comes next, told by a line or the gap.
+    var frontEvent: UInt64? { bytes.isEmpty ? gap?.event : header.event }
 
     /// The key of the next line, as its hash.
     var frontKeyHash: UInt64? { bytes.isEmpty ? nil : header.keyHash }

@@ -6,9 +6,21 @@ import PlugboardWire
 
 /// One key that is owed.
 struct OwedKey: BitwiseCopyable {
+    /// What the observer knows of the key.
+    enum Knowledge: UInt8 {
+        /// The value that it was told last.
+        case told
+        /// Nothing: the key is part of the snapshot.
+        case nothing
+        /// It isn't known here, as the observer was away.
+        case unsure
+    }
+
     let observable: ObservableReference
     /// The newest revision, a delete's too.
     var revision: UInt64
+    /// The number of that event in the turn's log; 0 where it came before the observer.
+    var event: UInt64
     /// The value that the observer saw last, where its lines need it; or the whole line, where
     /// that `isWritten`.
     var held: HeldBytesReference?
@@ -16,14 +28,9 @@ struct OwedKey: BitwiseCopyable {
     var unacknowledged: HeldBytesReference?
     /// Updates folded into the newest.
     var skipped: UInt32 = 0
-    /// Part of the snapshot: the observer has not seen the key yet.
-    var isInitial = false
-    /// Changed while the observer was away: what it knows of the key isn't known here.
-    var isMissed = false
+    var knowledge = Knowledge.told
     /// Waits for observers of an earlier phase; only then may something be noted of acknowledgements.
     var isGated = false
-    /// The observer knows the key, and it waits for nobody else.
-    @inline(__always) var isPlain: Bool { !isInitial && !isGated }
     /// The observer was sent what is held.
     var wasSent = false
     /// Its line was made before the value changed; empty where the observer is told nothing.
@@ -32,6 +39,11 @@ struct OwedKey: BitwiseCopyable {
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
 
+    /// The observer knows the key, and it waits for nobody else.
+    @inline(__always) var isPlain: Bool { !isInitial && !isGated }
+    @inline(__always) var isInitial: Bool { knowledge == .nothing }
+    var isMissed: Bool { knowledge == .unsure }
+
     /// What a line that was made takes of the room for lines.
     var writtenCost: Int {
         guard isWritten, let held else { return 0 }
@@ -39,12 +51,20 @@ struct OwedKey: BitwiseCopyable {
     }
 
     /// `synced` follows when it was told.
-    var isAwaited: Bool { isInitial || isMissed }
+    var isAwaited: Bool { knowledge != .told }
 
-    init(observable: ObservableReference, revision: UInt64, held: HeldBytesReference? = nil) {
+    /// An event that has to wait.
+    init(observable: ObservableReference, revision: UInt64, event: UInt64, held: HeldBytesReference? = nil) {
         self.observable = observable
         self.revision = revision
+        self.event = event
         self.held = held
+    }
+
+    /// What came before the observer.
+    init(observable: ObservableReference, revision: UInt64, _ knowledge: Knowledge) {
+        self.init(observable: observable, revision: revision, event: 0)
+        self.knowledge = knowledge
     }
 }
 
@@ -84,10 +104,11 @@ struct OwedKeys: ~Copyable {
         count += 1
     }
 
-    /// Moves a key to the end, with its newest revision.
+    /// Moves a key to the end, with its newest revision and the event of that.
     @inline(__always)
-    mutating func renew(_ owed: UnsafeMutablePointer<OwedKey>, revision: UInt64) {
+    mutating func renew(_ owed: UnsafeMutablePointer<OwedKey>, revision: UInt64, event: UInt64) {
         owed.pointee.revision = revision
+        owed.pointee.event = event
         // The last one has none after it.
         if owed.pointee.next >= 0 { moveToEnd(owed) }
     }

@@ -21,8 +21,8 @@ final class Replay {
     /// The next piece was asked for, or is to be.
     var isReading = true
     var gathered = OwedKeys()
-    /// Keys that were told to match no longer, by their hash, until they match again.
-    var left: Set<UInt64> = []
+    /// Keys that were told to match no longer, or to be gone, by their hash, until they match again.
+    private var left: Set<UInt64> = []
     /// What every event of a key begins with, and who wrote it: work space.
     var keyPrefix = ByteBuffer()
     var by = ByteBuffer()
@@ -86,6 +86,17 @@ final class Replay {
         next += 1
         if !gathers { told = entry.record.revision }
         return (entry, piece.bytes)
+    }
+
+    /// Whether an observer is told an event of a key: who knows that the key has left, or is gone, isn't
+    /// told again that it has left.
+    func isNews(_ telling: Telling, _ kind: Event, of keyHash: UInt64, _ filter: Filter?) -> Bool {
+        guard filter?.conditions != nil else { return true }
+        if kind != .delete, telling != .leaving {
+            left.remove(keyHash)
+            return true
+        }
+        return left.insert(keyHash).inserted || kind == .delete
     }
 
     private var nextEntry: ReadPiece.Entry? {

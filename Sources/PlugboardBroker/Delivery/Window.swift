@@ -16,8 +16,7 @@ struct Window {
     private(set) var lastTold: UInt64 = 0
     /// The next tick, while one is coming: without it nothing is held.
     var ticket: DeadlineTicket?
-    /// What was owed by then passes, although a tick is coming.
-    private var openRevision: UInt64 = 0
+    /// What was owed by that event passes, although a tick is coming.
     private var openEvent: UInt64 = 0
 
     init(milliseconds: UInt32) {
@@ -26,15 +25,10 @@ struct Window {
 
     var isTicking: Bool { ticket != nil }
 
-    /// Whether a key must wait.
-    func holds(_ keyHash: UInt64) -> Bool {
-        isTicking && (told.contains(keyHash) || toldBefore.contains(keyHash))
+    /// Whether an event of a key must wait.
+    func holds(_ keyHash: UInt64, event: UInt64 = .max) -> Bool {
+        isTicking && event > openEvent && (told.contains(keyHash) || toldBefore.contains(keyHash))
     }
-
-    /// Whether what is owed since that revision, or that event, may be told.
-    func lets(revision: UInt64) -> Bool { !isTicking || revision <= openRevision }
-
-    func lets(event: UInt64) -> Bool { !isTicking || event <= openEvent }
 
     mutating func note(_ keyHash: UInt64, at now: UInt64) {
         told.insert(keyHash)
@@ -42,15 +36,19 @@ struct Window {
     }
 
     /// Lets everything pass that is owed by now.
-    mutating func open(revision: UInt64, event: UInt64) {
-        openRevision = revision
+    mutating func open(event: UInt64) {
         openEvent = event
     }
 
-    /// Forgets what was told a whole span ago. Returns whether anything is still remembered.
-    mutating func age() -> Bool {
+    /// Forgets what was told before the tick before this one.
+    mutating func age() {
         toldBefore = told
         told = []
-        return !toldBefore.isEmpty
+    }
+
+    /// Forgets all: the last line was told a whole span ago.
+    mutating func forget() {
+        told = []
+        toldBefore = []
     }
 }

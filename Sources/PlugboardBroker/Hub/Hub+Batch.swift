@@ -9,13 +9,13 @@ extension Hub {
         _ line: UnsafeRawBufferPointer,
         _ session: SessionReference
     ) throws(Refusal) {
-        if request.isDurable { try checkDurable(session) }
         batch.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
         planBatch(true, of: session)
         defer { planBatch(false, of: session) }
         try planAll(line, session)
+        if request.isDurable { try checkDurable(session) }
         let bytes = line.count + mergedBytes.count
         if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
         if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
@@ -41,9 +41,22 @@ extension Hub {
                 batch.append(planned)
                 try mergeIfPatch(write, planned, line, session)
             } catch {
-                throw error.ofWrite(index)
+                throw badKey(from: index, line) ?? error.ofWrite(index)
             }
         }
+    }
+
+    /// The first key that is none, from a write on that was refused: of several mistakes that is
+    /// told before what the state has to say.
+    private func badKey(from index: Int, _ line: UnsafeRawBufferPointer) -> Refusal? {
+        for (index, write) in decoder.writes.enumerated().dropFirst(index) {
+            do throws(Refusal) {
+                try Self.checkKey(write.key, line)
+            } catch {
+                return error.ofWrite(index)
+            }
+        }
+        return nil
     }
 
     /// Keeps a patch's result aside until the whole batch is known to be good.

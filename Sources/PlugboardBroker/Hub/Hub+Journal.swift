@@ -30,7 +30,7 @@ extension Hub {
     mutating func recordDelete(
         of observable: ObservableReference,
         by author: AuthorReference,
-        _ cause: UInt64,
+        _ cause: WriteCause,
         _ reason: EventReason?
     ) {
         if observable.pointee.isReserved { return records.append(passedRevision: revision) }
@@ -57,7 +57,9 @@ extension Hub {
     @inline(never)
     mutating func makeRoom(for bytes: Int, _ key: UnsafeRawBufferPointer? = nil) throws(Refusal) {
         if let key, Key.isReserved(key) { return }
-        if let journal, (try? journal.makeRoom(&records, needed: RecordBuffer.needed(for: bytes))) ?? false {
+        records.liveBytes = liveBytes
+        let needed = RecordBuffer.needed(for: bytes)
+        if let journal, (try? journal.makeRoom(&records, needed: needed, revision: revision)) ?? false {
             return
         }
         throw Refusal(
@@ -167,6 +169,7 @@ extension Hub {
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
         if !observable.pointee.hasValue { keyCount += 1 }
+        liveBytes += observable.pointee.growth(to: record.value.count)
         if accounts.isOn { charge(observable, count: record.value.count, to: author) }
         observable.pointee.set(
             record.value.bytes(of: line),
@@ -189,6 +192,7 @@ extension Hub {
         guard observable.pointee.hasValue else { return }
         unbind(observable)
         keyCount -= 1
+        liveBytes -= observable.pointee.recordBytes
         if accounts.isOn { discharge(observable) }
         observable.pointee.removeValue(cause: record.cause, writer: author)
         observable.pointee.marks.reason = record.reason

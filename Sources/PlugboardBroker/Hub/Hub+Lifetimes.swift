@@ -148,7 +148,7 @@ extension Hub {
         guard let author = observable.pointee.writer else { return }
         Author.retain(author)
         revision += 1
-        delete(observable, by: author, cause: 0, reason: reason)
+        delete(observable, by: author, cause: .none, reason: reason)
         Author.release(author)
     }
 }

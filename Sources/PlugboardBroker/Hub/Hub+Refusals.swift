@@ -28,8 +28,13 @@ extension Hub {
 
     static func checkKey(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
         guard let fault = Key.fault(range.bytes(of: line)) else { return }
-        let message = "\"\(excerpt(range, line))\" is no key: \(fault.rawValue)"
-        throw Refusal(.badKey, message, hint: "a key is words with dots between: cart.total", at: range.start)
+        let name = excerpt(range, line)
+        let isPattern = Pattern.fault(range.bytes(of: line)) == nil
+        let hint =
+            isPattern
+            ? "a pattern stands for many keys: \"keys \(name)\" lists them, \"subscribe \(name)\" tells their values"
+            : "a key is words with dots between: cart.total"
+        throw Refusal(.badKey, "\"\(name)\" is no key: \(fault.rawValue)", hint: hint, at: range.start)
     }
 
     static func checkPattern(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {

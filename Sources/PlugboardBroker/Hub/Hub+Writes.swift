@@ -22,8 +22,8 @@ extension Hub {
         hash: UInt64,
         _ session: SessionReference
     ) throws(Refusal) {
-        if request.isDurable { try checkDurable(session) }
         let planned = try plan(request, line, hash: hash, session)
+        if request.isDurable { try checkDurable(session) }
         try make(planned, request, line, session, reason: nil)
         replyWritten(request, line, session)
     }
@@ -40,7 +40,14 @@ extension Hub {
         if request.operation == .patch { try mergePatch(planned, request, line, session) }
         let bytes = request.operation == .patch ? scratch.count : request.value.count
         if request.operation != .emit {
-            if !records.hasRoom(for: bytes) { try makeRoom(for: bytes, request.key.bytes(of: line)) }
+            if !records.hasRoom(for: bytes) {
+                do throws(Refusal) {
+                    try makeRoom(for: bytes, request.key.bytes(of: line))
+                } catch {
+                    // What is deleted makes room, so that it may take some that is kept back.
+                    guard request.operation == .delete, records.hasOwnRoom else { throw error }
+                }
+            }
             revision += 1
         }
         let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
@@ -152,7 +159,10 @@ extension Hub {
             )
         }
         tell(.update, tail(), to: observable)
-        if !observable.pointee.hasValue, !observable.pointee.isReserved { keyCount += 1 }
+        if !observable.pointee.isReserved {
+            if !observable.pointee.hasValue { keyCount += 1 }
+            liveBytes += observable.pointee.growth(to: value.count)
+        }
         if accounts.isOn { charge(observable, count: value.count, to: author) }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
@@ -166,7 +176,7 @@ extension Hub {
     mutating func delete(
         _ observable: ObservableReference,
         by author: AuthorReference,
-        cause: UInt64,
+        cause: WriteCause,
         reason: EventReason?
     ) {
         if tracing.isOn { noteTrace(.delete, reason, observable, to: nil, by: author, cause: cause) }
@@ -180,7 +190,10 @@ extension Hub {
             reason: reason
         )
         tell(.delete, tail, to: observable)
-        if !observable.pointee.isReserved { keyCount -= 1 }
+        if !observable.pointee.isReserved {
+            keyCount -= 1
+            liveBytes -= observable.pointee.recordBytes
+        }
         if accounts.isOn { discharge(observable) }
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
@@ -196,7 +209,7 @@ extension Hub {
         _ key: UnsafeRawBufferPointer,
         _ planned: PlannedWrite,
         _ value: UnsafeRawBufferPointer,
-        _ cause: UInt64,
+        _ cause: WriteCause,
         _ session: SessionReference,
         _ reason: EventReason?
     ) {
@@ -239,10 +252,10 @@ extension Hub {
         _ operation: Operation,
         _ observable: ObservableReference,
         _ author: AuthorReference,
-        _ cause: UInt64
+        _ cause: WriteCause
     ) {
         history.append(operation, observable, author, revision: revision, cause: cause)
-        if cause != 0 { noteReturns() }
+        if cause.isNamed { noteReturns() }
     }
 
     /// Lets go of a key that has neither a value nor an observer of its own, unless the

@@ -30,6 +30,8 @@ struct Hub: ~Copyable {
     var own: OwnState
     /// Keys with a value, the broker's own left out.
     var keyCount = 0
+    /// What a journal's record of each of them comes to, about.
+    var liveBytes = 0
     let patterns = PatternTree()
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
@@ -339,9 +341,8 @@ struct Hub: ~Copyable {
 
     private static func noSuchHelp(_ about: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
         let word = String(decoding: about.bytes(of: line).prefix(48), as: UTF8.self)
-        let names = Operation.allCases.map { $0.name.description }
-        let hint =
-            Suggestion.hint(for: word, among: names) ?? "the operations are \(names.joined(separator: ", "))"
+        let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
+        let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
         return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)
     }
 }

@@ -68,7 +68,7 @@ extension Hub {
         let old = observable?.pointee.value
         let value: UnsafeRawBufferPointer? =
             event == .delete ? nil : write.operation == .patch ? scratch.bytes : write.value.bytes(of: line)
-        buffer.append(#","event":""#)
+        buffer.append(#","effect":""#)
         buffer.append(event.name)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: event == .emit ? revision : revision + 1)
@@ -76,81 +76,18 @@ extension Hub {
             buffer.append(#","value":"#)
             buffer.append(value)
         }
+        let barrier = barrier(for: event, of: observable, matches.elements, from: old, to: value)
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
             appendIdentity(of: subscription, of: key, &buffer)
-            buffer.append(#","outcome":""#)
-            buffer.append(outcome(of: event, observable, from: old, to: value, for: subscription).name)
-            buffer.append("\"}")
+            outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
+                .append(to: &buffer)
+            buffer.append("}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
         // Of a key that the client may not see it isn't told whether somebody observes it.
         if isSeen, matches.isEmpty { buffer.append(event.nobodysNote) }
-    }
-
-    /// What would become of an event on its way to an observer now.
-    mutating func outcome(
-        of event: Event,
-        _ observable: ObservableReference?,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?,
-        for subscription: SubscriptionReference
-    ) -> Outcome {
-        guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
-        if waitsForPhase(event, observable, from: old, to: value, subscription) { return .paused }
-        if let backlog = subscription.pointee.backlog {
-            if backlog.pointee.isPaused, backlog.pointee.steps == 0 { return .paused }
-        }
-        let isFree = observable.map { subscription.pointee.isFree($0.pointee.hash) } ?? true
-        if isFree, !subscription.pointee.session.pointee.isBehind { return .sent }
-        let isQueued = event == .emit || subscription.pointee.delivery == .all
-        guard isQueued else { return .conflated }
-        return subscription.pointee.backlog?.pointee.lines.hasGap == true ? .dropped : .sent
-    }
-
-    /// Whether an observer of an earlier phase has to acknowledge first.
-    private mutating func waitsForPhase(
-        _ event: Event,
-        _ observable: ObservableReference?,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?,
-        _ subscription: SubscriptionReference
-    ) -> Bool {
-        guard let observable, observable.pointee.hasAcknowledgers, event != .emit else { return false }
-        let gate = gates.gates[observable]
-        if let gate, gate.phase < subscription.pointee.phase { return true }
-        for earlier in observable.pointee.observers.elements {
-            if earlier.pointee.phase >= subscription.pointee.phase { return false }
-            guard earlier.pointee.acknowledges, earlier.pointee.session.pointee.isOpen else { continue }
-            if isConcerned(earlier, event, from: old, to: value) { return true }
-            if gate != nil, isToBeTold(of: observable, earlier) { return true }
-        }
-        return false
-    }
-}
-
-/// What becomes of an event on its way to one observer.
-enum Outcome: UInt8 {
-    /// It is told, though perhaps not at once.
-    case sent
-    /// It waits; of its key the newest will be told.
-    case conflated
-    /// It is none of those that the observer asked for.
-    case filtered
-    /// It waits for somebody: to let the observer go on, or to acknowledge it in an earlier phase.
-    case paused
-    /// There was no room for it: the observer is told of the gap.
-    case dropped
-
-    var name: StaticString {
-        switch self {
-        case .sent: "sent"
-        case .conflated: "conflated"
-        case .filtered: "filtered"
-        case .paused: "paused"
-        case .dropped: "dropped"
-        }
     }
 }
 

@@ -154,38 +154,38 @@ extension Hub {
         let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
         if let present = observable.pointee.value, present.elementsEqual(value) { return }
         takeOwnRevision()
-        if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: 0) }
+        if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
             value: value,
             old: observable.pointee.value,
             by: own.author.pointee.by,
-            cause: 0
+            cause: .none
         )
         tell(.update, tail, to: observable)
-        observable.pointee.set(value, revision: revision, cause: 0, writer: own.author)
+        observable.pointee.set(value, revision: revision, cause: .none, writer: own.author)
     }
 
     /// Takes `own.key` away without a word: nobody observes it.
     private mutating func removeOwn() {
         guard let observable = ownObservable(), observable.pointee.hasValue else { return }
-        observable.pointee.removeValue(cause: 0, writer: own.author)
+        observable.pointee.removeValue(cause: .none, writer: own.author)
         removeIfUnneeded(observable)
     }
 
     private mutating func delete(own observable: ObservableReference) {
-        if tracing.isOn { noteTrace(.delete, nil, observable, to: nil, by: own.author, cause: 0) }
+        if tracing.isOn { noteTrace(.delete, nil, observable, to: nil, by: own.author, cause: .none) }
         let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
             value: nil,
             old: observable.pointee.value,
             by: own.author.pointee.by,
-            cause: 0
+            cause: .none
         )
         tell(.delete, tail, to: observable)
-        observable.pointee.removeValue(cause: 0, writer: own.author)
+        observable.pointee.removeValue(cause: .none, writer: own.author)
         removeIfUnneeded(observable)
     }
 

@@ -27,16 +27,18 @@ extension Hub {
         _ observable: ObservableReference,
         to value: UnsafeRawBufferPointer?,
         by author: AuthorReference,
-        cause: UInt64
+        cause: WriteCause
     ) {
         let key = observable.pointee.key
         guard tracing.takes(key, revision: revision) else { return }
         tracing.begin(operation, reason, key, by: author, revision: revision, cause: cause)
         refreshObservers(of: observable)
         let (event, old) = (Event(operation), observable.pointee.value)
-        for subscription in observable.pointee.observers.elements
+        let observers = observable.pointee.observers.elements
+        let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
+        for subscription in observers
         where subscription.pointee.session.pointee.isOpen {
-            let outcome = outcome(of: event, observable, from: old, to: value, for: subscription)
+            let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
             tracing.append(subscription, outcome)
         }
     }
@@ -46,7 +48,7 @@ extension Hub {
         ofUnheard key: UnsafeRawBufferPointer,
         _ reason: EventReason?,
         by author: AuthorReference,
-        cause: UInt64
+        cause: WriteCause
     ) {
         guard tracing.takes(key, revision: revision) else { return }
         tracing.begin(.emit, reason, key, by: author, revision: revision, cause: cause)

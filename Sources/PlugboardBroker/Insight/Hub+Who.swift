@@ -80,7 +80,7 @@ extension Hub {
         let waiting = session.pointee.catchup?.pointee.queuedBytes ?? 0
         buffer.append(decimal: UInt64((queued ?? session.pointee.outbox.count) + waiting))
         buffer.append(#","owed":"#)
-        buffer.append(decimal: UInt64(subscription.pointee.backlog?.pointee.keys.count ?? 0))
+        buffer.append(decimal: UInt64(subscription.pointee.backlog?.pointee.owedCount ?? 0))
         buffer.append(#","revision":"#)
         buffer.append(decimal: toldRevision(of: subscription))
     }

@@ -103,8 +103,8 @@ extension Hub {
 
     /// Why a chain goes no further at an entry.
     private func end(at number: UInt64) -> ChainEnd {
-        let cause = history[number].cause
-        return cause != 0 && cause <= history.completeSince ? .truncated : .root
+        guard let cause = history[number].cause.revision, history.completeSince > 0 else { return .root }
+        return cause <= history.completeSince ? .truncated : .root
     }
 
     private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
@@ -121,7 +121,8 @@ extension Hub {
         buffer.append(#","when":""#)
         buffer.append(milliseconds: entry.milliseconds)
         buffer.append("\"")
-        appendCause(entry.cause, to: &buffer)
+        entry.cause.append(to: &buffer)
+        buffer.append("}")
     }
 
     /// The step of a value that is older than the history: when and how is not known any more.
@@ -132,14 +133,7 @@ extension Hub {
         buffer.append(decimal: observable.pointee.revision)
         buffer.append(observable.pointee.by)
         EventEncoder.appendReason(observable.pointee.marks.reason, to: &buffer)
-        appendCause(observable.pointee.cause, to: &buffer)
-    }
-
-    private func appendCause(_ cause: UInt64, to buffer: inout ByteBuffer) {
-        if cause > 0 {
-            buffer.append(#","cause":"#)
-            buffer.append(decimal: cause)
-        }
+        observable.pointee.cause.append(to: &buffer)
         buffer.append("}")
     }
 }

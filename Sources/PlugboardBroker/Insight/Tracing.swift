@@ -99,7 +99,7 @@ struct Tracing: ~Copyable {
         _ key: UnsafeRawBufferPointer,
         by author: AuthorReference,
         revision: UInt64,
-        cause: UInt64
+        cause: WriteCause
     ) {
         let start = text.count
         text.append(#","key":""#)
@@ -113,10 +113,7 @@ struct Tracing: ~Copyable {
         text.append("\"")
         text.append(author.pointee.by)
         EventEncoder.appendReason(reason, to: &text)
-        if cause > 0 {
-            text.append(#","cause":"#)
-            text.append(decimal: cause)
-        }
+        cause.append(to: &text)
         let head = ByteRange(start, text.count)
         let time = source.nanoseconds()
         let first = observers.count
@@ -135,19 +132,11 @@ struct Tracing: ~Copyable {
         }
         let session = subscription.pointee.session
         let start = text.count
-        text.append(#"{"client":"#)
-        text.append(decimal: session.pointee.client)
-        text.append(#","name":"#)
-        session.pointee.appendName(to: &text)
-        text.append(#","sub":"#)
-        text.append(subscription.pointee.text.pointee.sub)
-        text.append(#","outcome":""#)
-        text.append(outcome.name)
-        text.append("\"")
+        text.append("{")
+        subscription.pointee.appendSource(to: &text)
+        outcome.append(to: &text)
         let range = ByteRange(start, text.count)
-        observers.append(
-            Observer(text: range, client: session.pointee.client, isSent: outcome == .sent)
-        )
+        observers.append(Observer(text: range, client: session.pointee.client, isSent: outcome.isSent))
         records.mutableElements[place].last = observers.count
     }
 

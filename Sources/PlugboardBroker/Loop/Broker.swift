@@ -82,7 +82,7 @@ public final class Broker: Sendable {
 
     /// Serves until `stop` or `makeWay` is called, on the calling thread alone; `hasMadeWay` says which.
     /// Throws `SystemError` where the system fails the loop itself, `JournalError` where the journal
-    /// can't be read or kept; never for what a peer does.
+    /// can't be read or kept, and what `serving` throws; never for what a peer does.
     public func run() throws {
         defer { if !hasMadeWay { removeSocket() } }
         try serve()
@@ -114,7 +114,7 @@ public final class Broker: Sendable {
         if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
         if let rights = before.rights { loop.hub.goOn(with: rights.going(on: policy)) }
         loop.heartbeat = configuration.heartbeat
-        configuration.serving()
+        try configuration.serving()
         try loop.run()
         guard succession.isWanted else { return }
         let state = folder == nil ? try loop.carry() : nil

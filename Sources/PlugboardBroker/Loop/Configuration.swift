@@ -17,7 +17,7 @@ public struct Configuration: Sendable {
     /// A socket that listens at `socketPath` already; whoever made it removes it. The broker closes it.
     public var listener: Int32?
     /// Called, on the broker's thread, when it has all that was kept and begins to serve.
-    public var serving: @Sendable () -> Void = {}
+    public var serving: @Sendable () throws -> Void = {}
     /// Called, on the broker's thread, as often as it says, for as long as the loop turns.
     public var heartbeat: Heartbeat?
     /// The process that says, at `$broker.plugins.…`, what its plugins are and may do; nil: none.

@@ -42,6 +42,8 @@ extension EventLoop {
         }
         hub.resumeEpoch(epoch, at: recovered.revision)
         hub.records = records
+        hub.records.liveBytes = hub.liveBytes
+        try writer.settle(&hub.records)
         hub.journal = writer
         tell(recovered, hub.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
@@ -71,6 +73,7 @@ extension EventLoop {
     @inline(never)
     private mutating func writeRecords() throws {
         guard let journal = hub.journal else { return }
+        hub.records.liveBytes = hub.liveBytes
         try journal.flush(&hub.records, revision: hub.revision)
         if journal.hasEndedSegment { compact(journal) }
         try askForSync(journal)
@@ -79,7 +82,7 @@ extension EventLoop {
 
     /// Has a snapshot made of what there is now, if it is time for one.
     private func compact(_ journal: JournalWriter) {
-        journal.compact(keys: hub.keyCount) { add in
+        journal.compact(keys: hub.keyCount, live: hub.liveBytes) { add in
             try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
         }
     }

@@ -72,13 +72,12 @@ extension History {
 
     /// The last entry of the revision that an entry names as its cause.
     func cause(of number: UInt64) -> UInt64? {
-        let cause = self[number].cause
-        return cause == 0 ? nil : last(of: cause, before: number)
+        self[number].cause.revision.flatMap { last(of: $0, before: number) }
     }
 
     /// Of several entries the one that leads on.
     private func follow(_ candidates: ReversedCollection<ClosedRange<UInt64>>, else last: UInt64) -> UInt64 {
-        candidates.first { self[$0].cause != 0 } ?? last
+        candidates.first { self[$0].cause.isNamed } ?? last
     }
 
     private func isAlike(_ left: Entry, _ right: Entry) -> Bool {

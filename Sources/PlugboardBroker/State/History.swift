@@ -16,8 +16,7 @@ struct History: ~Copyable {
         let observable: ObservableReference
         let author: AuthorReference
         let revision: UInt64
-        /// The revision that the write named; 0 for none.
-        let cause: UInt64
+        let cause: WriteCause
         private var note: UInt64
 
         /// When it was made, in milliseconds since 1970.
@@ -46,7 +45,7 @@ struct History: ~Copyable {
             _ observable: ObservableReference,
             _ author: AuthorReference,
             revision: UInt64,
-            cause: UInt64,
+            cause: WriteCause,
             time: UInt64
         ) {
             self.observable = observable
@@ -109,7 +108,7 @@ struct History: ~Copyable {
         _ observable: ObservableReference,
         _ author: AuthorReference,
         revision: UInt64,
-        cause: UInt64
+        cause: WriteCause
     ) {
         if time == 0 { time = source.millisecondsSince1970() << 16 }
         if author.pointee.generation != generation { keep(author) }

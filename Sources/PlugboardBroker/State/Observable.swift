@@ -40,7 +40,7 @@ struct Observable: ~Copyable {
     /// All that match, patterns included; true as of `observersGeneration`.
     var observers = List<SubscriptionReference>()
 
-    var cause: UInt64 = 0
+    var cause: WriteCause = .none
     let hash: UInt64
     /// The subscriptions that name this key exactly.
     var exactObservers = List<SubscriptionReference>()
@@ -171,7 +171,7 @@ struct Observable: ~Copyable {
     mutating func set(
         _ value: UnsafeRawBufferPointer,
         revision: UInt64,
-        cause: UInt64,
+        cause: WriteCause,
         writer: AuthorReference
     ) {
         let capacity = Int(valueCapacity)
@@ -188,13 +188,23 @@ struct Observable: ~Copyable {
     }
 
     /// Who deleted it and why is kept while that is still owed to somebody.
-    mutating func removeValue(cause: UInt64, writer: AuthorReference) {
+    mutating func removeValue(cause: WriteCause, writer: AuthorReference) {
         releaseStorage()
         valueCount = 0
         revision = 0
         self.cause = cause
         replaceWriter(owedBy > 0 ? writer : nil)
     }
+
+    /// What the journal's record of it comes to beside key and value, about.
+    private static let recordBytes = 96
+
+    /// What the journal's record of it comes to, about; 0 without a value.
+    var recordBytes: Int { hasValue ? Int(prefixCount) + Int(valueCount) + Self.recordBytes : 0 }
+
+    /// What that grows by with another value.
+    @inline(__always)
+    func growth(to count: Int) -> Int { Int(prefixCount) + count + Self.recordBytes - recordBytes }
 
     /// Who deleted it, for somebody who is to be told of that later.
     mutating func keepDeleter(_ writer: AuthorReference) {

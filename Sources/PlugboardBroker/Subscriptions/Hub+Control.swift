@@ -39,8 +39,7 @@ extension Hub {
         guard let backlog = subscription.pointee.backlog, backlog.pointee.isPaused else {
             throw Self.notPaused(subscription, request)
         }
-        let owed = Self.owedCount(backlog)
-        backlog.pointee.steps = min(decoder.options.count, owed)
+        backlog.pointee.steps = min(decoder.options.count, backlog.pointee.owedCount)
         replyControl(request, line, subscription, session)
         tellOwed(to: subscription)
     }
@@ -98,15 +97,9 @@ extension Hub {
             id: request.id.bytes(of: line),
             sub: subscription.pointee.text.pointee.sub,
             client: request.has(.client) ? decoder.options.client : nil,
-            owed: backlog.map(Self.owedCount) ?? 0,
+            owed: backlog?.pointee.owedCount ?? 0,
             to: &session.pointee.outbox.own
         )
-    }
-
-    /// Lines that wait, as far as they are known.
-    private static func owedCount(_ backlog: BacklogReference) -> Int {
-        backlog.pointee.keys.count + backlog.pointee.lines.count
-            + (backlog.pointee.replay?.readyCount ?? 0)
     }
 
     private static func notPaused(_ subscription: SubscriptionReference, _ request: Request) -> Refusal {

@@ -66,12 +66,10 @@ extension Hub {
         if entry.operation == .delete { observable.pointee.keepDeleter(entry.author) }
         if let owed = subscription.pointee.backlog?.pointee.keys.find(observable) {
             if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
-            subscription.pointee.backlog?.pointee.keys.renew(owed, revision: entry.revision)
+            subscription.pointee.backlog?.pointee.keys.renew(owed, revision: entry.revision, event: 0)
             return
         }
-        var owed = OwedKey(observable: observable, revision: entry.revision)
-        owed.isMissed = true
-        appendOwed(owed, to: subscription)
+        appendOwed(OwedKey(observable: observable, revision: entry.revision, .unsure), to: subscription)
     }
 
     /// Whether `since` is a revision that this life of the counter has had.

@@ -31,8 +31,7 @@ extension Hub {
                 let value = observable.pointee.value
                 guard isConcerned(subscription, .update, from: nil, to: value) else { continue }
             }
-            var owed = OwedKey(observable: observable, revision: observable.pointee.revision)
-            owed.isInitial = true
+            let owed = OwedKey(observable: observable, revision: observable.pointee.revision, .nothing)
             appendOwed(owed, to: subscription)
         }
         for entry in gone { owe(missed: entry, to: subscription) }

@@ -13,7 +13,7 @@ extension Hub {
         try checkPatterns(wanted, line, session)
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
-        let filter = try Filter(request, decoder.options, line, revision: revision)
+        let filter = Filter(decoder, line, revision: revision)
         try checkKept(filter?.bytes ?? 0, of: session)
         let beginning = beginning(request, wanted, line)
         // What it knew before is not known here: only what it missed will have been told.

@@ -7,21 +7,23 @@ extension Subscription {
     /// Holds the subscription: the broker tells it nothing, and owes it what comes as if it
     /// read slowly, until `resume()`. What is under way is still told. A pause ends with
     /// its connection: after a reconnection the subscription goes on.
-    /// - Returns: how many events wait at the broker.
+    /// - Returns: how many keys and lines the subscription is owed by then. A key comes to one event,
+    ///   or to none where its newest value isn't asked for.
     /// - Throws: `BusError.refused` with `unknownSub` where it has ended, or another failure.
     @discardableResult
     public func pause(timeout: Duration? = nil) async throws -> Int {
         try await control("pause", timeout: timeout)
     }
 
-    /// Lets a paused subscription go on; what waits comes at once. Returns how much that was.
+    /// Lets a paused subscription go on; what it is owed comes at once. Returns how much that was, as
+    /// `pause` does.
     @discardableResult
     public func resume(timeout: Duration? = nil) async throws -> Int {
         try await control("resume", timeout: timeout)
     }
 
     /// Lets `count` (1 to 1,000,000) of the events pass that wait while it is paused.
-    /// - Returns: how many waited.
+    /// - Returns: how much it was owed before that, as `pause` does.
     /// - Throws: `BusError.refused` with `conflict` where it isn't paused.
     @discardableResult
     public func step(_ count: Int = 1, timeout: Duration? = nil) async throws -> Int {

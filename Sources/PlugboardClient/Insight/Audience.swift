@@ -25,15 +25,16 @@ public struct Audience: Sendable, Equatable {
         public let state: State?
         /// Bytes that wait in the broker for the client.
         public let queuedBytes: Int
-        /// Keys that the subscription is owed.
-        public let owedKeys: Int
+        /// Keys and lines that the subscription is owed.
+        public let owed: Int
         /// Everything up to this one was told, or is among the bytes that wait.
         public let revision: Int
     }
 
     /// Whoever wrote the value.
     public struct Writer: Sendable, Equatable {
-        public let client: Int
+        /// Nil for the broker itself, and for who wrote to an earlier one.
+        public let client: Int?
         public let name: String
         /// Whether the connection that wrote it still stands.
         public let isLive: Bool
@@ -80,14 +81,14 @@ extension Audience.Observer {
         phase = json.number("phase")
         state = State(rawValue: json.text("state"))
         queuedBytes = json.number("queued")
-        owedKeys = json.number("owed")
+        owed = json.number("owed")
         revision = json.number("revision")
     }
 }
 
 extension Audience.Writer {
     fileprivate init(_ json: JSON) {
-        client = json.number("client")
+        client = json["client"]?.integer
         name = json.text("name")
         isLive = json.flag("live")
         revision = json.number("revision")

@@ -7,14 +7,35 @@ public struct Explanation: Sendable, Equatable {
         public enum Outcome: String, Sendable {
             /// It would be told at once.
             case sent
-            /// It is behind, and would be owed the newest value.
+            /// It is behind, or told only so often: the event would wait in its turn.
+            case queued
+            /// The same, but it would be owed only the newest value.
             case conflated
             /// It waits for somebody to let it go on.
             case paused
+            /// It waits for an earlier phase; `awaits` says for whom.
+            case waiting
             /// It asked for nothing that would change.
             case filtered
             /// There is no room; it would be told of the gap.
             case dropped
+        }
+
+        /// The earlier phase that an observer waits for.
+        public struct Awaited: Sendable, Equatable {
+            public let phase: Int
+            /// Those of it that have yet to acknowledge, at most eight.
+            public let observers: [Acknowledger]
+            /// Whether there are others beyond those.
+            public let hasMore: Bool
+        }
+
+        /// A subscription that others wait for.
+        public struct Acknowledger: Sendable, Equatable {
+            public let client: Int
+            public let name: String
+            /// A text or a number.
+            public let sub: JSON
         }
 
         /// The client's number, its name and its process, where the system says which.
@@ -27,6 +48,8 @@ public struct Explanation: Sendable, Equatable {
         public let phase: Int
         /// Nil for a word that this library doesn't know.
         public let outcome: Outcome?
+        /// Nil where it waits for no earlier phase.
+        public let awaits: Awaited?
     }
 
     public let key: String
@@ -49,7 +72,7 @@ public struct Explanation: Sendable, Equatable {
     init(_ json: JSON) {
         key = json.text("key")
         refusal = json["refused"].map { BusError(refusal: $0) }
-        event = json["event"]?.string.flatMap { Event.Kind($0) }
+        event = json["effect"]?.string.flatMap { Event.Kind($0) }
         revision = json["revision"]?.integer
         value = json["value"]
         observers = json.list("observers").map { Observer($0) }
@@ -67,6 +90,23 @@ extension Explanation.Observer {
         pattern = json.text("pattern")
         phase = json.number("phase")
         outcome = Outcome(rawValue: json.text("outcome"))
+        awaits = json["awaits"].map { Awaited($0) }
+    }
+}
+
+extension Explanation.Observer.Awaited {
+    init(_ json: JSON) {
+        phase = json.number("phase")
+        observers = json.list("observers").map { Explanation.Observer.Acknowledger($0) }
+        hasMore = json.flag("more")
+    }
+}
+
+extension Explanation.Observer.Acknowledger {
+    fileprivate init(_ json: JSON) {
+        client = json.number("client")
+        name = json.text("name")
+        sub = json["sub"] ?? .null
     }
 }
 

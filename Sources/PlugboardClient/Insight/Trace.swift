@@ -13,6 +13,8 @@ public struct Trace: Sendable, Equatable {
         public let sub: JSON
         /// Nil for a word that this library doesn't know.
         public let outcome: Explanation.Observer.Outcome?
+        /// Nil where it waits for no earlier phase.
+        public let awaits: Explanation.Observer.Awaited?
         /// The time from the write until it was handed to the observer's socket; nil where it
         /// was not sent at once.
         public let microseconds: Int?
@@ -54,6 +56,7 @@ extension Trace.Observer {
         name = json.text("name")
         sub = json["sub"] ?? .null
         outcome = Explanation.Observer.Outcome(rawValue: json.text("outcome"))
+        awaits = json["awaits"].map { Explanation.Observer.Awaited($0) }
         microseconds = json["microseconds"]?.integer
     }
 }

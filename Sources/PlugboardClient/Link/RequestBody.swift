@@ -82,10 +82,12 @@ extension [UInt8] {
         append(contentsOf: String(value).utf8)
     }
 
-    /// A JSON string with this content; as few escapes as JSON allows.
+    /// A JSON string with this content: escaped is what JSON wants so, and what nobody could see.
     mutating func appendQuoted(_ text: String) {
         append(UInt8(ascii: "\""))
-        let needsEscapes = text.utf8.contains { $0 < 0x20 || $0 == 0x22 || $0 == 0x5C }
+        let needsEscapes = text.unicodeScalars.contains {
+            $0 == "\"" || $0 == "\\" || InvisibleCharacters.contains($0)
+        }
         if needsEscapes {
             var buffer = ByteBuffer()
             JSONText.append(text, to: &buffer)

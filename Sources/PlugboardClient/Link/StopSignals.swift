@@ -2,6 +2,7 @@
 // is one of these, with a thread that waits for nothing else; it starts when first asked for.
 
 import PlugboardPosix
+import PlugboardWire
 import Synchronization
 
 /// Tells whoever asked that the program is to stop.

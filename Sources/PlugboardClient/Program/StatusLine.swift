@@ -2,6 +2,7 @@
 // always holds: a terminal's last line is the status or empty, never half of each.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// The terminal's last line, while it holds a status.
 struct StatusLine: Sendable {

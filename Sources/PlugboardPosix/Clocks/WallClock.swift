@@ -1,6 +1,6 @@
 // The time of day, for people to read; never for deadlines.
 
-/// A time of day in the user's time zone.
+/// A time of day in UTC, as all times of the bus are.
 public struct WallClock: Sendable, CustomStringConvertible {
     public let hour: Int
     public let minute: Int
@@ -11,7 +11,7 @@ public struct WallClock: Sendable, CustomStringConvertible {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         var parts = tm()
-        localtime_r(&time.tv_sec, &parts)
+        gmtime_r(&time.tv_sec, &parts)
         return WallClock(
             hour: Int(parts.tm_hour),
             minute: Int(parts.tm_min),
@@ -28,9 +28,9 @@ public struct WallClock: Sendable, CustomStringConvertible {
         return UInt64(max(0, time.tv_sec)) * 1000 + UInt64(max(0, time.tv_nsec)) / 1_000_000
     }
 
-    /// `09:05:01.020`.
+    /// `09:05:01.020Z`.
     public var description: String {
-        "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2)).\(digits(millisecond, 3))"
+        "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2)).\(digits(millisecond, 3))Z"
     }
 
     private func digits(_ number: Int, _ count: Int) -> String {

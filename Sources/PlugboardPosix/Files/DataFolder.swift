@@ -64,6 +64,14 @@ public final class DataFolder: Sendable {
         guard retrying({ fsync(descriptor.raw) }) == 0 else { throw SystemError.last("fsync", path) }
     }
 
+    /// Bytes that the disk still has for this user; nil where the system doesn't say.
+    public func freeBytes() -> Int? {
+        var status = statvfs()
+        guard retrying({ fstatvfs(descriptor.raw, &status) }) == 0, status.f_blocks > 0 else { return nil }
+        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return free.overflow ? nil : Int(exactly: free.partialValue)
+    }
+
     /// Takes a lock file in the folder, or returns nil where another process holds it.
     public func lock(_ name: String) throws -> Descriptor? {
         let path = file(name)

@@ -93,13 +93,13 @@ public enum Folder {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Makes a folder and what is missing above it, with mode 0700. Throws `SystemError`.
-    public static func make(_ path: String) throws {
+    /// Makes a folder and what is missing above it, with this mode. Throws `SystemError`.
+    public static func make(_ path: String, mode: mode_t = 0o700) throws {
         var end = path.startIndex
         while end < path.endIndex {
             end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
             let part = String(path[..<end])
-            if mkdir(part, 0o700) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
+            if mkdir(part, mode) != 0, errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
                 throw SystemError.last("create", part)
             }
         }

@@ -32,6 +32,17 @@ public enum UTF8Sequence {
         return nil
     }
 
+    /// The first character, and how many bytes it has; nil where there is none, or it is malformed.
+    static func first(of bytes: UnsafeRawBufferPointer) -> (Unicode.Scalar, count: Int)? {
+        guard let raw = bytes.baseAddress, bytes.count > 0 else { return nil }
+        let count = length(raw.assumingMemoryBound(to: UInt8.self), available: bytes.count)
+        guard count > 0 else { return nil }
+        // The lead byte has a bit less for each byte behind it.
+        var value = count == 1 ? UInt32(bytes[0]) : UInt32(bytes[0]) & (0x7F >> UInt32(count))
+        for byte in bytes[1..<count] { value = value << 6 | UInt32(byte & 0x3F) }
+        return Unicode.Scalar(value).map { ($0, count) }
+    }
+
     private static func continues(
         _ bytes: UnsafePointer<UInt8>,
         _ length: Int,

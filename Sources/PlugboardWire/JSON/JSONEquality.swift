@@ -3,8 +3,8 @@
 // hostile value costs more than n·log n. The memory is kept from call to call.
 
 /// When two values count as equal. Under both, the order of members, white space and the
-/// spelling of strings don't matter, and the order of elements does. An object in which a name
-/// occurs twice equals only the very same bytes, since readers differ in what it means.
+/// spelling of strings don't matter, and the order of elements does. Of a name that occurs twice
+/// in an object the last member counts.
 public enum JSONSameness: Sendable {
     /// Numbers are exact decimals: 1.0 equals 1e0.
     case meaning
@@ -50,14 +50,8 @@ public struct JSONComparer: ~Copyable {
         right.removeAll()
     }
 
-    /// Reads two values as far as it takes to see that they can't be equal: those that are have
-    /// as many nodes.
     private mutating func readBoth(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        if self.left.isOutline(of: left) { return self.right.read(right, nodesMax: self.left.count) }
-        if left.count < right.count {
-            return self.left.read(left) && self.right.read(right, nodesMax: self.left.count)
-        }
-        return self.right.read(right) && self.left.read(left, nodesMax: self.right.count)
+        (self.left.isOutline(of: left) || self.left.read(left)) && self.right.read(right)
     }
 
     /// Whether a node of the left outline equals one of the right. Goes as deep as they nest.
@@ -101,13 +95,12 @@ public struct JSONComparer: ~Copyable {
 
     private mutating func areObjectsEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
     {
-        let count = left.childCount(leftNode)
-        guard count == right.childCount(rightNode), pair(leftNode, rightNode) == .complete else {
-            return false
-        }
+        guard pair(leftNode, rightNode).isComplete else { return false }
         var name = leftNode + 1
-        for _ in 0..<count {
-            guard areEqual(name + 1, left.partner(name), sameness) else { return false }
+        for _ in 0..<left.childCount(leftNode) {
+            let partner = left.partner(name)
+            // Only a name that comes again has none.
+            guard partner == 0 || areEqual(name + 1, partner, sameness) else { return false }
             name = left.next(name + 1)
         }
         return true

@@ -28,7 +28,7 @@ public struct JSONOutline: ~Copyable {
     /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
     public init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
-            _ = try fill(text, .max)
+            try fill(text)
         } catch {
             throw Refusal(JSONFailure(error.kind, at: offset + error.offset, error.reason))
         }
@@ -39,16 +39,16 @@ public struct JSONOutline: ~Copyable {
         self.text.baseAddress == text.baseAddress && self.text.count == text.count && nodes.count > 0
     }
 
-    /// Outlines another value. False, with nothing outlined, where the bytes are none or it has
-    /// more than `nodesMax` nodes, which is told without reading the rest.
-    mutating func read(_ text: UnsafeRawBufferPointer, nodesMax: Int = .max) -> Bool {
+    /// Outlines another value. False, with nothing outlined, where the bytes are none.
+    mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
         do throws(JSONFailure) {
-            if try fill(text, nodesMax) { return true }
+            try fill(text)
+            return true
         } catch {
             // Kept values were accepted before; nothing is equal to what isn't JSON.
+            removeAll()
+            return false
         }
-        removeAll()
-        return false
     }
 
     /// Forgets the value.
@@ -111,9 +111,9 @@ public struct JSONOutline: ~Copyable {
         let node: UInt32
     }
 
-    /// The names of an object by their characters; equal ones as they stand. Valid until the
-    /// next call.
-    mutating func sortedNames(_ object: Int) -> UnsafeMutableBufferPointer<SortedName> {
+    /// The names of an object by their characters, of equal ones the last. Valid until the next
+    /// call.
+    mutating func lastNames(_ object: Int) -> UnsafeMutableBufferPointer<SortedName> {
         names.removeAll()
         var name = object + 1
         for _ in 0..<childCount(object) {
@@ -125,7 +125,21 @@ public struct JSONOutline: ~Copyable {
             let order = order(left, self, right)
             return order == 0 ? left.node < right.node : order < 0
         }
-        return names.elements
+        return withoutShadowed(names.elements)
+    }
+
+    /// Sorted names closed up to the last of each.
+    private func withoutShadowed(
+        _ names: UnsafeMutableBufferPointer<SortedName>
+    ) -> UnsafeMutableBufferPointer<SortedName> {
+        var count = 0
+        for place in names.indices {
+            let isLast = place + 1 == names.count || order(names[place], self, names[place + 1]) != 0
+            guard isLast else { continue }
+            names[count] = names[place]
+            count += 1
+        }
+        return UnsafeMutableBufferPointer(rebasing: names[..<count])
     }
 
     /// How a name stands to one of this or another outline.
@@ -133,13 +147,6 @@ public struct JSONOutline: ~Copyable {
     func order(_ name: SortedName, _ outline: borrowing JSONOutline, _ other: SortedName) -> Int {
         guard name.firstWord == other.firstWord else { return name.firstWord < other.firstWord ? -1 : 1 }
         return JSONCharacters.order(characters(Int(name.node)), outline.characters(Int(other.node)))
-    }
-
-    /// Whether a name occurs twice among the sorted names of an object.
-    func hasRepeats(_ names: UnsafeMutableBufferPointer<SortedName>) -> Bool {
-        guard names.count > 1 else { return false }
-        for place in 1..<names.count where order(names[place - 1], self, names[place]) == 0 { return true }
-        return false
     }
 
     // MARK: Reading
@@ -154,21 +161,19 @@ public struct JSONOutline: ~Copyable {
 
     private static let none = UInt32.max
 
-    private mutating func fill(_ text: UnsafeRawBufferPointer, _ nodesMax: Int) throws(JSONFailure) -> Bool {
+    private mutating func fill(_ text: UnsafeRawBufferPointer) throws(JSONFailure) {
         removeAll()
         self.text = text
         var reading = Reading(scanner: JSONScanner(text))
         reading.scanner.skipWhitespace()
         repeat {
             let node = nodes.count
-            guard node < nodesMax else { return false }
             let start = UInt32(truncatingIfNeeded: reading.scanner.position)
             nodes.append(Node(start: start, end: start, next: reading.open))
             if try enter(node, &reading) { continue }
             finish(node, reading)
             try closeFinished(&reading)
         } while reading.open != Self.none
-        return true
     }
 
     /// Moves over a scalar or an empty container; or, true, into a container that has content,

@@ -1,30 +1,31 @@
-// The members of two objects brought together by name.
+// The members of two objects brought together by name. Of a name that occurs twice the last
+// member counts, as in merge patches and for pointers: the others might as well not be there.
 
 /// What came of pairing the members of two objects.
-enum JSONPairing {
+struct JSONPairing {
     /// Every name of one object is also one of the other.
-    case complete
-    /// One of the objects has a name that the other hasn't.
-    case partial
-    /// A name occurs twice in one of the objects: what was noted is of no use.
-    case repeating
+    var isComplete = true
+    /// A name occurs twice in one of them.
+    let hasRepeats: Bool
 }
 
 extension JSONComparer {
     /// Notes for each name of two objects the number of the value's node that the other object
-    /// has under that name, or 0 where it has none.
+    /// has under that name, or 0 where it has none, and where the name comes again.
     mutating func pair(_ leftObject: Int, _ rightObject: Int) -> JSONPairing {
-        let leftNames = left.sortedNames(leftObject)
-        let rightNames = right.sortedNames(rightObject)
-        guard !left.hasRepeats(leftNames), !right.hasRepeats(rightNames) else { return .repeating }
-        var pairing = JSONPairing.complete
+        let leftNames = left.lastNames(leftObject)
+        let rightNames = right.lastNames(rightObject)
+        let isWhole =
+            leftNames.count == left.childCount(leftObject)
+            && rightNames.count == right.childCount(rightObject)
+        var pairing = JSONPairing(hasRepeats: !isWhole)
         var (place, other) = (0, 0)
         while place < leftNames.count || other < rightNames.count {
             // Where one list is at its end, the other's name is first.
             let order =
                 place == leftNames.count
                 ? 1 : other == rightNames.count ? -1 : left.order(leftNames[place], right, rightNames[other])
-            if order != 0 { pairing = .partial }
+            if order != 0 { pairing.isComplete = false }
             let leftName = order <= 0 ? Int(leftNames[place].node) : nil
             let rightName = order >= 0 ? Int(rightNames[other].node) : nil
             if let leftName {

@@ -31,19 +31,24 @@ public enum JSONText {
         return characters
     }
 
-    /// Adds a string with its quotes; `bytes` are UTF-8. Control characters are escaped, also those
-    /// that JSON allows as they are: a terminal obeys U+009B as it does ESC.
+    /// Adds a string with its quotes; `bytes` are UTF-8. Beside what JSON wants escaped, so is what
+    /// nobody sees: a terminal obeys U+009B as it does ESC, and shows nothing of U+200B.
     public static func append(_ bytes: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
         var index = 0
         while index < bytes.count {
-            if bytes[index] == 0xC2, index + 1 < bytes.count, (0x80..<0xA0).contains(bytes[index + 1]) {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[index...])
+            guard rest[0] >= 0x80, let (scalar, count) = UTF8Sequence.first(of: rest) else {
+                appendEscaped(rest[0], to: &buffer)
                 index += 1
-                appendUnit(bytes[index], to: &buffer)
-            } else {
-                appendEscaped(bytes[index], to: &buffer)
+                continue
             }
-            index += 1
+            if InvisibleCharacters.contains(scalar) {
+                buffer.append(string: Printable.escape(scalar))
+            } else {
+                buffer.append(UnsafeRawBufferPointer(rebasing: rest[..<count]))
+            }
+            index += count
         }
         buffer.append(byte: UInt8(ascii: "\""))
     }
@@ -63,19 +68,9 @@ public enum JSONText {
         case 0x0A: buffer.append("\\n")
         case 0x0C: buffer.append("\\f")
         case 0x0D: buffer.append("\\r")
-        case 0x00..<0x20, 0x7F: appendUnit(byte, to: &buffer)
+        case 0x00..<0x20, 0x7F: buffer.append(string: Printable.escape(Unicode.Scalar(byte)))
         default: buffer.append(byte: byte)
         }
-    }
-
-    private static func appendUnit(_ unit: UInt8, to buffer: inout ByteBuffer) {
-        buffer.append("\\u00")
-        buffer.append(byte: hexDigits(unit >> 4))
-        buffer.append(byte: hexDigits(unit & 15))
-    }
-
-    private static func hexDigits(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// Decodes the escape whose backslash was just passed. Returns how many bytes it became.

@@ -42,7 +42,7 @@ extension JSONComparer {
         to buffer: inout ByteBuffer,
         end: Int
     ) -> Bool {
-        guard pair(leftObject, rightObject) != .repeating else { return false }
+        guard !pair(leftObject, rightObject).hasRepeats else { return false }
         let start = buffer.count
         var name = rightObject + 1
         for _ in 0..<right.childCount(rightObject) {
@@ -117,7 +117,7 @@ extension JSONOutline {
     /// as it is: it drops members that are null, and all but the last of a name.
     fileprivate mutating func canBeMerged(_ node: Int) -> Bool {
         guard kind(node) == .object else { return bytes(node).first != UInt8(ascii: "n") }
-        guard !hasRepeats(sortedNames(node)) else { return false }
+        guard lastNames(node).count == childCount(node) else { return false }
         var name = node + 1
         for _ in 0..<childCount(node) {
             guard canBeMerged(name + 1) else { return false }

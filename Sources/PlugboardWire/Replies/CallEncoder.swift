@@ -2,14 +2,13 @@
 
 /// Writers of what is said about calls.
 public enum CallEncoder {
-    /// What the server gets. `by` is as `EventEncoder.appendAuthor` wrote it; a `cause` of 0 is
-    /// none.
+    /// What the server gets. `by` is as `EventEncoder.appendAuthor` wrote it.
     public static func appendEvent(
         call: UInt64,
         key: UnsafeRawBufferPointer,
         value: UnsafeRawBufferPointer?,
         by: UnsafeRawBufferPointer,
-        cause: UInt64,
+        cause: WriteCause,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"event":"call","call":""#)
@@ -22,10 +21,7 @@ public enum CallEncoder {
             buffer.append(value)
         }
         buffer.append(by)
-        if cause > 0 {
-            buffer.append(#","cause":"#)
-            buffer.append(decimal: cause)
-        }
+        cause.append(to: &buffer)
         buffer.append("}\n")
     }
 

@@ -74,10 +74,7 @@ public enum EventEncoder {
     /// What few events have, and the end of the line.
     private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
         appendReason(tail.reason, to: &buffer)
-        if tail.cause > 0 {
-            buffer.append(#","cause":"#)
-            buffer.append(decimal: tail.cause)
-        }
+        tail.cause.append(to: &buffer)
         if tail.isInitial { buffer.append(#","initial":true"#) }
         if let live = tail.live { appendLive(live, to: &buffer) }
         if tail.skipped > 0 {
@@ -212,8 +209,7 @@ public struct EventTail {
     public var old: UnsafeRawBufferPointer?
     /// As `EventEncoder.appendAuthor` wrote it.
     public var by: UnsafeRawBufferPointer
-    /// 0: none was named.
-    public var cause: UInt64
+    public var cause: WriteCause
     /// Where it was not the writer itself that wrote.
     public var reason: EventReason?
     public var isInitial: Bool
@@ -227,7 +223,7 @@ public struct EventTail {
     /// Has none of what few events have.
     @inline(__always)
     fileprivate var isPlain: Bool {
-        cause == 0 && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged == nil
+        !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged == nil
     }
 
     @inlinable
@@ -237,7 +233,7 @@ public struct EventTail {
         value: UnsafeRawBufferPointer?,
         old: UnsafeRawBufferPointer? = nil,
         by: UnsafeRawBufferPointer,
-        cause: UInt64,
+        cause: WriteCause,
         reason: EventReason? = nil,
         isInitial: Bool = false,
         live: Bool? = nil

@@ -31,7 +31,7 @@ public enum ReplyEncoder {
     }
 
     /// A reply about a subscription that is paused, stepped or resumed: whose it is, unless
-    /// it is the client's own, and how many lines it is owed.
+    /// it is the client's own, and how many keys and lines it is owed.
     public static func appendControl(
         _ operation: Operation,
         id: UnsafeRawBufferPointer,
@@ -93,28 +93,30 @@ public enum ReplyEncoder {
         id: UnsafeRawBufferPointer,
         to buffer: inout ByteBuffer
     ) {
+        let start = buffer.count
         appendStart(.help, id: id, to: &buffer)
         if let operation {
             buffer.append(string: #","about":"\#(operation.name)","#)
             appendHelpBody(operation, &buffer)
         } else {
-            appendOverview(&buffer)
+            appendOverview(from: start, &buffer)
         }
         buffer.append("}\n")
     }
 
-    private static func appendOverview(_ buffer: inout ByteBuffer) {
-        buffer.append(#","usage":"#)
-        let usage = "a line is a JSON object with \"op\", or words such as: publish greeting \"hello\""
-        JSONText.append(usage, to: &buffer)
-        buffer.append(#","operations":{"#)
+    /// Fits a screen of 80 by 24 as it is: each line on an operation begins in column 1 or 41.
+    private static func appendOverview(from start: Int, _ buffer: inout ByteBuffer) {
+        buffer.append(#","usage":""#)
+        buffer.append(#"type words as below; JSON is a value, such as 42.50 or \"hello\". "#)
+        buffer.append(#"Programs send objects: help publish shows one."#)
+        let end: StaticString = #"","operations":["#
+        while (buffer.count - start + end.utf8CodeUnitCount) % 80 != 0 { buffer.append(" ") }
+        buffer.append(end)
         for operation in Operation.allCases {
             if operation != Operation.allCases.first { buffer.append(",") }
-            buffer.append(string: #""\#(operation.name)":"#)
-            let help = OperationHelp.of(operation)
-            JSONText.append("\(help.shorthand) – \(help.summary)", to: &buffer)
+            JSONText.append(OperationHelp.line(of: operation), to: &buffer)
         }
-        buffer.append("}")
+        buffer.append("]")
     }
 
     private static func appendHelpBody(_ operation: Operation, _ buffer: inout ByteBuffer) {

@@ -6,9 +6,9 @@
 ///
 /// A part is named by a JSON Pointer, and is there or not. Of one that is there:
 /// - `==` holds where it equals the operand: numbers as exact decimals, strings by their
-///   characters, arrays in order, objects whatever the order of their members (one in which a
-///   name occurs twice equals only the same bytes); `in` where it equals one of several. Values
-///   of different types are never equal.
+///   characters, arrays in order, objects whatever the order of their members (of a name
+///   that occurs twice the last one counts); `in` where it equals one of several. Values of
+///   different types are never equal.
 /// - `<` `<=` `>` `>=` hold between two numbers (as exact decimals) or two strings (by code
 ///   point) that stand so. Between other types none of them holds.
 /// - `prefix` holds for a string that begins with the operand's characters.

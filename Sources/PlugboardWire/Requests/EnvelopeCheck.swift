@@ -153,8 +153,7 @@ struct EnvelopeCheck {
 
     static func unknownOperation(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
         let word = excerpt(range.bytes(of: line))
-        let names = Operation.allCases.map { $0.name.text }
-        let hint = Suggestion.hint(for: word, among: names) ?? "try help"
+        let hint = OperationHelp.hint(for: word) ?? "try help"
         return Refusal(.unknownOperation, "there is no operation \"\(word)\"", hint: hint, at: range.start)
     }
 }

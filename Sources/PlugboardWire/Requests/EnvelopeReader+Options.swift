@@ -18,9 +18,8 @@ extension EnvelopeReader {
         case .values: options.values = try decodeFlag(.values, &scanner)
         case .difference: options.differences = try decodeFlag(.difference, &scanner)
         case .acknowledges: options.acknowledges = try decodeFlag(.acknowledges, &scanner)
-        case .condition:
-            options.condition = try decodeRaw(.condition, "{", "an object of conditions", &scanner)
-        case .fields: options.fields = try decodeRaw(.fields, "[", "an array of JSON Pointers", &scanner)
+        case .condition: try decodeCondition(&scanner, line)
+        case .fields: try decodeFields(&scanner, line)
         case .delivery: try decodeDelivery(&scanner, line)
         case .keys: try decodePatterns(&scanner, line)
         default: try decodeNumericOption(field, &scanner)
@@ -73,7 +72,35 @@ extension EnvelopeReader {
         return false
     }
 
-    /// An object or an array that is kept as it was written, and read by whom it concerns.
+    private mutating func decodeCondition(
+        _ scanner: inout JSONScanner,
+        _ line: UnsafeMutableRawBufferPointer
+    ) throws(JSONFailure) {
+        options.condition = try decodeRaw(.condition, "{", "an object of conditions", &scanner)
+        guard options.condition.count > 0 else { return }
+        let text = options.condition.bytes(of: UnsafeRawBufferPointer(line))
+        do throws(Refusal) {
+            conditions = try Conditions(where: text, at: options.condition.start)
+        } catch {
+            complain(error)
+        }
+    }
+
+    private mutating func decodeFields(
+        _ scanner: inout JSONScanner,
+        _ line: UnsafeMutableRawBufferPointer
+    ) throws(JSONFailure) {
+        options.fields = try decodeRaw(.fields, "[", "an array of JSON Pointers", &scanner)
+        guard options.fields.count > 0 else { return }
+        let text = options.fields.bytes(of: UnsafeRawBufferPointer(line))
+        do throws(Refusal) {
+            parts = try JSONPointerSet(array: text, at: options.fields.start)
+        } catch {
+            complain(error)
+        }
+    }
+
+    /// An object or an array as it was written.
     private mutating func decodeRaw(
         _ field: Field,
         _ opening: Unicode.Scalar,

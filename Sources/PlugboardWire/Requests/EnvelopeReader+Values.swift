@@ -35,7 +35,7 @@ extension EnvelopeReader {
     ) throws(JSONFailure) {
         switch field {
         case .ifRevision: request.ifRevision = try decodeRevision(.ifRevision, &scanner)
-        case .cause: request.cause = try decodeRevision(.cause, &scanner)
+        case .cause: request.cause = WriteCause(try decodeRevision(.cause, &scanner))
         case .timeToLive:
             request.isBounded = true
             request.timeToLive = try decodeNumber(.timeToLive, 1...Limits.integerMax, &scanner)

@@ -6,6 +6,9 @@ struct EnvelopeReader: ~Copyable {
     var writes: [Request] = []
     var patterns: [ByteRange] = []
     var options = RequestOptions()
+    /// What `where` and `fields` say.
+    var conditions: Conditions?
+    var parts: JSONPointerSet?
     private(set) var complaint: Complaint?
     private var extensionNames: [ByteRange] = []
     private let places = FieldPlaces()
@@ -28,6 +31,8 @@ struct EnvelopeReader: ~Copyable {
         writeIndex = nil
         options = RequestOptions()
         if complaint != nil { complaint = nil }
+        if conditions != nil { conditions = nil }
+        if parts != nil { parts = nil }
         if !writes.isEmpty { writes.removeAll(keepingCapacity: true) }
         if !patterns.isEmpty { patterns.removeAll(keepingCapacity: true) }
         if !extensionNames.isEmpty { extensionNames.removeAll(keepingCapacity: true) }

@@ -13,7 +13,7 @@ extension Request {
         var scanner = JSONScanner(line)
         var operation = Operation.sync
         var fields = FieldSet()
-        var cause: UInt64 = 0
+        var cause: WriteCause = .none
         if scanner.takePublish() {
             operation = .publish
             fields = fields.with(.operation)
@@ -31,7 +31,7 @@ extension Request {
                 guard scanner.takeTrue() else { return false }
             } else if field == .cause {
                 guard let revision = scanner.takeShortInteger() else { return false }
-                cause = revision
+                cause = WriteCause(revision)
             } else {
                 let start = scanner.position
                 guard scanner.skipPlain(field) else { return false }

@@ -25,7 +25,7 @@ public struct Request: Sendable {
     /// The revision that `if` names.
     public var ifRevision: UInt64 = 0
     /// The revision that `cause` names.
-    public var cause: UInt64 = 0
+    public var cause: WriteCause = .none
     /// The milliseconds of `ttl`.
     public var timeToLive: UInt64 = 0
 

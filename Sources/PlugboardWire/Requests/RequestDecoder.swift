@@ -16,6 +16,10 @@ public struct RequestDecoder: ~Copyable {
     public var patterns: [ByteRange] { reader.patterns }
     /// The fields that few requests have.
     public var options: RequestOptions { reader.options }
+    /// What `where` says.
+    public var conditions: Conditions? { reader.conditions }
+    /// The parts that `fields` names.
+    public var parts: JSONPointerSet? { reader.parts }
 
     /// Decodes a line without its line feed. The bytes of decoded strings change in place.
     /// The results hold until the next call; after a refusal, `request` has what was read

@@ -11,7 +11,7 @@ public struct RequestOptions: Sendable {
     public var about = ByteRange.none
     /// The decoded text of `call`.
     public var call = ByteRange.none
-    /// The JSON of `fields`, an array, untouched: `JSONPointerSet` reads it.
+    /// The JSON of `fields`, an array, untouched.
     public var fields = ByteRange.none
     /// The JSON of `where`, an object, untouched.
     public var condition = ByteRange.none

@@ -113,7 +113,9 @@ extension EnvelopeReader {
         } catch {
             var refusal = Refusal(error)
             refusal.offset = value.start + error.offset
-            if error.kind == .syntax { refusal.hint = quotedLine(value, line) }
+            if error.kind == .syntax {
+                refusal.hint = ValueHint.of(value.bytes(of: line)) ?? quotedLine(value, line)
+            }
             throw refusal
         }
     }

@@ -16,7 +16,10 @@ final class Connection {
     var greeting: BrokerLine?
     /// Lines sent so far: the broker names a line by its number where it has no id.
     var linesSent = 0
-    private let socket: Descriptor
+    /// The broker is gone, or gives no answer: what was thrown last is about that.
+    private(set) var isLost = false
+    private var socket: Descriptor
+    private let users: TrustedUsers
     private let timeout: Double
     private let poller = PollPoller()
     private var inbox: [UInt8] = []
@@ -31,17 +34,39 @@ final class Connection {
         timeout: Double = Connection.timeoutSeconds
     ) throws {
         self.path = path
+        self.users = users
         self.timeout = timeout
         do {
             socket = try UnixSocket.connect(path: path, trusting: users)
-        } catch let error as UntrustedBroker {
-            throw NoBroker.error(error)
-        } catch let error as SystemError {
-            throw NoBroker.error(path: path, reason: error)
         } catch {
-            throw CommandError(.unavailable, "\(error)")
+            throw NoBroker.error(path: path, error)
         }
         try poller.add(socket.raw, token: 0, interest: .read)
+    }
+
+    /// Stops listening to a broker that is gone; what else is watched goes on being watched.
+    func leave() {
+        poller.remove(socket.raw)
+        isLost = true
+    }
+
+    /// Connects anew after `leave`. Nothing stays of what the old connection had brought.
+    func connectAgain() throws {
+        do {
+            socket = try UnixSocket.connect(path: path, trusting: users)
+        } catch {
+            // Somebody else's broker is none to wait for.
+            isLost = error is SystemError
+            throw NoBroker.error(path: path, error)
+        }
+        (inbox, taken, searched) = ([], 0, 0)
+        (isLost, isEnded) = (false, false)
+        try poller.add(socket.raw, token: 0, interest: .read)
+    }
+
+    /// Waits while there is no broker to listen to.
+    func rest(milliseconds: Int32) throws {
+        try fill(milliseconds: milliseconds)
     }
 
     /// Sends bytes, taking in what the broker says meanwhile, so that neither waits for
@@ -182,15 +207,20 @@ final class Connection {
 
     private func farewell(_ line: BrokerLine) -> CommandError {
         let message = line["message"]?.string ?? line["reason"]?.string ?? "no reason given"
-        return CommandError(.unavailable, "the broker said goodbye: \(message)")
+        return lost("the broker said goodbye: \(message)")
     }
 
     private func gone(_ error: SystemError?) -> CommandError {
-        CommandError(.unavailable, "the broker at \(path) went away" + (error.map { " (\($0))" } ?? ""))
+        lost("the broker at \(path) went away" + (error.map { " (\($0))" } ?? ""))
     }
 
     private func late() -> CommandError {
-        CommandError(.unavailable, "no answer from the broker at \(path) within \(timeout) seconds")
+        lost("no answer from the broker at \(path) within \(timeout) seconds")
+    }
+
+    private func lost(_ message: String) -> CommandError {
+        isLost = true
+        return CommandError(.unavailable, message)
     }
 }
 
@@ -215,12 +245,20 @@ struct Deadline: Sendable {
 
 /// What to say where no broker answers, or none that may.
 enum NoBroker {
-    static func error(_ reason: UntrustedBroker) -> CommandError {
+    static func error(path: String, _ reason: any Error) -> CommandError {
+        switch reason {
+        case let reason as UntrustedBroker: error(reason)
+        case let reason as SystemError: error(path: path, reason: reason)
+        default: CommandError(.unavailable, "\(reason)")
+        }
+    }
+
+    private static func error(_ reason: UntrustedBroker) -> CommandError {
         let hints = reason.owner.map { ["if \($0) is to be trusted: --peer \(ShellWord.quoted($0))"] }
         return CommandError(.unavailable, "\(reason)", hints: hints ?? [])
     }
 
-    static func error(path: String, reason: SystemError) -> CommandError {
+    private static func error(path: String, reason: SystemError) -> CommandError {
         switch FileStatus(path: path).kind {
         case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")
         case .socket, .missing: break

@@ -14,13 +14,26 @@ enum ValueArgument {
         do throws(JSONFault) {
             return oneLine(try JSONValue(parsing: Array(text.utf8)[...]).bytes)
         } catch {
-            let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
-            let line = "\(Program.spelling) \(command) \(ShellWord.quoted(key)) \(ShellWord.quoted(quoted))"
-            throw CommandError.usage(
+            throw CommandError(
+                .usage,
                 "the value is \(error.message), at byte \(error.offset)",
-                hint: "a text is in quotes: \(line)"
+                hints: hints(for: text, "\(Program.spelling) \(command) \(ShellWord.quoted(key))")
             )
         }
+    }
+
+    /// What is wrong with a value that was meant as JSON; for a text without its quotes the line
+    /// that has them.
+    private static func hints(for text: String, _ line: String) -> [String] {
+        let (hint, isText) = Array(text.utf8).withUnsafeBytes { (ValueHint.of($0), ValueHint.isText($0)) }
+        if isText {
+            let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
+            return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
+        }
+        // A shell takes double quotes away where nothing keeps them.
+        let isStripped = !text.contains("\"") && text.contains { $0 == "{" || $0 == "[" }
+        let example = "the shell keeps what is in single quotes: \(line) '{\"a\":1}'"
+        return [hint, isStripped ? example : nil].compactMap(\.self)
     }
 
     /// The key or pattern as given, or why it is none.
@@ -28,6 +41,13 @@ enum ValueArgument {
         let fault = Array(text.utf8).withUnsafeBytes { Key.fault($0) }
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
+    }
+
+    /// The pattern as given, or why it is none.
+    static func pattern(_ text: String) throws(CommandError) -> String {
+        let fault = Array(text.utf8).withUnsafeBytes { Pattern.fault($0) }
+        guard let fault else { return text }
+        throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
     }
 
     private static func parse(bytes: [UInt8], what: String) throws -> ArraySlice<UInt8> {

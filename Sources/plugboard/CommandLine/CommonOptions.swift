@@ -29,6 +29,11 @@ extension Option {
 
     static let timeout = Option("timeout", "SECONDS", "how long to wait for the broker (5)", .seconds)
 
+    static let noReconnect = Option(
+        flag: "no-reconnect",
+        "end with status 69 when the broker goes, instead of waiting for it"
+    )
+
     static let ifRevision = Option(
         "if",
         "REVISION",
@@ -45,6 +50,9 @@ extension Option {
 
     /// What each command that talks to a broker takes.
     static let connection: [Option] = [.socket, .peer, .timeout]
+
+    /// What each command takes that goes on until it is ended.
+    static let observing: [Option] = connection + [.noReconnect]
 
     /// What each command that writes takes.
     static let writing: [Option] = [.clientName, .json] + connection

@@ -20,6 +20,8 @@ enum HelpText {
                 "  \(padded($0.name, widest))  \($0.summary)"
             }
         }
+        lines += ["", "Exit statuses"]
+        lines += ExitStatus.allCases.map { "  \(padded("\($0.rawValue)", 2))  \($0.meaning)" }
         lines += [
             "", "See it work:       plugboard up --demo",
             "More on a command: plugboard help COMMAND",

@@ -4,6 +4,7 @@
 import PlugboardBench
 import PlugboardBroker
 import PlugboardPosix
+import PlugboardWire
 
 extension Option {
     static let peers = Option(
@@ -59,7 +60,7 @@ extension Command {
             of the server's process for each message and delivery, how many messages it took in at once, \
             and ratios: to the limit, and how many times faster and cheaper plugboard is.
 
-            Believe ratios, of runs with nothing else on the machine. A row with * is limited by the load \
+            Believe ratios, of runs with nothing else on the machine. A rate with * is held back by the load \
             generator: the server could do more. With --peers all rows take about eight minutes.
             """,
         examples: [
@@ -184,6 +185,17 @@ extension Command {
         }
     }
 
+    private static func unknown(_ name: String, among options: BenchOptions) -> CommandError {
+        let names = options.workloads.map(\.name) + options.growths.map(\.name)
+        let near = Suggestion.nearest(to: name, among: names).map { ["did you mean \"\($0)\"?"] } ?? []
+        let more = options.growths.isEmpty ? ["and with --growth: " + Growths.names] : []
+        return CommandError(
+            .usage,
+            "no row's name contains \"\(name)\"",
+            hints: near + ["the rows are:"] + HelpText.wrapped(names.joined(separator: " "), indent: 2) + more
+        )
+    }
+
     private static func benchOptions(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
         options.peers = invocation.has(.peers)
@@ -191,8 +203,10 @@ extension Command {
         options.runs = invocation.integer(.runCount).map { Int($0) } ?? options.runs
         options.secondsPerRun = invocation.seconds(.runSeconds) ?? options.secondsPerRun
         if let names = invocation.text(.only) {
-            do { try options.keepOnly(names.split(separator: ",").map(String.init)) } catch {
-                throw CommandError.usage("\(error)")
+            do {
+                try options.keepOnly(names.split(separator: ",").map(String.init))
+            } catch BenchError.unknownWorkload(let name) {
+                throw unknown(name, among: options)
             }
         }
         if let batch = invocation.integer(.batch) { options.setBatch(Int(batch)) }

@@ -63,7 +63,7 @@ enum ServiceSocket {
     }
 }
 
-/// How a broker tells its parent that it listens.
+/// How a broker tells its parent that it serves.
 enum BrokerReady {
     static let line = "ready"
 }
@@ -109,12 +109,13 @@ extension Command {
         let manager = ServiceNotice.take()
         var configuration = try configuration(invocation, console, manager, inheritance)
         configuration.inheritance = inheritance
-        let broker = try Broker(configuration: configuration)
-        if inheritance != nil {
-            console.say("begun anew, as \(Program.version)")
-        } else {
-            try greet(invocation, console, path: configuration.socketPath)
+        let path = configuration.socketPath
+        let greeting = once { try greet(invocation, console, path: path, isSuccessor: inheritance != nil) }
+        configuration.serving = {
+            manager?.ready()
+            try greeting()
         }
+        let broker = try Broker(configuration: configuration)
         let policy = invocation.text(.policy)
         let successor = BrokerSuccessor(broker, console, variables, policy: policy)
         try Background.start {
@@ -146,7 +147,6 @@ extension Command {
         configuration.report = { message in console.say(message) }
         configuration.listener = activated?.number
         if let manager {
-            configuration.serving = { manager.ready() }
             configuration.heartbeat = manager.heartbeatNanoseconds.map { nanoseconds in
                 Heartbeat(nanoseconds: nanoseconds) { manager.alive() }
             }
@@ -158,7 +158,24 @@ extension Command {
         return configuration
     }
 
-    private static func greet(_ invocation: Invocation, _ console: Console, path: String) throws {
+    /// Only the first time: a program that didn't start leaves this one to serve once more.
+    private static func once(_ body: @escaping @Sendable () throws -> Void) -> @Sendable () throws -> Void {
+        let isDone = Shared(false)
+        return {
+            if isDone.get() { return }
+            isDone.set(true)
+            try body()
+        }
+    }
+
+    /// Said when all that was kept has been read, and it serves: not before that is known.
+    private static func greet(
+        _ invocation: Invocation,
+        _ console: Console,
+        path: String,
+        isSuccessor: Bool
+    ) throws {
+        if isSuccessor { return console.say("begun anew, as \(Program.version)") }
         if invocation.has(.ready) { return try console.output.line(BrokerReady.line) }
         console.say("listening on \(path); Ctrl-C stops")
         console.say("try: \(HelpText.handLine(path: path))   and type: help")

@@ -30,8 +30,8 @@ extension Command {
         options: [.json] + Option.connection,
         details: """
             The observer isn't told that it is held. What comes meanwhile is owed to it: of each key that \
-            changes the newest value, unless it asked for all of them. Prints how many lines wait for it. \
-            Nothing but resume ends it, also when this command is long gone.
+            changes the newest value, unless it asked for all of them. Prints how much that is by now: keys, \
+            and lines. Nothing but resume ends it, also when this command is long gone.
             """,
         examples: ["pause 6", "pause 6 prices"],
         run: { try Control.run($0, $1) }
@@ -43,7 +43,7 @@ extension Command {
         summary: "let an observer that is held have one line of what waits for it",
         parameters: [.client, .sub],
         options: [.stepCount, .json] + Option.connection,
-        details: "Prints how many lines waited for it before that.",
+        details: "Prints how much it was owed before that: keys, and lines.",
         examples: ["step 6", "step 6 --count 10"],
         run: { try Control.run($0, $1) }
     )
@@ -54,7 +54,10 @@ extension Command {
         summary: "let an observer that is held go on",
         parameters: [.client, .sub],
         options: [.json] + Option.connection,
-        details: "It gets what waits for it at once; how many lines that were is printed.",
+        details: """
+            It gets what it is owed at once. Prints how much that was: keys, and lines; of a key whose \
+            newest value it didn't ask for it is told nothing.
+            """,
         examples: ["resume 6"],
         run: { try Control.run($0, $1) }
     )
@@ -79,7 +82,7 @@ private enum Control {
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }
         guard !invocation.has(.json), let owed = reply["owed"]?.integer else { return }
-        try console.output.line("\(Quantity.count(owed)) \(owed == 1 ? "line" : "lines") owed")
+        try console.output.line("\(Quantity.count(owed)) owed")
     }
 
     /// A number is a number, and what is in quotes a text as it stands; else it is put in quotes.

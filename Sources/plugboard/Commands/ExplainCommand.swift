@@ -1,6 +1,5 @@
 // `explain`: what a write would do, without doing it.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension Command {
@@ -42,7 +41,7 @@ extension Command {
                 hint: Suggestion.hint(for: operation, among: operations)
             )
         }
-        let key = invocation.arguments[1]
+        let key = try ValueArgument.key(invocation.arguments[1])
         var write = RequestLine(operation).adding("key", string: key)
         let words = Array(invocation.arguments.dropFirst(2))
         if operation == "delete" {
@@ -73,7 +72,7 @@ extension Command {
     private static func lines(of reply: BrokerLine, _ paint: Paint) -> [String] {
         let observers = reply["observers"]?.array?.compactMap(\.object) ?? []
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
-        var lines = ["\(key)  \(reply["event"]?.string ?? "") at revision \(reply["revision"]?.text ?? "")"]
+        var lines = ["\(key)  \(reply["effect"]?.string ?? "") at revision \(reply["revision"]?.text ?? "")"]
         if reply["op"]?.string == "patch", let value = reply["value"] {
             lines.append("  \(Printable.shortened(Printable.json(value.bytes), to: 2_000))")
         }

@@ -1,6 +1,5 @@
 // `get`: one value as it is, or all values that match a pattern.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension Command {
@@ -39,8 +38,9 @@ extension Command {
 /// All values that match a pattern, at one revision.
 private enum Snapshot {
     static func run(pattern: String, _ invocation: Invocation, _ console: Console) throws {
+        let request = try RequestLine("subscribe").adding("key", string: pattern).checked()
         let connection = try Connection.open(invocation)
-        _ = try connection.accepted(RequestLine("subscribe").adding("key", string: pattern))
+        _ = try connection.accepted(request)
         var updates: [(key: String, line: BrokerLine)] = []
         while true {
             let line = try connection.nextLine()

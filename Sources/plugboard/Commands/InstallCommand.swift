@@ -1,11 +1,19 @@
-// `install`: has the service manager of this user start the bus.
+// `install`: copies the command and the plugins to where they stay, and has the service manager
+// of this user start the bus.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Option {
-    static let user = Option(flag: "user", "for this user; it is the only way, and has to be said")
-    static let printing = Option(flag: "print", "print the file, and write nothing")
-    static let servicePlugins = Option("plugins", "DIR", "run plugboard up with this folder of plugins")
+    static let prefix = Option("prefix", "DIR", "copy to DIR/bin and DIR/lib (~/.local)")
+    static let remove = Option(flag: "remove", "take away what was installed")
+    static let user = Option(flag: "user", "write the files for this user's service manager instead")
+    static let printing = Option(flag: "print", "print what would be written, and write nothing")
+    static let installedPlugins = Option(
+        "plugins",
+        "DIR",
+        "the plugins to copy; with --user: run plugboard up with this folder"
+    )
     static let manager = Option(
         "for",
         "MANAGER",
@@ -18,53 +26,166 @@ extension Command {
     static let install = Command(
         name: "install",
         group: .run,
-        summary: "write the files with which the service manager starts the bus",
-        options: [.user, .printing, .manager, .servicePlugins, .socket],
+        summary: "copy plugboard and plugins to ~/.local, or have the bus started",
+        forms: ["", "--user"],
+        options: [.prefix, .installedPlugins, .user, .manager, .socket, .printing, .remove],
         details: """
-            With --plugins the service is plugboard up with that folder, without it plugboard broker. It \
-            begins when the user logs in, and is started again where it failed. The file is written, and \
-            what is to be typed so that it takes effect is told; nothing is started. A file of that name \
-            that somebody else wrote is left alone.
+            Copies this program and the plugins (of --plugins, else plugins here, else those beside this \
+            program) to ~/.local: the command is ~/.local/bin/plugboard, and plugboard up finds the plugins \
+            wherever it is called. Done again, it replaces what is there, and a broker that runs goes on: \
+            plugboard restart has it begin anew as the new program. With --remove all of that goes, and \
+            nothing else.
+
+            With --user the service manager starts the program that this is: plugboard broker, or with \
+            --plugins plugboard up. It begins when the user logs in, and is started again where it failed. \
+            The files are written, and what is to be typed so that they take effect is told; nothing is \
+            started. A program in a build folder is refused, as it is gone with the next build. A file that \
+            somebody else wrote is left alone.
 
             For systemd these are plugboard.service and plugboard.socket in ~/.config/systemd/user, for launchd \
             it is ~/Library/LaunchAgents/org.plugboard.bus.plist. systemd makes the socket, so that programs can \
             connect at any time; it is told when the bus is ready, and starts it anew when it hangs. (With \
             launchd, programs that start earlier wait for it.)
             """,
-        examples: ["install --user", "install --user --print --plugins ~/shop/plugins"],
-        run: run
+        examples: [
+            "install", "install --prefix /usr/local --plugins ~/shop/plugins", "install --remove",
+            "install --user", "install --user --print --plugins ~/shop/plugins", "install --user --remove",
+        ],
+        run: { invocation, console in
+            if invocation.has(.user) {
+                try ServiceInstall(invocation, console).run()
+            } else {
+                try CopyInstall(invocation, console).run()
+            }
+        }
     )
 
+    fileprivate static func ownProgram() throws -> String {
+        guard let program = ProgramPath.current() else {
+            throw CommandError(.refused, "this system doesn't tell where plugboard is")
+        }
+        return program
+    }
+
+    fileprivate static func home() throws -> String {
+        guard let home = SocketPath.variable("HOME"), home.hasPrefix("/") else {
+            throw CommandError(.refused, "where to? HOME isn't set")
+        }
+        return home
+    }
+}
+
+/// The copies.
+private struct CopyInstall {
+    private let invocation: Invocation
+    private let console: Console
+    private let installation: Installation
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        for option in [Option.manager, .socket] where invocation.has(option) {
+            throw CommandError.usage("--\(option.name) goes with --user")
+        }
+        self.invocation = invocation
+        self.console = console
+        guard let prefix = invocation.text(.prefix) else {
+            installation = Installation(prefix: try Command.home() + "/.local")
+            return
+        }
+        installation = Installation(prefix: prefix.hasPrefix("/") ? prefix : Folder.current() + "/" + prefix)
+    }
+
+    func run() throws {
+        if invocation.has(.remove) { return try remove() }
+        let program = try Command.ownProgram()
+        let place = try PluginFolder.find(given: invocation.text(.installedPlugins), executable: program)
+        let folder = try place.map { try PluginFolder(path: $0, executable: program) }
+        let copies = try installation.copies(program: program, plugins: folder)
+        if invocation.has(.printing) {
+            for path in installation.paths(copies) { try console.output.line(Printable.text(path)) }
+            return
+        }
+        try installation.make(copies)
+        let names = copies.count == 1 ? [] : folder?.plugins.map(\.name) ?? []
+        let plugins = names.isEmpty ? "" : ", with \(names.joined(separator: ", "))"
+        try console.output.line(Printable.text("installed: \(installation.command)\(plugins)"))
+        let folders = (SocketPath.variable("PATH") ?? "").split(separator: ":")
+        if !folders.contains(where: { $0 == installation.bin }) {
+            console.say(
+                "\(installation.bin) is not in PATH: by its name alone the shell doesn't find it there"
+            )
+        }
+    }
+
+    private func remove() throws {
+        for option in [Option.printing, .installedPlugins] where invocation.has(option) {
+            throw CommandError.usage("--\(option.name) and --remove don't go together")
+        }
+        let count = try installation.remove()
+        guard count > 0 else {
+            throw CommandError(.refused, "plugboard install has nothing below \(installation.prefix)")
+        }
+        let files = "\(count) \(count == 1 ? "file" : "files")"
+        try console.output.line(Printable.text("removed: \(files) below \(installation.prefix)"))
+    }
+}
+
+/// The files of a service manager.
+private struct ServiceInstall {
     private static let bytesMax = 65_536
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        guard invocation.has(.user) else {
-            throw CommandError.usage("say --user: it is installed for this user alone")
-        }
-        let manager = invocation.text(.manager).flatMap { ServiceManager(rawValue: $0) } ?? .standard
-        let file = try file(invocation)
-        let text = file.text(for: manager)
-        if invocation.has(.printing) {
-            return try console.output.text(manager == .systemd ? text + "\n" + file.socketUnit : text)
-        }
-        guard let home = SocketPath.variable("HOME"), home.hasPrefix("/") else {
-            throw CommandError(.refused, "where to? HOME isn't set", hints: ["--print prints the file"])
-        }
-        let configuration = SocketPath.variable("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let path = manager.path(home: home, configuration: configuration)
-        let socketPath = manager.socketPath(home: home, configuration: configuration)
-        for (text, path) in [(text, path), (file.socketUnit, socketPath)] {
+    private let invocation: Invocation
+    private let console: Console
+    private let manager: ServiceManager
+
+    init(_ invocation: Invocation, _ console: Console) throws {
+        if invocation.has(.prefix) { throw CommandError.usage("--prefix is for the copies, without --user") }
+        self.invocation = invocation
+        self.console = console
+        manager = invocation.text(.manager).flatMap { ServiceManager(rawValue: $0) } ?? .standard
+    }
+
+    func run() throws {
+        if invocation.has(.remove) { return try remove() }
+        let file = try file()
+        if invocation.has(.printing) { return try print(file) }
+        let places = try places()
+        for (text, path) in [(file.text(for: manager), places.service), (file.socketUnit, places.socket)] {
             guard let path else { continue }
             try write(text, to: path)
             console.say("written: \(path)")
         }
         console.say("to have it run, now and after each login:")
-        for line in manager.enabling(path: path) { try console.output.line(line) }
+        for line in manager.enabling(path: places.service) { try console.output.line(line) }
     }
 
-    private static func file(_ invocation: Invocation) throws -> ServiceFile {
-        guard let executable = ProgramPath.current() else {
-            throw CommandError(.refused, "this system doesn't tell where plugboard is")
+    /// Each file behind its name, which is a comment in it.
+    private func print(_ file: ServiceFile) throws {
+        let places = try places()
+        try console.output.text(manager.named(file.text(for: manager), places.service))
+        if let socket = places.socket {
+            try console.output.text("\n" + manager.named(file.socketUnit, socket))
+        }
+    }
+
+    private func places() throws -> (service: String, socket: String?) {
+        let home = try Command.home()
+        let configuration = SocketPath.variable("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (
+            manager.path(home: home, configuration: configuration),
+            manager.socketPath(home: home, configuration: configuration)
+        )
+    }
+
+    private func file() throws -> ServiceFile {
+        let executable = try Command.ownProgram()
+        guard !BuildFolder.holds(executable) else {
+            throw CommandError(
+                .refused,
+                "\(executable) lies where it was built, and would be gone with the next build",
+                hints: [
+                    "first: \(Program.spelling) install", "then:  ~/.local/bin/plugboard install --user",
+                ]
+            )
         }
         let socket = try invocation.text(.socket).map { path in
             guard path.hasPrefix("/") else {
@@ -73,7 +194,7 @@ extension Command {
             return ["--socket", path]
         }
         // Plugins have 2 seconds, the broker has 4.
-        guard let plugins = invocation.text(.servicePlugins) else {
+        guard let plugins = invocation.text(.installedPlugins) else {
             return ServiceFile(
                 words: [executable, "broker"] + (socket ?? []),
                 socket: invocation.text(.socket),
@@ -90,14 +211,39 @@ extension Command {
         )
     }
 
-    private static func write(_ text: String, to path: String) throws {
-        if FileStatus(path: path).kind != .missing {
-            let there = String(decoding: try InputFile.contents(path: path, limit: bytesMax), as: UTF8.self)
-            guard there.contains(ServiceFile.mark) else {
-                throw CommandError(.refused, "\(path) is there, and plugboard install didn't write it")
-            }
+    private func write(_ text: String, to path: String) throws {
+        guard try isOwn(path) != false else {
+            throw CommandError(.refused, "\(path) is there, and plugboard install didn't write it")
         }
         try Folder.make(SocketPath.folder(of: path))
         try OutputFile.write(text, to: path)
+    }
+
+    /// Whether a file is one that install wrote; nil where there is none.
+    private func isOwn(_ path: String) throws -> Bool? {
+        if FileStatus(path: path).kind == .missing { return nil }
+        let there = String(decoding: try InputFile.contents(path: path, limit: Self.bytesMax), as: UTF8.self)
+        return there.contains(ServiceFile.mark)
+    }
+
+    private func remove() throws {
+        for option in [Option.printing, .installedPlugins, .socket] where invocation.has(option) {
+            throw CommandError.usage("--\(option.name) and --remove don't go together")
+        }
+        let places = try places()
+        var count = 0
+        for path in [places.service, places.socket].compactMap({ $0 }) {
+            guard let isOwn = try isOwn(path) else { continue }
+            guard isOwn else { throw CommandError(.refused, "plugboard install didn't write \(path)") }
+            try FileCopy.remove(path)
+            console.say("removed: \(path)")
+            count += 1
+        }
+        guard count > 0 else { throw CommandError(.refused, "plugboard install has no files for \(manager)") }
+        for link in manager.links(of: places.service) where FileCopy.target(ofLink: link) != nil {
+            try FileCopy.remove(link)
+        }
+        console.say("to have it stop now:")
+        for line in manager.disabling() { try console.output.line(line) }
     }
 }

@@ -59,7 +59,7 @@ extension Command {
 
     private static func repair(_ path: String, _ console: Console) throws {
         let folder = try JournalFolder(path: path)
-        var repair = try JournalRepair(folder.store)
+        var repair = try JournalRepair(folder.store, boot: SystemBoot.identity())
         guard let result = try repair.run(epoch: Journal.newEpoch()) else {
             return try console.output.line("nothing is damaged, and nothing was changed")
         }
@@ -84,7 +84,7 @@ private struct JournalCheck {
     func run() throws {
         let store = DiskStore(try DataFolder(path: folder))
         var keys: Set<[UInt8]> = []
-        let found = try Journal.check(store) { record, line in
+        let found = try Journal.check(store, boot: SystemBoot.identity()) { record, line in
             let key = Array(record.key.bytes(of: line))
             if record.kind == .update { keys.insert(key) } else { keys.remove(key) }
         }
@@ -108,7 +108,7 @@ private struct JournalListing {
 
     init(_ invocation: Invocation, _ console: Console) throws {
         isJSON = invocation.has(.json)
-        patterns = invocation.arguments.dropFirst().map { Array($0.utf8) }
+        patterns = try invocation.arguments.dropFirst().map { Array(try ValueArgument.pattern($0).utf8) }
         self.console = console
     }
 

@@ -1,6 +1,6 @@
 // `keys`: what there is.
 
-import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let keys = Command(
@@ -15,8 +15,8 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
+        var request = try RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**").checked()
         let connection = try Connection.open(invocation)
-        var request = RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**")
         while true {
             let reply = try connection.accepted(request)
             let keys = reply["keys"]?.array ?? []

@@ -1,7 +1,6 @@
 // `plugins` and `plugin`: what `up` looks after, and what is to be done about it. They ask
 // over the bus, as any client can.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension Option {

@@ -11,7 +11,7 @@ extension Command {
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.noInitial, .count] + Option.connection,
+        options: [.noInitial, .count] + Option.observing,
         details: """
             Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it came. The \
             first says what is recorded, {"recording":1,"patterns":[…],…}. The others are the broker's \
@@ -20,8 +20,13 @@ extension Command {
 
             Where events come faster than they are written, updates of a key are folded into the last one, \
             which says so ("skipped"): the state in the end is right. \
-            What happened before Ctrl-C is in the file. How much that was is said on standard error. If the \
-            broker stops, the file is whole up to there, and the status is 69.
+            What happened before Ctrl-C is in the file. How much that was is said on standard error.
+
+            When the broker goes, it is waited for, and the recording goes on where it was; "synced" stands \
+            where it has caught up. What was emitted meanwhile is not told. Where the broker doesn't know what \
+            was written meanwhile, a line says so, {"ms":…,"event":"gap",…}; what is there follows, with a \
+            delete for each key that isn't any more. With --no-reconnect the file is whole up to the \
+            broker's end, and the status is 69.
             """,
         examples: [
             "record 'cart.**' screen > session.ndjson",
@@ -31,29 +36,32 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let connection = try Connection.open(invocation)
-        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-        let reply = try connection.accepted(
-            RequestLine("subscribe")
-                .adding("keys", strings: invocation.arguments)
-                // Told first: what other observers hold back is written down when it happened.
-                .adding("phase", 0)
-                .adding("initial", !invocation.has(.noInitial), unless: true)
+        let request = RequestLine("subscribe")
+            .adding("keys", strings: invocation.arguments)
+            // Told first: what other observers hold back is written down when it happened.
+            .adding("phase", 0)
+            .adding("initial", !invocation.has(.noInitial), unless: true)
+        let standing = StandingRequest(
+            try request.checked(),
+            .subscription(hasInitial: !invocation.has(.noInitial))
         )
-        try connection.watchOutput()
-        try connection.watch(signals.raw)
+        let observation = try Observation(invocation, console)
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        let reply = try observation.ask(standing)
+        try observation.connection.watchOutput()
+        try observation.connection.watch(signals.raw)
         var recorder = Recorder(console: console)
         try recorder.begin(
             header: Recording.header(
                 patterns: invocation.arguments,
                 revision: reply["revision"]?.integer,
-                greeting: connection.greeting,
+                greeting: observation.connection.greeting,
                 milliseconds: WallClock.millisecondsSince1970()
             )
         )
         if console.messages.isTerminal { console.say("recording; Ctrl-C ends") }
         do {
-            try record(until: invocation.integer(.count), connection, signals, &recorder)
+            try record(until: invocation.integer(.count), observation, signals, &recorder)
         } catch let error as CommandError {
             try recorder.flush()
             tell(recorder, console)
@@ -64,54 +72,65 @@ extension Command {
 
     private static func record(
         until count: UInt64?,
-        _ connection: Connection,
+        _ observation: Observation,
         _ signals: Signals,
         _ recorder: inout Recorder
     ) throws {
         var left = count ?? .max
         do {
             while left > 0 {
-                guard let line = try next(connection, &recorder, milliseconds: -1) else { continue }
+                guard let line = try next(observation, &recorder, milliseconds: -1) else { continue }
                 if try recorder.take(line) { left -= 1 }
             }
         } catch is Interrupted {
-            _ = signals.next()
-            try finish(connection, &recorder)
+            try finish(observation, signals, &recorder)
         }
         try recorder.flush()
     }
 
     /// Takes everything up to this moment: what happened before it stands before the answer to
-    /// a request that is made now. A second Ctrl-C doesn't wait.
-    private static func finish(_ connection: Connection, _ recorder: inout Recorder) throws {
-        do {
-            try connection.send(RequestLine("sync").adding("id", 1).line)
-            let deadline = Deadline(seconds: Connection.timeoutSeconds)
-            while let left = deadline.milliseconds {
-                guard let line = try next(connection, &recorder, milliseconds: left) else { continue }
+    /// a request that is made now. A second Ctrl-C doesn't wait, and a broker that is gone isn't
+    /// waited for.
+    private static func finish(
+        _ observation: Observation,
+        _ signals: Signals,
+        _ recorder: inout Recorder
+    ) throws {
+        var wish = StopWish()
+        _ = wish.takeAll(of: signals)
+        try observation.send(RequestLine("sync"))
+        let deadline = Deadline(seconds: Connection.timeoutSeconds)
+        while let left = deadline.milliseconds, observation.hasLine || !observation.isApart {
+            do {
+                guard let line = try next(observation, &recorder, milliseconds: left) else { continue }
                 if line.kind == .ok("sync") { return }
                 _ = try recorder.take(line)
+            } catch is Interrupted {
+                if wish.takeAll(of: signals) { return }
             }
-        } catch is Interrupted {
-            return
         }
     }
 
     /// The next line, everything before it being written where it has to be waited for.
     private static func next(
-        _ connection: Connection,
+        _ observation: Observation,
         _ recorder: inout Recorder,
         milliseconds: Int32
     ) throws -> BrokerLine? {
-        if connection.hasLine { return try connection.nextLine(milliseconds: 0) }
+        if observation.hasLine { return try observation.nextLine(milliseconds: 0) }
         try recorder.flush()
         defer { recorder.stamp() }
-        return try connection.nextLine(milliseconds: milliseconds)
+        return try observation.nextLine(milliseconds: milliseconds)
     }
 
     private static func tell(_ recorder: Recorder, _ console: Console) {
         if console.messages.isTerminal { try? console.messages.bytes([0x0D]) }
         console.say("recorded \(recorder.summary)")
+        if recorder.gaps > 0 {
+            console.say(
+                "\(recorder.gaps) \(recorder.gaps == 1 ? "gap" : "gaps"): what happened there isn't known"
+            )
+        }
         if recorder.missing > 0 {
             console.say(
                 "\(Plural.events(recorder.missing)) folded into later ones: they came faster than they were written"

@@ -18,10 +18,15 @@ extension Command {
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .noInitial, .old, .noValues] + Option.asking + [.count] + Option.connection,
+        options: [.json, .noInitial, .old, .noValues] + Option.asking + [.count] + Option.observing,
         details: """
-            Stays open until Ctrl-C, or until the broker stops (status 69). On a terminal each event is \
+            Stays open until Ctrl-C. On a terminal each event is \
             a readable line; when piped, or with --json, it is the broker's own JSON line.
+
+            When the broker goes, it is waited for, which standard error tells, and the subscription goes \
+            on where it was: what was written meanwhile is told, once. Where the broker can't know that (it \
+            kept nothing, say) there is one line of this program's own, {"event":"gap",…}, then what is there \
+            as at the start, and a delete (with --where a leave) for each key that isn't any more.
 
             Where a value is told to match and no longer does, there is a leave. Where several changes of \
             a key were folded into one line, as with --every, it says how many.
@@ -35,20 +40,25 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let connection = try Connection.open(invocation)
         let request = RequestLine("subscribe")
             .adding("keys", strings: invocation.arguments)
             .adding("initial", !invocation.has(.noInitial), unless: true)
             .adding("old", invocation.has(.old), unless: false)
             .adding("values", !invocation.has(.noValues), unless: true)
-        _ = try connection.accepted(try SubscribeOptions.added(to: request, invocation))
-        try connection.watchOutput()
+        let standing = StandingRequest(
+            try SubscribeOptions.added(to: request, invocation).checked(),
+            .subscription(hasInitial: !invocation.has(.noInitial)),
+            isFiltered: invocation.has(.condition)
+        )
+        let observation = try Observation(invocation, console)
+        try observation.ask(standing)
+        try observation.connection.watchOutput()
         var view = EventView(console: console, asJSON: invocation.has(.json))
         var left = invocation.integer(.count) ?? .max
         do {
             while left > 0 {
-                if !connection.hasLine { try view.flush() }
-                guard let line = try connection.nextLine(milliseconds: -1) else { continue }
+                if !observation.hasLine { try view.flush() }
+                guard let line = try observation.nextLine(milliseconds: -1) else { continue }
                 if try view.show(line) { left -= 1 }
             }
         } catch {

@@ -13,14 +13,15 @@ extension Command {
         group: .read,
         summary: "watch the clients, the busiest keys, who is slow, and warnings",
         parameters: [Parameter("PATTERN", "only keys that match; all (**) where it is left out", .any)],
-        options: [.once, .period] + Option.connection,
+        options: [.once, .period] + Option.observing,
         details: """
             Takes the whole terminal and draws it anew each second; q or Ctrl-C leaves, p holds the picture. \
             Where standard output is no terminal it prints a line a second.
 
             Clients that don't keep up stand first: QUEUED are bytes that wait for them in the broker, OWED \
-            keys whose newest value they have yet to be told. CHANGES/s and TOTAL count what happened while \
-            this was watching.
+            keys whose newest value they have yet to be told. All that is told a second is the mean over the \
+            last four periods, or four seconds where a period is shorter; TOTAL counts what happened while \
+            this was watching. Times are UTC. When the broker goes, it is waited for, but not with --once.
             """,
         examples: ["top", "top 'cart.**'", "top --once > state.txt"],
         run: run
@@ -35,15 +36,23 @@ extension Command {
         guard seconds >= shortestSeconds else {
             throw CommandError.usage("--every is at least \(shortestSeconds) seconds")
         }
+        let patterns = invocation.arguments.isEmpty ? ["**"] : invocation.arguments
+        _ = try RequestLine("subscribe").adding("keys", strings: patterns).checked()
         let connection = try Connection.open(invocation)
+        let isOnce = invocation.has(.once)
         let isFull =
-            console.output.isTerminal && !invocation.has(.once)
-            && SocketPath.variable("TERM") != "dumb"
-        let patterns = invocation.arguments
+            console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
+        let comesBack = !invocation.has(.noReconnect) && !isOnce
+        let observation = Observation(connection, comesBack: comesBack) { news in
+            // The whole screen has its own words for it.
+            if !isFull { console.say(news.text) }
+        }
         var feed = try TopFeed(
-            connection,
-            title: (["\(Program.name) top"] + patterns + ["at \(connection.path)"]).joined(separator: " "),
-            patterns: patterns.isEmpty ? ["**"] : patterns,
+            observation,
+            title: (["\(Program.name) top"] + invocation.arguments + ["at \(connection.path)"]).joined(
+                separator: " "
+            ),
+            patterns: patterns,
             seconds: seconds,
             isWhole: !isFull
         )
@@ -54,7 +63,7 @@ extension Command {
             try connection.watchOutput()
             let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
             try connection.watch(signals.raw)
-            try printPlainly(&feed, once: invocation.has(.once), console.output)
+            try printPlainly(&feed, once: isOnce, console.output)
         }
     }
 

@@ -1,6 +1,7 @@
 // `trace`: what the bus does, each write as a small tree of its observers.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let trace = Command(
@@ -10,25 +11,27 @@ extension Command {
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .count] + Option.connection,
+        options: [.json, .count] + Option.observing,
         details: """
-            Stays open until Ctrl-C. Each write is a line with its observers below it: sent, and after \
-            how many microseconds; conflated (it will get the newest); paused; filtered; dropped. --json \
-            prints the broker's lines.
+            Stays open until Ctrl-C. Each write is a line, with its time (UTC), with its observers below it: sent, and after \
+            how many microseconds; queued (in its turn); conflated (it will get the newest); paused; waiting, \
+            for which phase and whom; filtered; dropped. --json prints the broker's lines. When the broker goes, it is \
+            waited for; writes meanwhile are not traced.
             """,
         examples: ["trace '**'", "trace 'cart.*' cart --count 10"],
         run: run
     )
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let connection = try Connection.open(invocation)
-        _ = try connection.accepted(RequestLine("trace").adding("keys", strings: invocation.arguments))
-        try connection.watchOutput()
+        let request = try RequestLine("trace").adding("keys", strings: invocation.arguments).checked()
+        let observation = try Observation(invocation, console)
+        try observation.ask(StandingRequest(request, .trace))
+        try observation.connection.watchOutput()
         var pending = PendingOutput(console.output)
         var left = invocation.integer(.count) ?? .max
         while left > 0 {
-            if !connection.hasLine { try pending.flush() }
-            guard let line = try connection.nextLine(milliseconds: -1) else { continue }
+            if !observation.hasLine { try pending.flush() }
+            guard let line = try observation.nextLine(milliseconds: -1) else { continue }
             if line.kind == .event("trace") { left -= 1 }
             if invocation.has(.json) {
                 try pending.add(json: line.bytes)

@@ -1,6 +1,6 @@
 // `who`: whom a write to a key reaches, how each of them is doing, and who wrote it.
 
-import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let who = Command(
@@ -11,8 +11,8 @@ extension Command {
         options: [.json] + Option.connection,
         details: """
             Observers are listed in the order in which they are told. live: told at once; lagging: it \
-            reads too slowly, or waits for something; paused: until somebody resumes it. --json prints \
-            the broker's reply.
+            reads too slowly, or waits for something; paused: until somebody resumes it. Then how many \
+            keys and lines it is owed. --json prints the broker's reply.
             """,
         examples: ["who cart.total"],
         run: run
@@ -74,8 +74,7 @@ enum ObserverText {
         let owed = observer["owed"]?.integer ?? 0
         let queued = observer["queued"]?.integer ?? 0
         let revision = observer["revision"]?.text ?? "?"
-        let keys = "\(owed) \(owed == 1 ? "key" : "keys") owed"
-        let waiting = "\(keys), \(queued) bytes queued, told up to \(revision)"
+        let waiting = "\(owed) owed, \(queued) bytes queued, told up to \(revision)"
         return "\(paint.yellow(Printable.text(state))): \(waiting)"
     }
 
@@ -83,13 +82,25 @@ enum ObserverText {
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
         guard let writer = reply["writer"]?.object else { return "\(key)  has no value" }
         let gone = writer["live"]?.bool == false ? ", who is gone" : ""
-        return "\(key)  written by \(name(writer)) (client \(writer["client"]?.text ?? "?"))\(gone)"
+        // Without a number it is the broker itself, or who wrote to an earlier one.
+        let client = writer["client"].map { " (client \($0.text))" } ?? ""
+        return "\(key)  written by \(name(writer))\(client)\(gone)"
             + "  \(paint.dim("revision \(writer["revision"]?.text ?? "?")"))"
     }
 
     static func server(_ reply: BrokerLine, _ paint: Paint) -> String? {
         guard let server = reply["server"]?.object else { return nil }
         return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))"
+    }
+
+    /// For which phase it waits, and for whom of that.
+    private static func awaited(_ observer: JSONObject) -> String {
+        guard let awaits = observer["awaits"]?.object, let phase = awaits["phase"]?.text else { return "" }
+        var names = (awaits["observers"]?.array ?? []).compactMap(\.object).map { waitedFor in
+            "\(name(waitedFor)) (client \(waitedFor["client"]?.text ?? "?"))"
+        }
+        if awaits["more"]?.bool == true { names.append("and more") }
+        return " for phase \(phase): \(names.joined(separator: ", "))"
     }
 
     /// `sent`, `conflated` and so on.
@@ -99,6 +110,7 @@ enum ObserverText {
         case "sent": return paint.green(outcome)
         case "filtered": return paint.dim(outcome)
         case "dropped": return paint.red(outcome)
+        case "waiting": return paint.yellow(outcome) + awaited(observer)
         default: return paint.yellow(outcome)
         }
     }

@@ -1,6 +1,5 @@
 // `why`: the causes of a key's newest write, one below the other.
 
-import PlugboardPosix
 import PlugboardWire
 
 extension Option {

@@ -3,6 +3,7 @@
 // waits until it is ready, and starts it anew where it gives no sign of life.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// The service managers whose files can be written.
 enum ServiceManager: String, CaseIterable, Sendable {
@@ -33,6 +34,45 @@ enum ServiceManager: String, CaseIterable, Sendable {
                 "systemctl --user enable --now \(ServiceFile.name).socket \(ServiceFile.name).service",
             ]
         case .launchd: ["launchctl bootstrap gui/$(id -u) \(ShellWord.quoted(path))"]
+        }
+    }
+}
+
+extension ServiceManager {
+    /// What to type so that it stops, when the files are gone.
+    func disabling() -> [String] {
+        switch self {
+        case .systemd:
+            [
+                "systemctl --user stop \(ServiceFile.name).socket \(ServiceFile.name).service",
+                "systemctl --user daemon-reload",
+            ]
+        case .launchd: ["launchctl bootout gui/$(id -u)/\(ServiceFile.label)"]
+        }
+    }
+
+    /// What enabling has left beside a file.
+    func links(of path: String) -> [String] {
+        let folder = SocketPath.folder(of: path)
+        return switch self {
+        case .systemd:
+            [
+                "\(folder)/default.target.wants/\(ServiceFile.name).service",
+                "\(folder)/sockets.target.wants/\(ServiceFile.name).socket",
+            ]
+        case .launchd: []
+        }
+    }
+
+    /// A file's text with its name in a comment, so that it stays one of its kind.
+    func named(_ text: String, _ path: String) -> String {
+        switch self {
+        case .systemd: return "# \(Printable.text(path))\n\(text)"
+        case .launchd:
+            let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = Printable.text(path).split(separator: "--", omittingEmptySubsequences: false)
+            return ([lines[0], "<!-- \(name.joined(separator: "- -")) -->"] + lines.dropFirst())
+                .joined(separator: "\n")
         }
     }
 }

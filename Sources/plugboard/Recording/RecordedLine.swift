@@ -29,6 +29,8 @@ struct RecordedEvent: Sendable {
     let isInitial: Bool
     /// Changes before this one that weren't told.
     let skipped: UInt64
+    /// How many gaps are before it. Behind one, revisions may be those of another broker.
+    var gapsBefore = 0
 
     /// The key is the broker's own, which nobody else may write.
     var isReserved: Bool { Array(key.utf8).withUnsafeBytes { Key.isReserved($0) } }
@@ -39,6 +41,8 @@ enum RecordedLine {
     /// The first one.
     case header
     case event(RecordedEvent)
+    /// What happened here isn't known; what is there then follows.
+    case gap
     /// Changes that weren't told one by one, so many.
     case missing(UInt64)
     /// Nothing to play: the end of the snapshot, or something of a later version.
@@ -57,6 +61,8 @@ enum RecordedLine {
         guard let name = object["event"]?.string else { throw Self.missing("event") }
         if name == "lagged" {
             self = .missing(object["dropped"]?.integer ?? 0)
+        } else if name == "gap" {
+            self = .gap
         } else if let kind = RecordedEvent.Kind(rawValue: name) {
             self = .event(try Self.event(kind, object, milliseconds, number))
         } else {

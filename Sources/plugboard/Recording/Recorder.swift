@@ -11,6 +11,8 @@ struct Recorder {
     private(set) var events: UInt64 = 0
     /// Changes and events that the broker didn't tell one by one: they were folded into later ones.
     private(set) var missing: UInt64 = 0
+    /// Breaks of which the broker couldn't tell what happened meanwhile.
+    private(set) var gaps: UInt64 = 0
     private let start = MonotonicClock.nanoseconds()
     /// When the lines that are being taken came: those that were read together have one time.
     private var now: UInt64
@@ -33,6 +35,9 @@ struct Recorder {
         missing &+= line["skipped"]?.integer ?? 0
         switch name {
         case "synced": return false
+        case "gap":
+            gaps += 1
+            return false
         case "lagged":
             missing &+= line["dropped"]?.integer ?? 0
             return false

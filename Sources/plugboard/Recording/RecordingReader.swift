@@ -34,6 +34,7 @@ struct RecordingReader: ~Copyable {
 
     private let check: (RecordedEvent) -> String?
     private var lines: LineReader
+    private var gaps = 0
     private var held: RecordedEvent?
     /// To be thrown when what stands before it has been returned.
     private var fault: RecordingFault?
@@ -78,7 +79,7 @@ struct RecordingReader: ~Copyable {
     /// part of it, and one that came later isn't.
     private static func belongs(_ event: RecordedEvent, to together: [RecordedEvent]) -> Bool {
         guard let first = together.first, event.revision == first.revision, event.by == first.by,
-            event.isInitial == first.isInitial
+            event.isInitial == first.isInitial, event.gapsBefore == first.gapsBefore
         else { return false }
         if event.kind != .emit { return !together.contains { $0.key == event.key && $0.kind != .emit } }
         return event.milliseconds - first.milliseconds <= togetherMilliseconds
@@ -97,6 +98,7 @@ struct RecordingReader: ~Copyable {
             case .event(let event):
                 guard let reason = check(event) else { return taken(event) }
                 fail(line, reason)
+            case .gap: gaps += 1
             case .missing(let count): lack(count)
             case .aside, nil: break
             }
@@ -107,6 +109,8 @@ struct RecordingReader: ~Copyable {
     }
 
     private mutating func taken(_ event: RecordedEvent) -> RecordedEvent {
+        var event = event
+        event.gapsBefore = gaps
         events += 1
         lack(event.skipped)
         milliseconds = max(milliseconds, event.milliseconds)

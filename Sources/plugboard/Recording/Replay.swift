@@ -40,6 +40,7 @@ struct Replay: ~Copyable {
     private var outgoing: [UInt8] = []
     private var awaited: ArraySlice<ReplayRequest> = []
     private var revisions = RevisionMap()
+    private var gaps = 0
     /// The moment at which the recording's time is 0.
     private var start: UInt64?
 
@@ -90,7 +91,9 @@ struct Replay: ~Copyable {
         let playable = events.filter { !$0.isReserved }
         outcome.reserved += UInt64(events.count - playable.count)
         guard let first = playable.first else { return }
-        if !first.isInitial { try wait(until: first.milliseconds, isWhole) }
+        try passGap(first.gapsBefore)
+        // What is told anew behind a gap was there then, not at the start.
+        if !first.isInitial || gaps > 0 { try wait(until: first.milliseconds, isWhole) }
         for event in playable { try learn(event.cause) }
         let made = requests.requests(playable) { self.revisions[$0] }
         if made.count > 1 { outcome.parted += 1 }
@@ -101,6 +104,13 @@ struct Replay: ~Copyable {
                 append(request)
             }
         }
+    }
+
+    /// Revisions from before it say nothing of those behind it.
+    private mutating func passGap(_ count: Int) throws {
+        guard count != gaps else { return }
+        try settle()
+        (gaps, revisions) = (count, RevisionMap())
     }
 
     private mutating func append(_ request: ReplayRequest) {

@@ -2,6 +2,7 @@
 // a person goes to standard error.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// What a command prints to.
 struct Console: Sendable {

@@ -31,15 +31,12 @@ enum DisplayWidth {
     }
 
     private static func of(_ character: Character) -> Int {
-        let scalars = character.unicodeScalars
-        // A picture that is asked for as one, such as a heart with U+FE0F.
-        if scalars.contains(where: { $0.value == 0xFE0F }) { return 2 }
-        return scalars.map(of).max() ?? 0
+        character.unicodeScalars.map(of).max() ?? 0
     }
 
     private static func of(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format: return 0
+        case .nonspacingMark, .enclosingMark: return 0
         default: break
         }
         if scalar.properties.isEmojiPresentation { return 2 }

@@ -1,6 +1,7 @@
 // Events as lines: as they came for a program, in columns for a person.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// Prints the events of one subscription.
 struct EventView {
@@ -13,6 +14,7 @@ struct EventView {
     private var pending: PendingOutput
     private var widest = 0
     private var initial = 0
+    private var isGreeted = false
 
     init(console: Console, asJSON: Bool) {
         self.console = console
@@ -30,13 +32,16 @@ struct EventView {
         guard case .event(let name) = line.kind else { return false }
         guard isReadable else {
             try pending.add(json: line.bytes)
-            return name != "synced"
+            return name != "synced" && name != "gap"
         }
         if name == "synced" {
             try pending.flush()
-            greet()
+            if !isGreeted { greet() }
+            isGreeted = true
             return false
         }
+        // Standard error has told it.
+        if name == "gap" { return false }
         try pending.add(line: readable(name, line, at: WallClock.now()))
         return true
     }

@@ -1,6 +1,6 @@
 // More forms of what is safe to show: texts of several lines, bytes, JSON.
 
-import PlugboardPosix
+import PlugboardWire
 
 extension Printable {
     /// A text of several lines, each made safe.

@@ -1,15 +1,23 @@
-// Rates as the last few periods had them: exact, and steady enough to be read.
+// Rates as the last few seconds had them: exact, and steady enough to be read. All rates of
+// one picture are counted over the same time: short periods are put together until they are
+// a second, as the broker tells its own counts no more often.
 
 /// How long the last periods were.
 struct RecentPeriods {
+    /// Shorter periods are counted together.
+    private static let shortestSeconds = 0.95
+
     /// In seconds; the oldest is replaced by the next.
     fileprivate var seconds = SIMD4<Double>()
     fileprivate var place = 0
+    /// What stands at the place is old, and replaced by what comes next.
+    fileprivate var isFresh = true
 
     /// A period of so many seconds is over, and all counts were told.
     mutating func end(seconds period: Double) {
-        seconds[place] = max(0, period)
-        place = (place + 1) % seconds.scalarCount
+        seconds[place] = max(0, period) + (isFresh ? 0 : seconds[place])
+        isFresh = seconds[place] >= Self.shortestSeconds
+        if isFresh { place = (place + 1) % seconds.scalarCount }
     }
 }
 
@@ -27,7 +35,7 @@ struct RecentCount {
 
     /// A period is over; to be called before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
-        past[periods.place] = current
+        past[periods.place] = current &+ (periods.isFresh ? 0 : past[periods.place])
         current = 0
     }
 
@@ -39,4 +47,20 @@ struct RecentCount {
 
     /// Nothing was counted lately.
     var isResting: Bool { current == 0 && past == SIMD4() }
+}
+
+/// Something of which only totals are told. What was before the first of them is none of its rate.
+struct RecentTotal {
+    private var count = RecentCount()
+    private var told: UInt64?
+
+    mutating func note(total: UInt64?) {
+        guard let total else { return }
+        if let told, total > told { count.note(total - told) }
+        told = total
+    }
+
+    mutating func endPeriod(_ periods: RecentPeriods) { count.endPeriod(periods) }
+
+    func rate(_ periods: RecentPeriods) -> Double { count.rate(periods) }
 }

@@ -1,5 +1,6 @@
 // What `top` gathers: it observes what the broker says of itself, and which keys change,
-// without their values.
+// without their values. At the end of each period it asks the broker for its totals, so that
+// they and the changes that were told are counted over the same time.
 
 import PlugboardPosix
 
@@ -7,32 +8,42 @@ import PlugboardPosix
 struct TopFeed {
     /// Enough for the values that are there at the start.
     private static let firstSeconds = 0.2
+    /// How long the picture waits for the broker's totals.
+    private static let answerSeconds = 1.0
 
     /// How it is called in its own table.
     private static let clientName = "top"
 
     private(set) var state: TopState
-    private let connection: Connection
+    private let observation: Observation
     private let seconds: Double
     private var start = MonotonicClock.nanoseconds()
     private var end: UInt64
+    /// The broker was asked for its totals; up to when they are waited for.
+    private var answerDue: UInt64?
 
     /// Subscribes. The first period is short unless it `isWhole`, so that there is something to
     /// show.
-    init(_ connection: Connection, title: String, patterns: [String], seconds: Double, isWhole: Bool) throws {
-        self.connection = connection
+    init(_ observation: Observation, title: String, patterns: [String], seconds: Double, isWhole: Bool) throws
+    {
+        self.observation = observation
         self.seconds = seconds
         state = TopState(title: title)
-        _ = try connection.accepted(RequestLine("hello").adding("name", string: Self.clientName))
-        let features = connection.greeting?["features"]?.strings ?? []
         let changes = RequestLine("subscribe").adding("keys", strings: patterns)
             .adding("initial", false, unless: true)
             .adding("values", false, unless: true)
+        let features = observation.connection.greeting?["features"]?.strings ?? []
         // A line a period for each key is enough: it says how many changes it stands for.
         let every = features.contains("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
-        _ = try connection.accepted(changes.adding("every", every))
-        _ = try connection.accepted(RequestLine("subscribe").adding("keys", strings: TopKeys.all))
+        let name = RequestLine("hello").adding("name", string: Self.clientName)
+        try observation.ask(StandingRequest(name, .plain))
+        try observation.ask(
+            StandingRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
+        )
+        let own = RequestLine("subscribe").adding("keys", strings: TopKeys.observed)
+        try observation.ask(StandingRequest(own, .present))
         end = start + UInt64((isWhole ? seconds : min(seconds, Self.firstSeconds)) * 1e9)
+        try observation.send(TopKeys.askingForStats)
     }
 
     /// Takes what comes until the period is over. `Interrupted` may be thrown before that;
@@ -40,15 +51,33 @@ struct TopFeed {
     mutating func gather() throws {
         while true {
             let now = MonotonicClock.nanoseconds()
-            guard now < end else { return endPeriod(now) }
-            let left = Int32(clamping: (end - now + 999_999) / 1_000_000)
-            if let line = try connection.nextLine(milliseconds: left) { state.take(line) }
+            let until = answerDue ?? end
+            if now >= until {
+                guard answerDue == nil, !observation.isApart else { return endPeriod(now) }
+                answerDue = now + UInt64(Self.answerSeconds * 1e9)
+                try observation.send(TopKeys.askingForStats)
+                continue
+            }
+            let left = Int32(clamping: (until - now + 999_999) / 1_000_000)
+            guard let line = try observation.nextLine(milliseconds: left) else { continue }
+            state.take(line)
+            if answerDue != nil, Self.isAnswer(line) { return endPeriod(MonotonicClock.nanoseconds()) }
+        }
+    }
+
+    /// Where it isn't allowed to know the totals, it isn't told them.
+    private static func isAnswer(_ line: BrokerLine) -> Bool {
+        switch line.kind {
+        case .ok, .error: true
+        case .event, .unknown: false
         }
     }
 
     private mutating func endPeriod(_ now: UInt64) {
+        state.isApart = observation.isApart
         state.endPeriod(seconds: Double(now - start) / 1e9)
         start = now
         end = now + UInt64(seconds * 1e9)
+        answerDue = nil
     }
 }

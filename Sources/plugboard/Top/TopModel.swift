@@ -3,31 +3,49 @@
 
 import PlugboardWire
 
-/// `$broker.stats`.
+/// `$broker.stats`. Its rates are counted here, from the totals, over the time over which those of
+/// the keys are counted.
 struct TopStats {
-    /// Each as it is shown, those that matter most first.
-    let figures: [String]
+    private static let counted = ["lines", "writes", "events", "received", "sent"]
 
-    init(_ object: JSONObject) {
-        let rates = object["rates"]?.object
+    private var object: JSONObject?
+    private var totals: [String: RecentTotal] = [:]
+
+    mutating func take(_ object: JSONObject) {
+        self.object = object
+        guard let told = object["totals"]?.object else { return }
+        for name in Self.counted { totals[name, default: RecentTotal()].note(total: told[name]?.integer) }
+    }
+
+    mutating func endPeriod(_ periods: RecentPeriods) {
+        for name in totals.keys { totals[name]?.endPeriod(periods) }
+    }
+
+    /// Each as it is shown, those that matter most first; nil where nothing was told.
+    func figures(_ periods: RecentPeriods) -> [String]? {
+        guard let object else { return nil }
         let latency = object["latency"]?.object
         let slow = object["slow"]?.integer ?? 0
         let figures: [String?] = [
-            rates?["writes"].map { "writes \(Self.count($0))/s" },
-            rates?["events"].map { "events \(Self.count($0))/s" },
+            rate("writes", periods).map { "writes \(Quantity.rate($0))/s" },
+            rate("events", periods).map { "events \(Quantity.rate($0))/s" },
             object["clients"].map { "clients \(Self.count($0))" + (slow > 0 ? " (\(slow) slow)" : "") },
             object["keys"].map { "keys \(Self.count($0))" },
             object["memory"]?.integer.map { "memory \(Quantity.bytes($0))" },
             latency?["mean"].map {
                 "loop \(Self.time($0))" + (latency?["max"].map { ", at most \(Self.time($0))" } ?? "")
             },
-            rates?["received"]?.integer.map { "in \(Quantity.bytes($0))/s" },
-            rates?["sent"]?.integer.map { "out \(Quantity.bytes($0))/s" },
+            rate("received", periods).map { "in \(Quantity.bytes(UInt64($0)))/s" },
+            rate("sent", periods).map { "out \(Quantity.bytes(UInt64($0)))/s" },
             object["subscriptions"].map { "subscriptions \(Self.count($0))" },
             object["revision"].map { "revision \(Self.count($0))" },
             object["uptime"]?.integer.map { "up \(Quantity.age(seconds: $0))" },
         ]
-        self.figures = figures.compactMap { $0 }
+        return figures.compactMap { $0 }
+    }
+
+    private func rate(_ name: String, _ periods: RecentPeriods) -> Double? {
+        totals[name]?.rate(periods)
     }
 
     private static func count(_ value: JSONValue) -> String {
@@ -56,11 +74,9 @@ struct TopClient {
     /// Keys that it is owed.
     private(set) var owed: UInt64 = 0
     /// Lines from it.
-    private(set) var lines = RecentCount()
+    private(set) var lines = RecentTotal()
     /// Bytes to it.
-    private(set) var sent = RecentCount()
-    private var linesTold: UInt64?
-    private var sentTold: UInt64?
+    private(set) var sent = RecentTotal()
 
     init(number: UInt64) {
         self.number = number
@@ -79,20 +95,13 @@ struct TopClient {
         subscriptions = object["subscriptions"]?.integer ?? 0
         queued = object["queued"]?.integer ?? 0
         owed = object["owed"]?.integer ?? 0
-        Self.note(object["lines"]?.integer, &linesTold, &lines)
-        Self.note(object["sent"]?.integer, &sentTold, &sent)
+        lines.note(total: object["lines"]?.integer)
+        sent.note(total: object["sent"]?.integer)
     }
 
     mutating func endPeriod(_ periods: RecentPeriods) {
         lines.endPeriod(periods)
         sent.endPeriod(periods)
-    }
-
-    /// The broker tells totals: what came before this was watched is none of its rate.
-    private static func note(_ told: UInt64?, _ before: inout UInt64?, _ count: inout RecentCount) {
-        guard let told else { return }
-        if let before, told > before { count.note(told - before) }
-        before = told
     }
 }
 
@@ -104,7 +113,7 @@ struct TopWarning {
         guard let object = value.object, let message = object["message"]?.string else { return nil }
         let times = object["times"]?.integer.map { $0 > 1 ? " (\($0) times)" : "" } ?? ""
         // `2026-11-21T13:05:00.123Z`, of which the time of day is enough.
-        let when = object["when"]?.string.map { "\($0.dropFirst(11).prefix(8)) " } ?? ""
+        let when = object["when"]?.string.map { "\($0.dropFirst(11)) " } ?? ""
         text = "\(when)\(message)\(times)"
     }
 }

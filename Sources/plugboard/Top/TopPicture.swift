@@ -2,6 +2,7 @@
 // lines. Everything that others chose, such as keys and names, is made safe to show here.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// Lines for a screen.
 struct TopPicture {

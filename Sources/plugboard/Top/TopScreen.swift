@@ -11,7 +11,6 @@ struct TopScreen {
 
     private var feed: TopFeed
     private let screen: FullScreen
-    private let connection: Connection
     private let signals: Signals
     private let paint: Paint
     private var keystrokes = Keystrokes()
@@ -21,7 +20,6 @@ struct TopScreen {
 
     init(_ feed: TopFeed, _ connection: Connection, _ output: OutputStream) throws {
         self.feed = feed
-        self.connection = connection
         paint = output.paint
         signals = try Signals(catching: Self.signals)
         try connection.watch(signals.raw)

@@ -10,7 +10,9 @@ struct TopState {
     let title: String
     private(set) var keys = KeyRates()
     private(set) var periods = RecentPeriods()
-    private(set) var stats: TopStats?
+    private var stats = TopStats()
+    /// There is no broker now.
+    var isApart = false
     private(set) var warnings: [TopWarning] = []
     private var byNumber: [UInt64: TopClient] = [:]
 
@@ -40,27 +42,38 @@ struct TopState {
 
     /// The broker's figures; of a broker that has none, what is counted here.
     var figures: [String] {
-        stats?.figures ?? ["changes \(Quantity.rate(keys.rate(periods)))/s"]
+        if isApart { return ["the broker is gone; waiting for it to come back"] }
+        return stats.figures(periods) ?? ["changes \(Quantity.rate(keys.rate(periods)))/s"]
     }
 
     /// Takes a line of the broker's.
     mutating func take(_ line: BrokerLine) {
-        guard case .event(let event) = line.kind, let key = line["key"]?.string else { return }
+        guard let event = Self.event(line), let key = line["key"]?.string else { return }
         guard key.hasPrefix(TopKeys.prefix) else {
             let count = 1 &+ (line["skipped"]?.integer ?? 0)
             return keys.note(key, by: line["by"]?.string ?? "", count: count)
         }
         let value = event == "update" ? line["value"] : nil
         switch key {
-        case TopKeys.stats: stats = value?.object.map(TopStats.init)
+        case TopKeys.stats: if let object = value?.object { stats.take(object) }
         case TopKeys.warnings: warnings = (value?.array ?? []).compactMap(TopWarning.init)
         default: takeClient(key, value?.object)
+        }
+    }
+
+    /// What is asked for is as good as what is told.
+    private static func event(_ line: BrokerLine) -> String? {
+        switch line.kind {
+        case .event(let event): event
+        case .ok("get"): "update"
+        case .ok, .error, .unknown: nil
         }
     }
 
     /// A period of so many seconds is over.
     mutating func endPeriod(seconds: Double) {
         keys.endPeriod(periods)
+        stats.endPeriod(periods)
         for number in byNumber.keys { byNumber[number]?.endPeriod(periods) }
         periods.end(seconds: seconds)
     }
@@ -83,5 +96,6 @@ enum TopKeys {
     static let stats = "$broker.stats"
     static let warnings = "$broker.warnings"
     static let clients = "$broker.clients."
-    static let all = [stats, warnings, clients + "*"]
+    static let observed = [warnings, clients + "*"]
+    static let askingForStats = RequestLine("get").adding("key", string: stats)
 }

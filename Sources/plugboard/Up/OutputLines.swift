@@ -1,7 +1,7 @@
 // What a child prints, cut into lines that are safe to show, in bounded memory: a
 // child that never ends its line has it cut for it.
 
-import PlugboardPosix
+import PlugboardWire
 
 /// Cuts bytes into lines.
 struct OutputLines {

@@ -12,7 +12,7 @@ final class Supervisor {
     /// The broker flushes for at most a second.
     static let brokerGraceSeconds = 4.0
     /// From the broker's start to its first answer.
-    static let startSeconds = 10.0
+    static let startSeconds = 120.0
     private static let signalToken: UInt64 = .max
     private static let deskToken: UInt64 = .max - 1
 
@@ -36,8 +36,9 @@ final class Supervisor {
     /// Whose output is polled, by its descriptor.
     private var watched: [UInt64: SupervisedProcess] = [:]
     private var isReady = false
-    /// What the broker said before it listened: why it doesn't, if it never does.
-    private var brokerWords = ""
+    /// What the broker said before it served: why it doesn't, if it never does.
+    private var brokerLines: [String] = []
+    private var stopWish = StopWish()
     private var isImpatient = false
     /// Wants to know that all is up, and stays so.
     private let manager: ServiceNotice?
@@ -138,12 +139,16 @@ final class Supervisor {
         let deadline = clock.nanoseconds(afterSeconds: Self.startSeconds)
         while !isReady, broker.isRunning, !isStopping {
             guard clock.nanoseconds() < deadline else {
-                throw CommandError(.refused, "the broker doesn't begin to listen")
+                throw CommandError(.refused, "the broker doesn't begin to serve")
             }
             try turn(until: deadline)
         }
         guard isReady || isStopping else {
-            throw CommandError(.refused, brokerWords.isEmpty ? "the broker didn't start" : brokerWords)
+            let words = brokerLines.map { $0.replacingPrefix("\(Program.name) broker: ", with: "") }
+            throw CommandError(
+                .refused,
+                words.isEmpty ? "the broker didn't start" : words.joined(separator: "\n")
+            )
         }
     }
 
@@ -249,13 +254,11 @@ final class Supervisor {
 
     private func show(_ lines: [String], of process: SupervisedProcess) {
         guard process === broker, !isReady else { return view.show(lines, of: process.name) }
-        let words = lines.prefix { $0 != BrokerReady.line }
-        brokerWords += words.map { $0.replacingPrefix("\(Program.name) broker: ", with: "") }.joined(
-            separator: "\n"
-        )
-        guard words.count < lines.count else { return }
+        let before = lines.prefix { $0 != BrokerReady.line }
+        brokerLines += before
+        guard before.count < lines.count else { return }
         isReady = true
-        view.show(Array(lines[(words.count + 1)...]), of: process.name)
+        view.show(brokerLines + lines[(before.count + 1)...], of: process.name)
     }
 
     private func takeSignals() throws {
@@ -265,11 +268,10 @@ final class Supervisor {
                 dismissLeaving()
             } else if number == SIGHUP, !terminal.isGone {
                 passOn(SIGHUP)
-            } else if isStopping {
-                isImpatient = true
             } else {
+                if stopWish.take(at: clock.nanoseconds()) { isImpatient = true }
+                if !isStopping, number == SIGINT { view.interrupted() }
                 isStopping = true
-                if number == SIGINT { view.interrupted() }
             }
         }
     }

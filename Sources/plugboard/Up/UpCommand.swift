@@ -32,7 +32,7 @@ extension Command {
 
             Ctrl-C or SIGTERM stops \
             the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
-            the broker; a second Ctrl-C doesn't wait. If the broker is lost, all stops, with status 1. What \
+            the broker; a second Ctrl-C, half a second later or more, doesn't wait. If the broker is lost, all stops, with status 1. What \
             is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where, nor do its plugins. If \
             this process is killed outright, the broker and the plugins get a \
             SIGTERM from the kernel (on Linux; elsewhere they go on).

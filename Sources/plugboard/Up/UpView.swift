@@ -1,7 +1,7 @@
 // What a person sees of `up`: each line with its writer's name in front, the names
 // in one column and in a colour each. On a terminal a line is one row: what is too long is cut.
 
-import PlugboardPosix
+import PlugboardWire
 
 /// Prints the lines of many children.
 final class UpView {

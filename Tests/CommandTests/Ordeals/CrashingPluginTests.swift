@@ -6,7 +6,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("plugins that crash", .oneAtATime, .serialized)
+@Suite("plugins that crash", .someAtATime, .serialized)
 struct CrashingPluginTests {
     @Test("no crash leaves a zombie or a descriptor behind", .timeLimit(.minutes(5)))
     func crashes() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("crowds and sleepers", .oneAtATime, .serialized)
+@Suite("crowds and sleepers", .someAtATime, .serialized)
 struct CrowdTests {
     @Test("connections that are idle cost no time and little memory")
     func idle() throws {

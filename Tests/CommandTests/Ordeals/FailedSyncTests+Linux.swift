@@ -8,7 +8,7 @@
 
     @testable import plugboard
 
-    @Suite("a broker whose disk fails", .oneAtATime)
+    @Suite("a broker whose disk fails", .someAtATime)
     struct FailedSyncTests {
         /// Forbids itself fdatasync, and so whatever program it becomes.
         private static let withoutSync = #"""

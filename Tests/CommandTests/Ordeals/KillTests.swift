@@ -7,7 +7,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("killed under load", .oneAtATime, .serialized)
+@Suite("killed under load", .someAtATime, .serialized)
 struct KillTests {
     /// One of those who write: numbers, one after the other, to a key of its own.
     private final class Writer {

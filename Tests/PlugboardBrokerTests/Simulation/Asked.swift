@@ -69,6 +69,13 @@ final class Conversation {
         self.user = user
     }
 
+    func copy() -> Conversation {
+        let copy = Conversation(client: client, life: life, user: user)
+        (copy.asked, copy.told, copy.ended) = (asked, told, ended)
+        (copy.leftAt, copy.lastPolicy) = (leftAt, lastPolicy)
+        return copy
+    }
+
     /// Notes that the client may be gone from a moment on.
     func noteLeft(at moment: Int) {
         leftAt = min(leftAt ?? .max, moment)
@@ -85,6 +92,10 @@ extension Told {
         case "event": kind = .event
         default: return nil
         }
+        // Everybody sorts lines by this: only one of them, and it is the first.
+        guard !members.dropFirst().contains(where: { ["ok", "error", "event"].contains($0.name) }) else {
+            return nil
+        }
         name = first.value.unquoted
         self.time = time
         text = String(decoding: line.prefix(300), as: UTF8.self)
@@ -93,7 +104,8 @@ extension Told {
             case "id": id = Int(member.value)
             case "sub": sub = member.value.unquoted
             case "key": key = member.value.unquoted
-            case "revision": revision = UInt64(member.value)
+            // That which a write would have is none that there is.
+            case "revision": revision = name == "explain" ? nil : UInt64(member.value)
             case "value": value = String(member.value)
             case "old": old = member.value
             case "by": by = member.value.unquoted

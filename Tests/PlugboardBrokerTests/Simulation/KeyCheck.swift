@@ -139,8 +139,8 @@ struct KeyCheck {
         conversations.contains { conversation in
             conversation.client == write.by
                 && conversation.asked.contains {
-                    if case .batch(let writes) = $0.wish {
-                        writes.contains { $0.value == write.value }
+                    if case .batch = $0.wish {
+                        $0.wish.writes.contains { $0.value == write.value }
                     } else {
                         false
                     }
@@ -263,7 +263,11 @@ struct KeyCheck {
     /// The bus has one counter: no reply is from before one that had been given.
     private mutating func checkCounter(_ conversations: [Conversation]) {
         let all = conversations.flatMap(\.asked).filter { asked in
-            if case .get = asked.wish { return false }
+            switch asked.wish {
+            // What a value has is from before; what a write would have is none that there is.
+            case .get, .look: return false
+            default: break
+            }
             return asked.reply?.kind == .done && asked.reply?.revision != nil
         }
         let byEnd = all.sorted { ($0.ended ?? 0) < ($1.ended ?? 0) }

@@ -9,6 +9,8 @@ extension Mutation {
         switch self {
         case .unwantedEvent, .leaveForUpdate: "not what was asked for"
         case .lostLeave: "lacks"
+        case .secondLeave: "it had left"
+        case .swappedBatch: "its batch has it further to the front"
         case .wrongPart: "the parts are"
         case .wrongPatch: "does not give"
         case .lostAnswer: "0 answers"
@@ -39,6 +41,8 @@ extension Mutation {
                 && drop(recording, chance) {
                     $0.name == "leave" && !resumed.contains($0.sub) && updates.contains("\($0.sub) \($0.key)")
                 }
+        case .secondLeave:
+            return tellSecondLeave(recording, chance)
         case .leaveForUpdate:
             return edit(recording, chance, { $0.name == "leave" }) {
                 $0.conversation.told[$0.index].name = "update"
@@ -118,6 +122,43 @@ extension Mutation {
             "update", 0, plan.hasOld ? log.write(of: told.key, before)?.value : nil
         )
         return event
+    }
+
+    /// Tells of a write behind a delete that the key has left by it, though it wasn't there.
+    private func tellSecondLeave(_ recording: Recording, _ chance: Chance) -> Bool {
+        let places = places(recording) { $0.kind == .event && $0.name == "delete" }.compactMap { place in
+            unwanted(behind: place, recording).map { (place, $0) }
+        }
+        guard !places.isEmpty else { return false }
+        let (place, told) = chance.pick(places)
+        var event = told
+        (event.name, event.value, event.old) = ("leave", "", nil)
+        place.conversation.told.insert(event, at: place.index + 1)
+        return true
+    }
+
+    /// Tells of an emit and a write of one batch in the wrong order.
+    func swapBatch(_ recording: Recording, _ chance: Chance) -> Bool {
+        let places = places(recording) { $0.kind == .event && $0.name == "emit" }.filter { place in
+            guard place.index > 0, plan(of: place.told.sub, in: place.conversation)?.showsValues == true
+            else {
+                return false
+            }
+            let before = place.conversation.told[place.index - 1]
+            return before.name == "update" && before.sub == place.told.sub
+                && before.revision == place.told.revision && !before.isInitial
+                && recording.conversations.contains { conversation in
+                    conversation.asked.contains { asked in
+                        asked.reply?.kind == .done && asked.wish.writes.contains { $0.key == before.key }
+                            && asked.reply?.revision == before.revision
+                            && asked.wish.emits.contains { $0.value == place.told.value }
+                    }
+                }
+        }
+        guard !places.isEmpty else { return false }
+        let place = chance.pick(places)
+        place.conversation.told.swapAt(place.index, place.index - 1)
+        return true
     }
 
     // MARK: Calls

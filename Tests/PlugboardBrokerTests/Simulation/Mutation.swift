@@ -8,7 +8,8 @@ enum Mutation: CaseIterable {
     case dropEvent, repeatEvent, reorderEvents, staleGet, lostRefusal, refusedForNothing, doubleApply
     case wrongWriter, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
     case eventAfterUnsubscribe, snapshotWithoutKey, wrongSkipped, replyOutOfOrder
-    case unwantedEvent, lostLeave, leaveForUpdate, wrongPart, wrongPatch
+    case unwantedEvent, lostLeave, secondLeave, leaveForUpdate, wrongPart, wrongPatch
+    case swappedBatch
     case lostAnswer, secondAnswer, wrongAnswer, answerOfNobody, earlyTimeout
     case earlyWill, lostWill, willAfterGoodbye, earlyExpiry
     case toldAfterReload, doneThoughForbidden, refusedThoughPermitted
@@ -55,7 +56,8 @@ enum Mutation: CaseIterable {
         case .eventAfterReply: return delay(recording, chance)
         case .eventAfterUnsubscribe: return outlive(recording, chance)
         case .replyOutOfOrder: return swapReplies(recording, chance)
-        case .unwantedEvent, .lostLeave, .leaveForUpdate, .wrongPart, .wrongPatch:
+        case .swappedBatch: return swapBatch(recording, chance)
+        case .unwantedEvent, .lostLeave, .secondLeave, .leaveForUpdate, .wrongPart, .wrongPatch:
             return misfilter(recording, chance)
         case .lostAnswer, .secondAnswer, .wrongAnswer, .answerOfNobody, .earlyTimeout:
             return miscall(recording, chance)
@@ -92,7 +94,7 @@ enum Mutation: CaseIterable {
                 if case .unsubscribe(let sub) = $0.wish { sub == place.told.sub } else { false }
             }
             // The last of a key, so that no later one explains it; then a barrier at rest.
-            return !unsubscribed
+            return !unsubscribed && recording.isAlwaysSeen(place.told.key, by: place.conversation)
                 && !rest.contains { $0.sub == place.told.sub && $0.key == place.told.key }
                 && rest.contains {
                     guard let id = $0.id, case .sync = place.conversation.asked[id].wish else { return false }

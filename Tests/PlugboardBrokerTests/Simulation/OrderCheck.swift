@@ -24,16 +24,20 @@ struct OrderCheck {
         var lastLife: Int
         var isDiskFailing: Bool
         var policies: PolicySequence
+        var batches = BatchPlaces()
     }
 
     /// An emit: by whom, its place among all, and when its reply had come.
     struct Emitted {
-        let key: String
+        var key: String
         let by: String
         /// The number of the connection: between two of one client there is no order.
         let connection: Int
-        let begun: Int
-        let ended: Int
+        var begun: Int
+        var ended: Int
+        /// Where it stands in its batch.
+        var place = 0
+        var isOfBatch = false
     }
 
     private init(_ conversation: Conversation, _ log: WriteLog, _ terms: Terms, _ emits: [String: Emitted]) {
@@ -44,34 +48,43 @@ struct OrderCheck {
     }
 
     static func complaints(_ conversations: [Conversation], _ log: WriteLog, _ terms: Terms) -> [String] {
-        var emits: [String: Emitted] = [:]
-        for (number, conversation) in conversations.enumerated() {
-            for asked in conversation.asked {
-                if case .will(let key, let value, true) = asked.wish {
-                    emits[value] = Emitted(
-                        key: key,
-                        by: conversation.client,
-                        connection: number,
-                        begun: .max,
-                        ended: .max
-                    )
-                }
-                guard case .emit(let key, let value) = asked.wish else { continue }
-                let ended = asked.reply?.kind == .done ? asked.ended : nil
-                emits[value] = Emitted(
-                    key: key,
-                    by: conversation.client,
-                    connection: number,
-                    begun: asked.begun,
-                    ended: ended ?? .max
-                )
-            }
-        }
+        let emits = emits(of: conversations)
+        var terms = terms
+        for asked in conversations.flatMap(\.asked) { terms.batches.collect(asked) }
         return conversations.flatMap { conversation -> [String] in
             var check = OrderCheck(conversation, log, terms, emits)
             check.run()
             return check.complaints.map { "\(conversation.client), life \(conversation.life): \($0)" }
         }
+    }
+
+    /// All emits by their values.
+    private static func emits(of conversations: [Conversation]) -> [String: Emitted] {
+        var emits: [String: Emitted] = [:]
+        for (number, conversation) in conversations.enumerated() {
+            for asked in conversation.asked {
+                var emitted = Emitted(
+                    key: "",
+                    by: conversation.client,
+                    connection: number,
+                    begun: .max,
+                    ended: .max
+                )
+                if case .will(let key, let value, true) = asked.wish {
+                    emitted.key = key
+                    emits[value] = emitted
+                }
+                emitted.begun = asked.begun
+                if asked.reply?.kind == .done { emitted.ended = asked.ended ?? .max }
+                if case .batch = asked.wish { emitted.isOfBatch = true }
+                for (key, value, place) in asked.wish.emits {
+                    emitted.key = key
+                    emitted.place = place
+                    emits[value] = emitted
+                }
+            }
+        }
+        return emits
     }
 
     private mutating func run() {
@@ -105,7 +118,7 @@ struct OrderCheck {
             lastReply = id
         }
         if let revision = reply.revision { passBarrier(revision, asked, reply) }
-        if case .emit(_, let value) = asked.wish, reply.kind == .done { checkOwn(value, reply) }
+        if reply.kind == .done { for emit in asked.wish.emits { checkOwn(emit.value, reply) } }
         if reply.kind == .done { begin(asked, reply) }
     }
 
@@ -115,11 +128,16 @@ struct OrderCheck {
         if case .goodbye = asked.wish { return }
         let isRested = asked.begun > terms.restedAt
         for sub in subscriptions.keys {
-            guard let one = subscriptions[sub], !one.waits || isRested else { continue }
+            guard let one = subscriptions[sub] else { continue }
+            guard !one.waits || isRested else {
+                let held = one.heldWithoutReason(upTo: revision, at: asked.begunAt, emits)
+                for complaint in held { complain("\(complaint) above the reply \(reply.text)") }
+                continue
+            }
             for complaint in one.missing(upTo: revision) {
                 complain("\(complaint) above the reply \(reply.text)")
             }
-            if case .sync = asked.wish, !one.waits || isRested {
+            if case .sync = asked.wish {
                 for complaint in one.missingEmits(before: asked.begun, emits) {
                     complain("\(complaint) above the reply \(reply.text)")
                 }
@@ -145,9 +163,11 @@ struct OrderCheck {
             if plan.since != nil { loosen() }
         case .unsubscribe(let sub): subscriptions[sub] = nil
         case .pause(let sub):
-            subscriptions[sub]?.waits = true
+            subscriptions[sub]?.isPaused = true
             loosen()
-        case .resume: loosen()
+        case .resume(let sub):
+            subscriptions[sub]?.isPaused = false
+            loosen()
         default: break
         }
     }

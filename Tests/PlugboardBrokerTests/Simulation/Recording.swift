@@ -5,12 +5,12 @@ import PlugboardPosix
 /// What is left of a run.
 struct Recording {
     let seed: UInt64
-    let conversations: [Conversation]
+    private(set) var conversations: [Conversation]
     var log: WriteLog
     let terms: OrderCheck.Terms
     /// What was wrong while it was made.
     let complaints: [String]
-    let fingerprint: UInt64
+    let fingerprint: Fingerprint
     /// How often the broker was started.
     let lives: Int
 
@@ -33,6 +33,13 @@ struct Recording {
         complaints = world.complaints
         fingerprint = world.fingerprint
         lives = world.life
+    }
+
+    /// One to make mistakes in, while this one stays as it is.
+    func copy() -> Recording {
+        var copy = self
+        copy.conversations = conversations.map { $0.copy() }
+        return copy
     }
 
     /// All that is wrong with it.
@@ -75,5 +82,11 @@ struct Recording {
     /// Whether an observer needn't have been told of a delete: it had not been told of the key.
     func isUnknown(_ event: Told, in conversation: Conversation) -> Bool {
         !conversation.told.contains { $0.sub == event.sub && $0.key == event.key && $0.name == "update" }
+    }
+
+    /// Whether no policy kept a key from a client: nobody can say what it had to be told of others.
+    func isAlwaysSeen(_ key: String, by conversation: Conversation) -> Bool {
+        terms.policies.verdict(conversation.user, 0, conversation.lastPolicy) { $0.may(.subscribe, key) }
+            == .always
     }
 }

@@ -50,6 +50,8 @@ struct Scenario {
             all[place].hasFilters = features.hasFilters
             all[place].hasCalls = features.hasCalls
             all[place].hasFarewells = features.hasFarewells
+            all[place].hasMixedBatches = features.hasMixedBatches
+            all[place].hasShortPauses = features.hasShortPauses && hasWindows
         }
         self.features = features
         // The one who sees everything.

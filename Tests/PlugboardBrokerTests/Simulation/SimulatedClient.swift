@@ -253,6 +253,8 @@ struct Habits {
     var hasFilters = false
     var hasCalls = false
     var hasFarewells = false
+    var hasMixedBatches = false
+    var hasShortPauses = false
 
     /// It does more than to write, read and observe.
     var isVaried: Bool { hasCalls || hasFarewells }

@@ -42,7 +42,7 @@ final class SimulatedWorld {
     private(set) var policyPosted = 0
     private(set) var policyInForce = 0
     /// A number for all that was told to everyone, in its order.
-    private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+    private(set) var fingerprint = Fingerprint()
     /// Printed as it happens, if somebody wants to see it.
     var isShown = false
 
@@ -244,13 +244,8 @@ final class SimulatedWorld {
     private(set) var restedAt = Int.max
 
     func note(_ told: Told, to name: String) {
-        for byte in name.utf8 { mix(byte) }
-        for byte in told.text.utf8 { mix(byte) }
+        fingerprint.add(told.text, to: name)
         if isShown { print("\(told.time) \(name) < \(told.text.prefix(160))") }
-    }
-
-    private func mix(_ byte: UInt8) {
-        fingerprint = (fingerprint ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
     }
 
     func complain(_ complaint: String) {

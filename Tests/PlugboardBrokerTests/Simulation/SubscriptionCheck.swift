@@ -17,7 +17,13 @@ struct SubscriptionCheck {
     private var isSynced: Bool
     private var lastRevision: UInt64 = 0
     private var emitted: Set<String> = []
-    private var lastEmit: [Int: Int] = [:]
+    private var lastEmit: [Int: (begun: Int, place: Int)] = [:]
+    /// What was told last of a batch.
+    private var lastOfBatch: (revision: UInt64, place: Int) = (0, 0)
+    /// The place of the write by which each key was none of those asked for.
+    private var left: [String: Int] = [:]
+    /// When each key was told last, in nanoseconds.
+    private var toldAt: [String: UInt64] = [:]
     /// Keys of which this observer can't know what it missed.
     private var unknown: Set<String> = []
     /// Keys that a policy let it see at one time and not at another.
@@ -26,8 +32,12 @@ struct SubscriptionCheck {
     private var sent: [String: String] = [:]
     /// Something was dropped, as the broker said.
     private var isLagged = false
+    /// It is held until it is resumed.
+    var isPaused = false
     /// It may have to wait for other things than room.
-    var waits: Bool
+    var waits: Bool { isPaused || plan.every > 0 || hasPhases }
+    private let hasPhases: Bool
+    private let batches: BatchPlaces
     /// Updates may be folded.
     var mayFold: Bool
     /// What there was no room for is read back from the journal, which has no old values.
@@ -62,8 +72,9 @@ struct SubscriptionCheck {
         self.sight = sight
         start = reply.revision ?? 0
         answered = reply.time
-        waits = plan.every > 0 || terms.hasPhases
-        mayFold = waits || terms.isHeavy || plan.since != nil
+        hasPhases = terms.hasPhases
+        batches = terms.batches
+        mayFold = plan.every > 0 || terms.hasPhases || terms.isHeavy || plan.since != nil
         isReadBack = terms.isHeavy && plan.isAll
         mayBeWhole = !terms.policies.isEmpty
         isSynced = !plan.isInitial
@@ -115,6 +126,9 @@ struct SubscriptionCheck {
         guard let place = log.place(of: event.key, at: revision),
             let write = log.write(of: event.key, place), Self.isTold(write, by: event)
         else { return "never was: \(event.text)" }
+        toldAt[event.key] = event.at
+        if let complaint = checkBatch(event, batches.place(of: event.key, at: revision)) { return complaint }
+        if let complaint = checkLeave(event, place) { return complaint }
         let before = known[event.key] ?? 0
         let isFirst = awaited.remove(event.key) != nil
         let isMissed = missed.remove(event.key) != nil || plan.isReadBackAtFirst && revision <= start
@@ -137,6 +151,26 @@ struct SubscriptionCheck {
         if isMissed { return checkForm(event, write, .missed) }
         if isReadBack, plan.narrowing != nil { return checkForm(event, write, .open) }
         return checkTelling(event, write, base: base)
+    }
+
+    /// What one batch made and is told as it happened comes in the order of its writes.
+    private mutating func checkBatch(_ event: Told, _ place: Int?) -> String? {
+        guard let revision = event.revision, revision > start, let place else { return nil }
+        defer { lastOfBatch = (revision, place) }
+        guard lastOfBatch.revision == revision, place < lastOfBatch.place else { return nil }
+        return "its batch has it further to the front: \(event.text)"
+    }
+
+    /// A key leaves once, until it matches again.
+    private mutating func checkLeave(_ event: Told, _ place: Int) -> String? {
+        guard event.name != "update" else { return nil }
+        let before = left.updateValue(place, forKey: event.key)
+        guard event.name == "leave", let before, !fickle.contains(event.key), !isLagged, !isReadBack,
+            !((before + 1)..<max(place, before + 1)).contains(where: {
+                narrowing.holds(for: log.write(of: event.key, $0)?.value)
+            })
+        else { return nil }
+        return "it had left: \(event.text)"
     }
 
     private static func isTold(_ write: Write, by event: Told) -> Bool {
@@ -238,8 +272,13 @@ struct SubscriptionCheck {
             return "never was, or is not what was asked for, \(plan.fields): \(event.text)"
         }
         if !emitted.insert(name).inserted { return "told twice: \(event.text)" }
-        if emit.begun < lastEmit[emit.connection] ?? 0 { return "emits out of order: \(event.text)" }
-        lastEmit[emit.connection] = emit.begun
+        let last = lastEmit[emit.connection] ?? (0, 0)
+        if (emit.begun, emit.place) < last { return "emits out of order: \(event.text)" }
+        lastEmit[emit.connection] = (emit.begun, emit.place)
+        toldAt[event.key] = event.at
+        if plan.showsValues, emit.isOfBatch, let complaint = checkBatch(event, emit.place) {
+            return complaint
+        }
         let revision = event.revision ?? 0
         if revision < lastRevision { return "revisions fall below \(lastRevision): \(event.text)" }
         lastRevision = revision
@@ -259,9 +298,12 @@ struct SubscriptionCheck {
         if let emit = emits[event.value] { return fits(event.value, emit) ? (event.value, emit) : nil }
         guard !plan.showsValues else { return nil }
         let candidates = emits.filter { value, emit in
-            fits(value, emit) && !emitted.contains(value) && emit.begun >= lastEmit[emit.connection] ?? 0
+            fits(value, emit) && !emitted.contains(value)
+                && (emit.begun, emit.place) >= lastEmit[emit.connection] ?? (0, 0)
         }
-        return candidates.min { $0.value.begun < $1.value.begun }.map { ($0.key, $0.value) }
+        return candidates.min { ($0.value.begun, $0.value.place) < ($1.value.begun, $1.value.place) }.map {
+            ($0.key, $0.value)
+        }
     }
 
     // MARK: Barriers
@@ -283,6 +325,26 @@ struct SubscriptionCheck {
             if isReadBack && plan.narrowing != nil || isSilent(key, from: place, to: count) { return nil }
             return "\(plan.sub) lacks \(log.write(of: key, count).map { "\($0)" } ?? key)"
         }
+    }
+
+    /// What it is told only so often, and waits though neither it nor anything before it was told
+    /// lately: at the moment at which a request was made that is answered with this revision.
+    func heldWithoutReason(
+        upTo revision: UInt64,
+        at moment: UInt64,
+        _ emits: [String: OrderCheck.Emitted]
+    ) -> [String] {
+        guard plan.every > 0, !isPaused, !hasPhases else { return [] }
+        // A key may be remembered a little longer than it has to be.
+        let span = 4 * UInt64(plan.every) * 1_000_000
+        func isRecent(_ key: String) -> Bool { toldAt[key].map { $0 + span > moment } ?? false }
+        let mayHold =
+            known.contains { key, place in isRecent(key) && place < log.count(of: key, upTo: revision) }
+            || emits.contains { value, emit in
+                isRecent(emit.key) && plan.matches(emit.key) && emit.ended > answered
+                    && !emitted.contains(value)
+            }
+        return mayHold ? [] : missing(upTo: revision).map { "held without a reason: \($0)" }
     }
 
     /// Whether an emit had to be told by now.

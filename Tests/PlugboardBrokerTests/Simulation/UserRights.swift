@@ -60,7 +60,7 @@ struct UserRights {
         case .publish(let key, _, nil), .bind(let key, _, _): may(.publish, key)
         case .publish(let key, _, _), .patch(let key, _), .delete(let key, _):
             may(.publish, key) && may(.subscribe, key)
-        case .batch(let writes): writes.allSatisfy { may(.publish, $0.key) }
+        case .batch(let parts): parts.allSatisfy { may($0.isEvent ? .emit : .publish, $0.key) }
         case .emit(let key, _): may(.emit, key)
         case .will(let key, _, let isEvent): may(isEvent ? .emit : .publish, key)
         case .call(let key, _, _): may(.call, key)

@@ -10,6 +10,13 @@ enum Wish {
         case time(Int)
     }
 
+    /// A write, or an emit, within a batch.
+    struct Part {
+        let key: String
+        let value: String
+        var isEvent = false
+    }
+
     case hello
     /// `condition` is what `if` names.
     case publish(key: String, value: String, condition: UInt64?)
@@ -17,7 +24,7 @@ enum Wish {
     case bind(key: String, value: String, Bond)
     case patch(key: String, value: String)
     case delete(key: String, condition: UInt64?)
-    case batch([(key: String, value: String)])
+    case batch([Part])
     case emit(key: String, value: String)
     case get(key: String)
     case subscribe(SubscriptionPlan)
@@ -27,6 +34,8 @@ enum Wish {
     case step(String)
     case acknowledge(String, UInt64)
     case sync
+    /// Asks about the bus and does nothing: an operation with its fields.
+    case look(String, String)
     case call(key: String, value: String, timeout: Int?)
     case serve(String)
     case unserve(String)
@@ -43,7 +52,19 @@ enum Wish {
         case .publish(let key, let value, _), .patch(let key, let value), .bind(let key, let value, _):
             [(key, value)]
         case .delete(let key, _): [(key, nil)]
-        case .batch(let writes): writes.map { ($0.key, $0.value) }
+        case .batch(let parts): parts.filter { !$0.isEvent }.map { ($0.key, $0.value) }
+        default: []
+        }
+    }
+
+    /// What it makes known and isn't kept, each with its place in its batch.
+    var emits: [(key: String, value: String, place: Int)] {
+        switch self {
+        case .emit(let key, let value): [(key, value, 0)]
+        case .batch(let parts):
+            parts.enumerated().filter { $0.element.isEvent }.map {
+                ($0.element.key, $0.element.value, $0.offset)
+            }
         default: []
         }
     }
@@ -70,11 +91,8 @@ enum Wish {
             named("publish", #","key":"\#(key)","value":\#(value),"ttl":\#(milliseconds)"#)
         case .patch(let key, let value): named("patch", #","key":"\#(key)","value":\#(value)"#)
         case .delete(let key, let condition): named("delete", #","key":"\#(key)"\#(conditional(condition))"#)
-        case .batch(let writes):
-            named(
-                "batch",
-                #","writes":[\#(writes.map { #"{"op":"publish","key":"\#($0.key)","value":\#($0.value)}"# }.joined(separator: ","))]"#
-            )
+        case .batch(let parts):
+            named("batch", #","writes":[\#(parts.map(\.text).joined(separator: ","))]"#)
         case .emit(let key, let value): named("emit", #","key":"\#(key)","value":\#(value)"#)
         case .get(let key): named("get", #","key":"\#(key)""#)
         case .subscribe(let plan): named("subscribe", plan.fields)
@@ -84,6 +102,7 @@ enum Wish {
         case .step(let sub): named("step", #","sub":"\#(sub)""#)
         case .acknowledge(let sub, let revision): named("ack", #","sub":"\#(sub)","revision":\#(revision)"#)
         case .sync: named("sync", "")
+        case .look(let operation, let fields): named(operation, fields)
         default: named(rareOperation, rareFields)
         }
     }
@@ -111,5 +130,11 @@ enum Wish {
             #","write":{"op":"\#(isEvent ? "emit" : "publish")","key":"\#(key)","value":\#(value)}"#
         default: ""
         }
+    }
+}
+
+extension Wish.Part {
+    fileprivate var text: String {
+        #"{"op":"\#(isEvent ? "emit" : "publish")","key":"\#(key)","value":\#(value)}"#
     }
 }

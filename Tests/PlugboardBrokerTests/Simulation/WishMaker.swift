@@ -16,6 +16,8 @@ struct WishMaker {
     var paused: [String] = []
     private var epoch = ""
     private var made = 0
+    /// What it asks next, one after the other.
+    private var planned: [Wish] = []
     /// Calls that are to be answered later, or never.
     private var duties: [String] = []
     private var services: [String] = []
@@ -26,6 +28,7 @@ struct WishMaker {
         let plain = "\"\(name)-\(made)-\(String(repeating: "x", count: habits.padding))\""
         if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
         let value = habits.hasFilters ? Self.value(plain, chance) : plain
+        if habits.hasShortPauses, let wish = shortPause(key, value, chance) { return wish }
         switch chance.below(100) {
         case 0..<18: return .publish(key: key, value: value, condition: nil)
         case 18..<21: return .bind(key: key, value: value, .connection)
@@ -37,10 +40,29 @@ struct WishMaker {
         case 64..<68: return .patch(key: key, value: plain)
         case 68..<74: return batch(key, value, chance, habits)
         case 74..<80: return .emit(key: key, value: value)
-        case 80..<84: return .sync
+        case 80:
+            return .look("explain", #","write":{"op":"publish","key":"\#(key)","value":\#(value)}"#)
+        case 81: return .look(chance.pick(["who", "why"]), #","key":"\#(key)""#)
+        case 82..<84: return .sync
         case 84..<93: return subscribe(name, chance, habits)
         default: return control(chance) ?? .sync
         }
+    }
+
+    /// Now and then one that is told only so often is paused for a write, and asked what it was told.
+    private mutating func shortPause(_ key: String, _ value: String, _ chance: Chance) -> Wish? {
+        if planned.isEmpty, chance.isOne(in: 8), let sub = live.first(where: { $0.plan.every > 0 })?.plan.sub,
+            !paused.contains(sub)
+        {
+            planned = [
+                .pause(sub), .publish(key: key, value: value, condition: nil), .resume(sub), .sync,
+            ]
+        }
+        guard !planned.isEmpty else { return nil }
+        let wish = planned.removeFirst()
+        if case .pause(let sub) = wish { paused.append(sub) }
+        if case .resume(let sub) = wish { paused.removeAll { $0 == sub } }
+        return wish
     }
 
     /// What only some worlds have.
@@ -106,8 +128,21 @@ struct WishMaker {
     }
 
     private func batch(_ key: String, _ value: String, _ chance: Chance, _ habits: Habits) -> Wish {
-        let other = habits.keys.filter { $0 != key }
-        return .batch([(key, value), (chance.pick(other), value.replacing("-", with: "+"))])
+        let other = chance.pick(habits.keys.filter { $0 != key })
+        var parts = [
+            Wish.Part(key: key, value: value),
+            Wish.Part(key: other, value: value.replacing("-", with: "+")),
+        ]
+        guard habits.hasMixedBatches else { return .batch(parts) }
+        for mark in ["=", "~"] where !chance.isOne(in: 3) {
+            let emit = Wish.Part(
+                key: chance.pick(habits.keys),
+                value: value.replacing("-", with: mark),
+                isEvent: true
+            )
+            parts.insert(emit, at: chance.below(parts.count + 1))
+        }
+        return .batch(parts)
     }
 
     private mutating func subscribe(_ name: String, _ chance: Chance, _ habits: Habits) -> Wish {
@@ -210,6 +245,7 @@ struct WishMaker {
         paused = []
         duties = []
         services = []
+        planned = []
     }
 
     /// There is nobody to subscribe at.

@@ -1,14 +1,11 @@
 // Lines as they come in pieces, and requests as they are read from lines.
 
 import PlugboardWire
+import Synchronization
 
 enum FramerFuzz {
-    /// Keeps its memory from run to run, as it does in the broker.
-    private final class Box {
-        var decoder = RequestDecoder()
-    }
-    /// Used by the one thread that fuzzes, or tests.
-    private nonisolated(unsafe) static let box = Box()
+    /// Keeps its memory from run to run, as it does in the broker; tests run side by side.
+    private static let decoder = Mutex(RequestDecoder())
 
     /// The first byte says how large the pieces are; the rest is a stream of lines.
     static func run(_ bytes: UnsafeRawBufferPointer) {
@@ -16,7 +13,10 @@ enum FramerFuzz {
         let stream = bytes.part(1..<bytes.count)
         let lines = stream.lines
         checkPieces(stream, lines, size: Int(first % 32) + 1)
-        for line in lines.prefix(3) { decode(line, &box.decoder) }
+        let copies = lines.prefix(3).map { Array($0) }
+        decoder.withLock { decoder in
+            for line in copies { line.withUnsafeBytes { decode($0, &decoder) } }
+        }
     }
 
     /// Line feeds are found wherever the pieces end.

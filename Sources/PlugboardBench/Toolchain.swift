@@ -1,0 +1,31 @@
+// Which compiler this program was built with. It tells no number, only whether it is at least of
+// one; and the library's own number is another one, which need not change with a patch.
+
+/// The compiler's release.
+enum Toolchain {
+    #if compiler(>=6.4)
+        static let version = "6.4 or newer"
+    #elseif compiler(>=6.3.4)
+        static let version = "6.3.4 or newer"
+    #elseif compiler(>=6.3.3)
+        static let version = "6.3.3"
+    #elseif compiler(>=6.3.2)
+        static let version = "6.3.2"
+    #elseif compiler(>=6.3.1)
+        static let version = "6.3.1"
+    #elseif compiler(>=6.3)
+        static let version = "6.3"
+    #elseif compiler(>=6.2.5)
+        static let version = "6.2.5 or newer"
+    #elseif compiler(>=6.2.4)
+        static let version = "6.2.4"
+    #elseif compiler(>=6.2.3)
+        static let version = "6.2.3"
+    #elseif compiler(>=6.2.2)
+        static let version = "6.2.2"
+    #elseif compiler(>=6.2.1)
+        static let version = "6.2.1"
+    #else
+        static let version = "6.2"
+    #endif
+}

@@ -1,0 +1,104 @@
+// What would become of an event on its way to one observer, and what stands in its way:
+// `explain` and `trace` ask here. Nothing is changed by that, and off the path of writes.
+
+import PlugboardWire
+
+extension Hub {
+    /// What would become of an event now. `barrier` is what holds it back from later phases.
+    mutating func outcome(
+        of event: Event,
+        _ key: UnsafeRawBufferPointer,
+        from old: UnsafeRawBufferPointer?,
+        to value: UnsafeRawBufferPointer?,
+        behind barrier: AckBarrier?,
+        for subscription: SubscriptionReference
+    ) -> Outcome {
+        guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
+        if subscription.pointee.backlog?.pointee.isPaused == true { return .paused }
+        if let barrier, barrier.holds(subscription) { return .waiting(barrier) }
+        let hash = observables.hash(key)
+        if subscription.pointee.isFree(hash), !subscription.pointee.session.pointee.isBehind { return .sent }
+        // What waits for a phase holds up all that comes after.
+        if let barrier = frontBarrier(of: subscription) { return .waiting(barrier) }
+        guard event == .emit || subscription.pointee.delivery == .all else { return .conflated }
+        let hasGap = subscription.pointee.backlog?.pointee.lines.hasGap == true
+        return hasGap && !isReadBack(event, observables.find(key, hash: hash)) ? .dropped : .queued
+    }
+
+    /// What holds back that which a subscription is to be told next.
+    private func frontBarrier(of subscription: SubscriptionReference) -> AckBarrier? {
+        guard !gates.isEmpty, let backlog = subscription.pointee.backlog,
+            let observable = frontObservable(of: backlog), let gate = gates.gates[observable]
+        else { return nil }
+        let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
+        return barrier.holds(subscription) ? barrier : nil
+    }
+}
+
+/// What becomes of an event on its way to one observer.
+enum Outcome {
+    /// It is told at once.
+    case sent
+    /// It waits in its turn, and is told in a line of its own.
+    case queued
+    /// It waits; of its key the newest will be told.
+    case conflated
+    /// It is none of those that the observer asked for.
+    case filtered
+    /// It waits for somebody to resume the observer.
+    case paused
+    /// It waits for observers of an earlier phase to acknowledge.
+    case waiting(AckBarrier)
+    /// There was no room for it: the observer is told of the gap.
+    case dropped
+
+    var isSent: Bool { if case .sent = self { true } else { false } }
+
+    private var name: StaticString {
+        switch self {
+        case .sent: "sent"
+        case .queued: "queued"
+        case .conflated: "conflated"
+        case .filtered: "filtered"
+        case .paused: "paused"
+        case .waiting: "waiting"
+        case .dropped: "dropped"
+        }
+    }
+
+    /// Adds the members that say it.
+    func append(to buffer: inout ByteBuffer) {
+        buffer.append(#","outcome":""#)
+        buffer.append(name)
+        buffer.append("\"")
+        if case .waiting(let barrier) = self { barrier.append(to: &buffer) }
+    }
+}
+
+extension AckBarrier {
+    /// Adds the member that says which phase is waited for, and whom of it.
+    fileprivate func append(to buffer: inout ByteBuffer) {
+        let waitedFor = subscriptions.filter { $0.pointee.session.pointee.isOpen }
+        buffer.append(#","awaits":{"phase":"#)
+        buffer.append(decimal: UInt64(phase))
+        buffer.append(#","observers":["#)
+        for (index, subscription) in waitedFor.prefix(Limits.awaitedObserversMax).enumerated() {
+            buffer.append(index == 0 ? "{" : ",{")
+            subscription.pointee.appendSource(to: &buffer)
+            buffer.append("}")
+        }
+        buffer.append(waitedFor.count > Limits.awaitedObserversMax ? #"],"more":true}"# : "]}")
+    }
+}
+
+extension Subscription {
+    /// Adds the members that say whose it is and what it is called.
+    func appendSource(to buffer: inout ByteBuffer) {
+        buffer.append(#""client":"#)
+        buffer.append(decimal: session.pointee.client)
+        buffer.append(#","name":"#)
+        session.pointee.appendName(to: &buffer)
+        buffer.append(#","sub":"#)
+        buffer.append(text.pointee.sub)
+    }
+}

@@ -1,0 +1,156 @@
+// What a command observes for as long as it runs, over as many connections as that takes.
+// When the broker is gone it is waited for, and everything that was asked for is asked for again:
+// subscriptions go on where they were, so that nothing is lost and nothing comes twice.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// Subscriptions that outlive the broker. Used by one thread.
+final class Observation {
+    /// What a person is told.
+    enum News {
+        /// The broker is gone, for that reason, and is waited for.
+        case apart(reason: String)
+        /// It is there again; what happened meanwhile is told, or isn't known.
+        case back(isWhole: Bool)
+    }
+
+    private static let firstPauseSeconds = 0.05
+    private static let pauseSecondsMax = 2.0
+
+    let connection: Connection
+    /// There is no broker now.
+    private(set) var isApart = false
+    private let comesBack: Bool
+    private let tell: (News) -> Void
+    private var standing: [StandingRequest] = []
+    /// Lines that came before they were asked for.
+    private var early: ArraySlice<BrokerLine> = []
+    private var pauseSeconds = firstPauseSeconds
+    private var due = Deadline(seconds: 0)
+
+    /// What comes of the broker is said on standard error.
+    convenience init(_ invocation: Invocation, _ console: Console) throws {
+        self.init(try Connection.open(invocation), comesBack: !invocation.has(.noReconnect)) {
+            console.say($0.text)
+        }
+    }
+
+    /// Without `comesBack` the broker's end is the command's.
+    init(_ connection: Connection, comesBack: Bool, tell: @escaping (News) -> Void) {
+        self.connection = connection
+        self.comesBack = comesBack
+        self.tell = tell
+    }
+
+    /// Asks for something, now and on each later connection. Throws what the broker refuses.
+    @discardableResult
+    func ask(_ request: StandingRequest) throws -> BrokerLine {
+        standing.append(request)
+        return try perform(standing.count - 1, isFirst: true)
+    }
+
+    /// A line is there already and needs no wait.
+    var hasLine: Bool { !early.isEmpty || !isApart && connection.hasLine }
+
+    /// The next line, or nil: none came within the time (negative: for ever), or there is no broker.
+    func nextLine(milliseconds: Int32) throws -> BrokerLine? {
+        if let line = early.popFirst() { return line }
+        if isApart {
+            try awaitBroker(milliseconds)
+            return nil
+        }
+        return try bridging {
+            guard let line = try connection.nextLine(milliseconds: milliseconds) else { return }
+            early += sorted(line)
+        }
+    }
+
+    /// Sends a request for which nothing stands: it is lost with the connection.
+    func send(_ request: RequestLine) throws {
+        guard !isApart else { return }
+        _ = try bridging { try connection.send(request.adding("id", 0).line) }
+    }
+
+    /// Does something with the connection; if that is lost, the wait for the next one begins. Returns
+    /// the first line that there is then.
+    private func bridging(_ body: () throws -> Void) throws -> BrokerLine? {
+        do {
+            try body()
+        } catch let error as CommandError where comesBack && connection.isLost {
+            part(error.message)
+            tell(.apart(reason: error.message))
+        }
+        return early.popFirst()
+    }
+
+    private func part(_ reason: String) {
+        connection.leave()
+        isApart = true
+        due = Deadline(seconds: pauseSeconds)
+    }
+
+    /// Waits for the time of the next attempt, and makes it.
+    private func awaitBroker(_ milliseconds: Int32) throws {
+        let left = due.milliseconds ?? 0
+        let wait = milliseconds < 0 ? left : min(left, milliseconds)
+        if wait > 0 { try connection.rest(milliseconds: wait) }
+        guard due.milliseconds == nil else { return }
+        pauseSeconds = min(pauseSeconds * 2, Self.pauseSecondsMax)
+        do {
+            try comeBack()
+        } catch let error as CommandError where connection.isLost {
+            part(error.message)
+        } catch let error as Interrupted {
+            part("")
+            throw error
+        }
+    }
+
+    private func comeBack() throws {
+        try connection.connectAgain()
+        try connection.expectGreeting()
+        isApart = false
+        let kept = early.count
+        for index in standing.indices { _ = try perform(index, isFirst: false) }
+        pauseSeconds = Self.firstPauseSeconds
+        tell(.back(isWhole: !early.dropFirst(kept).contains { $0.kind == .event("gap") }))
+    }
+
+    /// Makes a request, keeping what comes before its reply.
+    private func perform(_ index: Int, isFirst: Bool) throws -> BrokerLine {
+        let id = UInt64(index + 1)
+        try connection.send(standing[index].line(id: id))
+        connection.linesSent += 1
+        while true {
+            let line = try connection.nextLine()
+            if case .event = line.kind {
+                early += sorted(line)
+                continue
+            }
+            if let refusal = line.refusal { throw refusal }
+            let epoch = connection.greeting?["epoch"]?.string ?? ""
+            if let gap = standing[index].begin(line, epoch: epoch, isFirst: isFirst) { early.append(gap) }
+            return line
+        }
+    }
+
+    /// What a line comes to for the subscription that it is of.
+    private func sorted(_ line: BrokerLine) -> [BrokerLine] {
+        guard case .event(let event) = line.kind, let sub = line["sub"]?.integer,
+            let index = standing.firstIndex(where: { $0.sub == sub })
+        else { return [line] }
+        return standing[index].take(line, event)
+    }
+}
+
+extension Observation.News {
+    /// For a person.
+    var text: String {
+        switch self {
+        case .apart(let reason): "\(reason); waiting for it to come back (--no-reconnect ends instead)"
+        case .back(isWhole: true): "the broker is back; what was written meanwhile follows"
+        case .back(isWhole: false): "the broker is back; what happened meanwhile is not known"
+        }
+    }
+}

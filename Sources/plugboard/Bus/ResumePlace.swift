@@ -1,0 +1,60 @@
+// Up to where a subscription knows everything, so that it goes on there on another
+// connection and what was told before isn't told twice. Revisions never fall within a
+// subscription, so all before the newest is known; of the newest itself, which the events
+// of a batch share, it is known which keys were told.
+
+/// Where a subscription goes on.
+struct ResumePlace {
+    /// Everything up to it was told; nil while nothing is known.
+    private(set) var revision: UInt64?
+    /// The life of the revision counter that it belongs to.
+    private(set) var epoch = ""
+    private var newest: UInt64 = 0
+    /// The keys that were told with the newest revision.
+    private var keys: [String] = []
+    /// The current values are being told: nothing is known before `synced`.
+    private var isInSnapshot = false
+    /// Keys of the newest revision may be told once more.
+    private var mayRepeat = false
+
+    /// A broker agreed to the subscription, at a revision.
+    mutating func begin(epoch: String, revision: UInt64, isResumed: Bool, hasSnapshot: Bool) {
+        isInSnapshot = hasSnapshot && !isResumed
+        mayRepeat = isResumed
+        self.epoch = epoch
+        if isResumed { return }
+        (newest, keys) = (hasSnapshot ? 0 : revision, [])
+        self.revision = hasSnapshot ? nil : revision
+    }
+
+    /// Takes note of an event; false where it was told before the connection broke.
+    mutating func isNews(_ event: String, key: String?, revision: UInt64) -> Bool {
+        switch event {
+        case "synced": finish(at: revision)
+        case "emit": advance(to: revision)
+        case "update", "delete", "leave":
+            advance(to: revision)
+            guard let key else { return true }
+            if mayRepeat, revision == newest, keys.contains(key) { return false }
+            keys.append(key)
+        default: break
+        }
+        return true
+    }
+
+    private mutating func advance(to revision: UInt64) {
+        guard revision > newest else { return }
+        newest = revision
+        keys.removeAll(keepingCapacity: true)
+        mayRepeat = false
+        if !isInSnapshot, self.revision != nil { self.revision = revision - 1 }
+    }
+
+    /// `synced` has the revision of the line before it where more of the same is on its way.
+    private mutating func finish(at revision: UInt64) {
+        let isAll = revision > newest
+        if isAll { (newest, keys) = (revision, []) }
+        (isInSnapshot, mayRepeat) = (false, false)
+        self.revision = isAll ? revision : max(newest, 1) - 1
+    }
+}

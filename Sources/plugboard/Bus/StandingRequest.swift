@@ -1,0 +1,98 @@
+// A request that is made on each connection anew: a subscription goes on where it was, with
+// `since`; what doesn't come back is told in the broker's words.
+
+import PlugboardWire
+
+/// What a command wants as long as it runs.
+struct StandingRequest {
+    enum Kind {
+        /// Asked once for each connection.
+        case plain
+        /// It begins with the current values, or doesn't.
+        case subscription(hasInitial: Bool)
+        /// It is about how things are now: what was meanwhile isn't missed.
+        case present
+        /// It tells what happens, and nothing of what happened.
+        case trace
+    }
+
+    /// Its name on the present connection.
+    private(set) var sub: UInt64?
+    private let request: RequestLine
+    private let kind: Kind
+    /// What tells that a key doesn't match any more.
+    private let ending: String
+    private var place = ResumePlace()
+    private var known: KnownKeys?
+
+    /// `isFiltered`: it asks for some values only, with `where`.
+    init(_ request: RequestLine, _ kind: Kind, isFiltered: Bool = false) {
+        self.request = request
+        self.kind = kind
+        ending = isFiltered ? "leave" : "delete"
+        if hasSnapshot { known = KnownKeys() }
+    }
+
+    /// The request for this connection.
+    func line(id: UInt64) -> [UInt8] {
+        var request = request
+        if case .subscription = kind, let revision = place.revision {
+            request = request.adding("since", revision).adding("epoch", string: place.epoch)
+        }
+        return request.adding("id", id).line
+    }
+
+    private var hasSnapshot: Bool {
+        switch kind {
+        case .subscription(let hasInitial): hasInitial
+        case .present: true
+        case .plain, .trace: false
+        }
+    }
+
+    /// The broker has agreed. On a later connection than the first: the line that says so where
+    /// something may have been missed.
+    mutating func begin(_ reply: BrokerLine, epoch: String, isFirst: Bool) -> BrokerLine? {
+        if case .plain = kind { return nil }
+        sub = reply["sub"]?.integer
+        let isResumed = reply["resumed"]?.bool == true
+        let (since, sinceEpoch) = (place.revision, place.epoch)
+        let revision = reply["revision"]?.integer ?? 0
+        place.begin(epoch: epoch, revision: revision, isResumed: isResumed, hasSnapshot: hasSnapshot)
+        known?.begin(isResumed: isResumed)
+        if case .present = kind { return nil }
+        return isFirst || isResumed ? nil : gap(since, sinceEpoch, revision, epoch)
+    }
+
+    /// What an event comes to: nothing where it was told before; where it ends a catching up, first the
+    /// keys that are gone.
+    mutating func take(_ line: BrokerLine, _ event: String) -> [BrokerLine] {
+        if case .trace = kind { return [line] }
+        let revision = line["revision"]?.integer ?? 0
+        let key = line["key"]?.string
+        guard place.isNews(event, key: key, revision: revision), known?.isNews(event, key: key) != false
+        else { return [] }
+        guard event == "synced", let gone = known?.synced() else { return [line] }
+        return gone.compactMap { ended($0, revision) } + [line]
+    }
+
+    /// `{"event":"gap",…}`: from the revision up to which all was told to that from which it is again.
+    private func gap(_ since: UInt64?, _ sinceEpoch: String, _ revision: UInt64, _ epoch: String)
+        -> BrokerLine?
+    {
+        var text = named("gap")
+        if let since { text = text.adding("since", number: since) }
+        text = text.adding("revision", number: revision)
+        if !sinceEpoch.isEmpty, sinceEpoch != epoch { text = text.adding("epoch", string: epoch) }
+        return BrokerLine(text.bytes[...])
+    }
+
+    private func ended(_ key: String, _ revision: UInt64) -> BrokerLine? {
+        BrokerLine(named(ending).adding("key", string: key).adding("revision", number: revision).bytes[...])
+    }
+
+    private func named(_ event: String) -> JSONObjectText {
+        let text = JSONObjectText().adding("event", string: event)
+        return sub.map { text.adding("sub", number: $0) } ?? text
+    }
+}

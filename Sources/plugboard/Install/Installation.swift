@@ -1,0 +1,178 @@
+// The copies that `install` makes: the command and the plugins below a prefix such as ~/.local.
+// The command itself lies beside its plugins, where it finds them, and `bin` has a link to it. What
+// was copied is written down beside it, so that all of it can be taken away again, and nothing else.
+
+import PlugboardPosix
+
+/// Copies below a prefix.
+struct Installation {
+    private static let home = "lib/plugboard"
+    private static let link = "bin/plugboard"
+    private static let linkTarget = "../lib/plugboard/plugboard"
+    private static let program = "\(home)/plugboard"
+    private static let plugins = "\(home)/plugins"
+    private static let list = "\(home)/installed.txt"
+    private static let listBytesMax = 1 << 20
+    /// Files of a plugin, so that a wrong folder isn't copied as a whole.
+    private static let filesMax = 1_000
+
+    /// Absolute.
+    let prefix: String
+
+    /// A copy to be made: from where, and to where below the prefix.
+    struct Copy {
+        let from: String
+        let to: String
+    }
+
+    /// Where the command is found afterwards.
+    var command: String { path(Self.link) }
+    /// The folder that has to be in PATH.
+    var bin: String { SocketPath.folder(of: command) }
+
+    /// What there is to copy: this program, and the plugins of a folder. Throws where a plugin is broken.
+    func copies(program: String, plugins folder: PluginFolder?) throws -> [Copy] {
+        var copies = [Copy(from: program, to: Self.program)]
+        guard let folder, folder.path != ProgramPath.resolved(path(Self.plugins)) else { return copies }
+        if let problem = folder.problems.first {
+            throw CommandError(.refused, "\(problem)", hints: ["nothing was installed"])
+        }
+        let demo = folder.path + "/" + DemoScript.fileName
+        if FileStatus(path: demo).kind == .file {
+            copies.append(Copy(from: demo, to: "\(Self.plugins)/\(DemoScript.fileName)"))
+        }
+        for plugin in folder.plugins {
+            let place = "\(Self.plugins)/\(plugin.folder.dropFirst(folder.path.count + 1))"
+            // Sources are for building, not for running.
+            let files = try Self.files(in: plugin.folder).filter {
+                !$0.hasSuffix(".swift") || $0 == plugin.manifest.run
+            }
+            copies += files.map { Copy(from: "\(plugin.folder)/\($0)", to: "\(place)/\($0)") }
+            // A program beside plugboard comes into the folder: names such as `cart` are not for PATH.
+            if !plugin.program.hasPrefix(plugin.folder + "/"), !plugin.manifest.run.contains("/") {
+                copies.append(Copy(from: plugin.program, to: "\(place)/\(plugin.manifest.run)"))
+            }
+        }
+        return copies
+    }
+
+    /// All that `make` writes, in order.
+    func paths(_ copies: [Copy]) -> [String] {
+        copies.map { path($0.to) } + [command, path(Self.list)]
+    }
+
+    /// Makes the copies. What an earlier one had of the same plugins goes, other plugins stay.
+    func make(_ copies: [Copy]) throws {
+        if FileCopy.target(ofLink: command) != Self.linkTarget, FileStatus(path: command).kind != .missing {
+            throw CommandError(.refused, "\(command) is there, and plugboard install didn't write it")
+        }
+        let before = try listed()
+        let now = copies.map(\.to) + [Self.link]
+        let replaced = Set(copies.compactMap { Self.plugin(of: $0.to) })
+        let old = before.filter { file in Self.plugin(of: file).map(replaced.contains) ?? false }
+        // Written down first: what is cut short can be taken away as well.
+        let kept = Set(before).subtracting(old)
+        try write(Set(before).union(now))
+        for copy in copies { try place(copy) }
+        try Folder.make(bin, mode: 0o755)
+        try FileCopy.link(at: command, to: Self.linkTarget)
+        for file in old where !now.contains(file) { try remove(file) }
+        try write(kept.union(now))
+    }
+
+    /// Takes away what was copied; how many files that were.
+    func remove() throws -> Int {
+        let files = try listed()
+        var count = 0
+        for file in files {
+            if file == Self.link, FileCopy.target(ofLink: command) != Self.linkTarget { continue }
+            if try remove(file) { count += 1 }
+        }
+        try FileCopy.remove(path(Self.list))
+        removeEmpty(Self.list)
+        return count
+    }
+
+    private func place(_ copy: Copy) throws {
+        let to = path(copy.to)
+        if let there = FileIdentity(path: to), there == FileIdentity(path: copy.from) { return }
+        try Folder.make(SocketPath.folder(of: to), mode: 0o755)
+        try FileCopy.make(of: copy.from, at: to)
+    }
+
+    @discardableResult
+    private func remove(_ file: String) throws -> Bool {
+        let wasThere = try FileCopy.remove(path(file))
+        removeEmpty(file)
+        return wasThere
+    }
+
+    /// Removes the folders of a file that are empty now, up to the command's own.
+    private func removeEmpty(_ file: String) {
+        var folder = SocketPath.folder(of: file)
+        while folder.hasPrefix(Self.home) {
+            FileCopy.removeIfEmpty(path(folder))
+            folder = SocketPath.folder(of: folder)
+        }
+    }
+
+    /// The files that were copied before, below the prefix. What install didn't write is passed over.
+    private func listed() throws -> [String] {
+        guard FileStatus(path: path(Self.list)).kind == .file else { return [] }
+        let bytes = try InputFile.contents(path: path(Self.list), limit: Self.listBytesMax)
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init).filter { file in
+            file == Self.link
+                || file.hasPrefix(Self.home + "/") && !file.split(separator: "/").contains("..")
+        }
+    }
+
+    private func write(_ files: Set<String>) throws {
+        try Folder.make(path(Self.home), mode: 0o755)
+        let lines = files.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        try OutputFile.write(lines.map { $0 + "\n" }.joined(), to: path(Self.list))
+    }
+
+    private func path(_ file: String) -> String { prefix == "/" ? "/" + file : "\(prefix)/\(file)" }
+
+    /// `lib/plugboard/plugins/cart/plugin.json` is of `cart`.
+    private static func plugin(of file: String) -> Substring? {
+        guard file.hasPrefix(plugins + "/") else { return nil }
+        let parts = file.dropFirst(plugins.count + 1).split(separator: "/")
+        return parts.count > 1 ? parts[0] : nil
+    }
+
+    /// The plain files of a folder and of those in it, by their paths within it.
+    private static func files(in folder: String) throws -> [String] {
+        var files: [String] = []
+        var folders = [""]
+        while let part = folders.popLast() {
+            for name in try Folder.names(in: folder + "/" + part) where !name.hasPrefix(".") {
+                let file = part.isEmpty ? name : "\(part)/\(name)"
+                switch FileStatus(path: "\(folder)/\(file)").kind {
+                case .file where !file.contains("\n"): files.append(file)
+                // A link may lead back to where it is.
+                case .folder where FileCopy.target(ofLink: "\(folder)/\(file)") == nil: folders.append(file)
+                default: break
+                }
+                guard files.count + folders.count <= filesMax else {
+                    throw CommandError(
+                        .refused,
+                        "\(folder) has more than \(filesMax) files: that is no plugin"
+                    )
+                }
+            }
+        }
+        return files
+    }
+}
+
+/// Folders in which programs are built: what lies there is gone with the next build.
+enum BuildFolder {
+    /// Whether a program lies where it was built.
+    static func holds(_ program: String) -> Bool {
+        let folder = SocketPath.folder(of: program)
+        let names = folder.split(separator: "/")
+        return names.contains(".build") || names.contains("DerivedData")
+            || FileStatus(path: "\(folder)/\(Program.name).build").kind == .folder
+    }
+}

@@ -1,0 +1,255 @@
+import PlugboardPosix
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("When the broker goes and comes back", .oneAtATime)
+struct ReconnectTests: BrokerSuite {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func start(_ command: String, _ words: String...) throws -> Run {
+        let run = try Run([command] + words, in: folder)
+        try eventually("synced") { run.output.contains("synced") }
+        return run
+    }
+
+    private func objects(_ lines: some Sequence<String>) throws -> [JSONObject] {
+        try lines.map { try JSONObject(parsing: Array($0.utf8)[...]) }
+    }
+
+    /// The values of a key's updates, in order.
+    private func values(_ lines: some Sequence<String>) throws -> [UInt64] {
+        try objects(lines).filter { $0["event"]?.string == "update" }.compactMap { $0["value"]?.integer }
+    }
+
+    @Test("subscribe and record tell each write once, over restarts and kills of the broker")
+    func everyWriteOnce() throws {
+        var broker = try startBroker(in: folder)
+        let watcher = try start("subscribe", "n", "--delivery", "all")
+        let newest = try start("subscribe", "n")
+        let recorder = try start("record", "n")
+        for round in 0..<8 {
+            for number in 1...5 { _ = try run("publish", "n", "\(round * 5 + number)") }
+            if round % 4 == 3 {
+                broker.signal(SIGKILL)
+                _ = try broker.finished()
+                broker = try startBroker(in: folder)
+            } else {
+                #expect(try run("restart").end == .exited(0))
+            }
+        }
+        _ = try run("publish", "n", "41")
+        for watcher in [watcher, newest, recorder] {
+            try eventually("the last one is there") { watcher.output.contains("\"value\":41,") }
+        }
+        #expect(try values(watcher.output.split(separator: "\n").map(String.init)) == Array(1...41))
+        recorder.signal(SIGINT)
+        #expect(try recorder.finished().end == .exited(0))
+        for lines in [try recorder.finished().lines, newest.output.split(separator: "\n").map(String.init)] {
+            let told = try values(lines)
+            #expect(told == told.sorted() && Set(told).count == told.count && told.last == 41)
+            #expect(!lines.contains { $0.contains("\"gap\"") })
+        }
+        #expect(watcher.messages.components(of: "waiting for it to come back") == 8)
+        #expect(
+            watcher.messages.components(of: "the broker is back; what was written meanwhile follows") == 8
+        )
+        for run in [watcher, newest] { run.signal(SIGTERM) }
+    }
+
+    @Test("what a broker without memory of it can't tell is a gap, then what is there, then what is gone")
+    func gap() throws {
+        var broker = try startBroker(in: folder, "--memory")
+        for key in ["a", "b", "c"] { _ = try run("publish", key, "1", "--name", "x") }
+        let watcher = try start("subscribe", "*")
+        let some = try start("subscribe", "*", "--where", #"{"":{">":0}}"#)
+        let live = try Run(["subscribe", "*", "--no-initial"], in: folder)
+        let recorder = try start("record", "*")
+        try eventually("all are there") {
+            try run("get", "$broker.stats").output.contains(#""subscriptions":4,"#)
+        }
+        broker.signal(SIGKILL)
+        _ = try broker.finished()
+        let elsewhere = try TemporaryFolder()
+        broker = try Run(["broker", "--ready", "--memory", "--socket", elsewhere.socket], in: elsewhere)
+        try eventually("it listens") { broker.output == "ready\n" }
+        // It has something already when it can be found.
+        _ = try Run(["publish", "b", "2", "--name", "y"], in: elsewhere).finished()
+        _ = try Run(["publish", "d", "3", "--name", "y"], in: elsewhere).finished()
+        unlink(folder.socket)
+        symlink(elsewhere.socket, folder.socket)
+        for run in [watcher, some, live, recorder] {
+            try eventually("it is back") { run.messages.contains("what happened meanwhile is not known") }
+        }
+        _ = try run("publish", "e", "4", "--name", "y")
+        for run in [watcher, some, live, recorder] {
+            try eventually("it goes on") { run.output.contains(#""key":"e""#) }
+        }
+        let told = watcher.output.split(separator: "\n").map(String.init)
+        let gap = try #require(try objects(told).first { $0["event"]?.string == "gap" })
+        #expect(gap.members.map(\.name) == ["event", "sub", "since", "revision", "epoch"])
+        #expect(
+            Array(told.drop { !$0.contains("\"gap\"") }.dropFirst()) == [
+                #"{"event":"update","sub":1,"key":"b","revision":1,"value":2,"by":"y","initial":true,"live":false}"#,
+                #"{"event":"update","sub":1,"key":"d","revision":2,"value":3,"by":"y","initial":true,"live":false}"#,
+                #"{"event":"delete","sub":1,"key":"a","revision":2}"#,
+                #"{"event":"delete","sub":1,"key":"c","revision":2}"#,
+                #"{"event":"synced","sub":1,"revision":2}"#,
+                #"{"event":"update","sub":1,"key":"e","revision":3,"value":4,"by":"y"}"#,
+            ]
+        )
+        #expect(some.output.contains(#"{"event":"leave","sub":1,"key":"a","revision":2}"#))
+        #expect(try objects(live.output.split(separator: "\n").map(String.init)).count == 2)
+        recorder.signal(SIGINT)
+        let finished = try recorder.finished()
+        #expect(finished.messages.contains("1 gap: what happened there isn't known"))
+        let played = try TemporaryFolder()
+        let other = try startBroker(in: played, "--memory")
+        let file = try played.write("session.ndjson", finished.output)
+        #expect(try plugboard("replay", file, "--speed", "max", in: played).end == .exited(0))
+        #expect(try plugboard("keys", in: played).lines == ["b", "d", "e"])
+        #expect(try plugboard("get", "b", in: played).output == "2\n")
+        for run in [watcher, some, live, broker, other] { run.signal(SIGTERM) }
+    }
+
+    @Test("while there is no broker, Ctrl-C ends a recording, and a reader that goes ends subscribe")
+    func endsApart() throws {
+        let broker = try startBroker(in: folder)
+        _ = try run("publish", "a", "1")
+        let recorder = try start("record", "**")
+        let script =
+            #""$0" subscribe '**' | { read line; kill -KILL "$1"; until grep -q waiting "$2"; do sleep 0.01; done; }; echo after"#
+        let piped = try Run(
+            program: "/bin/sh",
+            ["-c", script, Products.plugboard, "\(broker.pid)", "\(folder.path)/err"],
+            in: folder
+        )
+        try eventually("it waits") { recorder.messages.contains("waiting for it to come back") }
+        try eventually("it waits as well") { piped.messages.contains("waiting for it to come back") }
+        try folder.write("err", "waiting")
+        #expect(try piped.finished().lines == ["after"])
+        recorder.signal(SIGINT)
+        let finished = try recorder.finished()
+        #expect(finished.end == .exited(0) && finished.lines.count == 3)
+        #expect(finished.messages.contains("recorded 1 value and 0 events in "))
+    }
+
+    @Test("a trace goes on, and says that it missed what was between; --no-reconnect ends it")
+    func trace() throws {
+        let broker = try startBroker(in: folder)
+        let tracer = try Run(["trace", "a", "--count", "2", "--json"], in: folder)
+        let ending = try Run(["trace", "a", "--no-reconnect"], in: folder)
+        try eventually("both trace") {
+            try run("get", "$broker.stats").output.contains(#""subscriptions":2,"#)
+        }
+        _ = try run("publish", "a", "1")
+        #expect(try run("restart").end == .exited(0))
+        #expect(try ending.finished().end == .exited(69))
+        try eventually("it is back") { tracer.messages.contains("what happened meanwhile is not known") }
+        _ = try run("publish", "a", "2")
+        let finished = try tracer.finished()
+        #expect(finished.end == .exited(0))
+        #expect(try objects(finished.lines).map { $0["event"]?.string } == ["trace", "gap", "trace"])
+        _ = broker
+    }
+
+    @Test("something else that answers at the path ends it, and is told")
+    func stranger() throws {
+        let broker = try startBroker(in: folder)
+        let watcher = try start("subscribe", "**")
+        broker.signal(SIGKILL)
+        _ = try broker.finished()
+        let listener = try UnixSocket.listen(path: folder.socket)
+        var peer: Int32 = -1
+        try eventually("it connects") {
+            if case .connection(let descriptor) = try UnixSocket.accept(listener.raw) {
+                peer = descriptor.release()
+            }
+            return peer >= 0
+        }
+        defer { DescriptorCalls.close(peer) }
+        _ = Array("SSH-2.0-x\r\n".utf8).withUnsafeBytes { DescriptorCalls.send(peer, $0) }
+        let finished = try watcher.finished()
+        #expect(finished.end == .exited(69) && finished.messages.contains("is not a Plugboard broker"))
+    }
+}
+
+@Suite("Where a subscription goes on", .oneAtATime)
+struct ResumePlaceTests {
+    @Test("of the newest revision it is known which keys were told; they aren't told twice")
+    func batch() {
+        var place = ResumePlace()
+        place.begin(epoch: "e", revision: 4, isResumed: false, hasSnapshot: true)
+        #expect(place.revision == nil)
+        same(place.isNews("update", key: "a", revision: 4), true)
+        #expect(place.revision == nil)
+        same(place.isNews("synced", key: nil, revision: 5), true)
+        #expect(place.revision == 5)
+        same(place.isNews("update", key: "a", revision: 7), true)
+        #expect(place.revision == 6)
+        same(place.isNews("update", key: "b", revision: 7), true)
+        #expect(place.revision == 6)
+        place.begin(epoch: "e", revision: 9, isResumed: true, hasSnapshot: true)
+        #expect(place.revision == 6)
+        same(place.isNews("update", key: "a", revision: 7), false)
+        same(place.isNews("delete", key: "b", revision: 7), false)
+        same(place.isNews("update", key: "c", revision: 7), true)
+        same(place.isNews("update", key: "a", revision: 8), true)
+        #expect(place.revision == 7)
+        same(place.isNews("update", key: "a", revision: 8), true)
+        same(place.isNews("synced", key: nil, revision: 9), true)
+        #expect(place.revision == 9)
+    }
+
+    @Test("synced at the newest revision leaves that one open, as more of its batch may come")
+    func half() {
+        var place = ResumePlace()
+        place.begin(epoch: "e", revision: 9, isResumed: false, hasSnapshot: true)
+        _ = place.isNews("update", key: "a", revision: 9)
+        same(place.isNews("synced", key: nil, revision: 9), true)
+        #expect(place.revision == 8)
+        place.begin(epoch: "f", revision: 2, isResumed: false, hasSnapshot: false)
+        #expect(place.revision == 2)
+        #expect(place.epoch == "f")
+        same(place.isNews("update", key: "a", revision: 3), true)
+        #expect(place.revision == 2)
+    }
+
+    @Test("keys that aren't told again are gone, each once; those of a broker that goes on are not")
+    func known() {
+        var known = KnownKeys()
+        known.begin(isResumed: false)
+        for key in ["b", "a"] { same(known.isNews("update", key: key), true) }
+        same(known.synced(), [])
+        known.begin(isResumed: true)
+        same(known.isNews("delete", key: "never"), false)
+        same(known.isNews("delete", key: "b"), true)
+        same(known.synced(), [])
+        same(known.isNews("update", key: "c"), true)
+        same(known.isNews("delete", key: "never"), true)
+        known.begin(isResumed: false)
+        same(known.isNews("update", key: "c"), true)
+        same(known.synced(), ["a"])
+        same(known.synced(), [])
+    }
+}
+
+extension String {
+    /// How often a text stands in this one.
+    fileprivate func components(of text: String) -> Int { ranges(of: text).count }
+}
+
+/// For what changes as it is asked.
+private func same<Value: Equatable>(
+    _ value: Value,
+    _ expected: Value,
+    _ location: SourceLocation = #_sourceLocation
+) {
+    #expect(value == expected, sourceLocation: location)
+}

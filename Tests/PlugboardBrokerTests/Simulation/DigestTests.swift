@@ -1,0 +1,56 @@
+// A number for all that each simulated world told: two builds of the broker that tell the same have
+// the same numbers. `.ci/digests` writes them down.
+
+import Dispatch
+import PlugboardPosix
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("digests of the simulated worlds", .oneAtATime)
+struct DigestTests {
+    @Test(
+        "each world's is written down",
+        .enabled(if: SocketPath.variable("PLUGBOARD_DIGESTS") != nil, "PLUGBOARD_DIGESTS names no file"),
+        .timeLimit(.minutes(20))
+    )
+    func digests() throws {
+        let path = try #require(SocketPath.variable("PLUGBOARD_DIGESTS"))
+        let worlds = try #require(Int(SocketPath.variable("PLUGBOARD_WORLDS") ?? "10000"))
+        let text =
+            Self.lines(worlds, "whole") { Recording(seed: $0) }
+            + Self.lines(worlds / 10, "failing") { Recording(seed: 2 * $0 + 1, isFailing: true) }
+        try OutputFile.write(text, to: path)
+    }
+
+    /// A line for each world: its kind, its seed and its digest.
+    private static func lines(
+        _ worlds: Int,
+        _ kind: String,
+        _ play: @Sendable (UInt64) -> Recording
+    ) -> String {
+        let digests = Mutex([UInt64](repeating: 0, count: worlds))
+        DispatchQueue.concurrentPerform(iterations: worlds) { number in
+            let digest = play(UInt64(number)).fingerprint.value
+            digests.withLock { $0[number] = digest }
+        }
+        let all = digests.withLock { $0 }
+        return all.enumerated().map { "\(kind) \($0.offset) \(String($0.element, radix: 16))\n" }.joined()
+    }
+
+    @Test("a byte more or less, or told to another client, is another digest")
+    func digestsTell() {
+        let world = { (told: [(String, String)]) in
+            var digest = Fingerprint()
+            for (client, line) in told { digest.add(line, to: client) }
+            return digest.value
+        }
+        let digest = world([("c1", #"{"ok":"sync","revision":1}"#), ("c2", "{}")])
+        #expect(digest == world([("c1", #"{"ok":"sync","revision":1}"#), ("c2", "{}")]))
+        #expect(digest != world([("c1", #"{"ok":"sync","revision":2}"#), ("c2", "{}")]))
+        #expect(digest != world([("c2", #"{"ok":"sync","revision":1}"#), ("c1", "{}")]))
+        #expect(digest != world([("c1", #"{"ok":"sync","revision":1}"#)]))
+    }
+}

@@ -1,0 +1,140 @@
+@testable import PlugboardBroker
+import PlugboardWire
+import TestSupport
+import Testing
+
+@Suite("What has to wait keeps its order, and waits no longer than it has to", .oneAtATime)
+struct WaitingOrderTests {
+    private let hub = TestHub()
+    private let (observer, writer): (Int, Int)
+
+    init() { (observer, writer) = (hub.client(), hub.client()) }
+
+    private static let batch = """
+        {"op":"batch","writes":[{"op":"emit","key":"job","value":"started"},\
+        {"op":"publish","key":"x.b","value":1},{"op":"emit","key":"job","value":"half"},\
+        {"op":"publish","key":"x.a","value":2},{"op":"emit","key":"job","value":"finished"}]}
+        """
+    private static let order = [#""started""#, "1", #""half""#, "2", #""finished""#]
+
+    private func subscribe(_ options: String = "", as client: Int? = nil) {
+        hub.send(#"{"op":"subscribe","key":"**","initial":false\#(options)}"#, from: client ?? observer)
+        _ = hub.read(client ?? observer)
+    }
+
+    /// The values that the observer is told now.
+    private func values() -> [String] {
+        hub.read(observer).compactMap { line in
+            line.firstRange(of: #""value":"#).map { String(line[$0.upperBound...].prefix { $0 != "," }) }
+        }
+    }
+
+    @Test("of one batch in the order of its writes, whoever is paused, or reads slowly")
+    func batches() {
+        subscribe()
+        hub.send("pause 1", from: observer)
+        hub.send(Self.batch, from: writer)
+        #expect(values().isEmpty)
+        hub.send("resume 1", from: observer)
+        #expect(values() == Self.order)
+        hub.stopReading(observer)
+        hub.send(Self.batch, from: writer)
+        #expect(values() == Self.order)
+    }
+
+    @Test("a key that is written once more comes behind the emits before that")
+    func renewed() {
+        subscribe()
+        hub.send("pause 1\npublish x.b 0", from: observer)
+        hub.send(Self.batch, from: writer)
+        hub.send("resume 1", from: observer)
+        #expect(values() == Self.order)
+    }
+
+    @Test("of one batch in order, whoever waits for an earlier phase")
+    func phases() {
+        let price = hub.client()
+        subscribe(#","phase":1,"ack":true"#, as: price)
+        subscribe()
+        hub.send(Self.batch, from: writer)
+        #expect(values() == [Self.order[0]])
+        hub.send("ack 1 1", from: price)
+        #expect(values() == Array(Self.order[1...]))
+    }
+
+    @Test("of one batch in order, whoever is told only so often")
+    func windows() {
+        subscribe(#","every":1000"#)
+        hub.send("publish x.b 0", from: writer)
+        _ = hub.read(observer)
+        hub.send(Self.batch, from: writer)
+        #expect(values() == [Self.order[0]])
+        hub.expireAll(after: 1_001)
+        #expect(values() == Array(Self.order[1...]))
+    }
+
+    @Test("every: a key first written during a pause is told when that ends")
+    func firstInPause() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1", from: writer)
+        #expect(values() == ["1"])
+        hub.send("pause 1", from: observer)
+        hub.send("publish b 2\nemit e 3\npublish a 4\npublish c 5", from: writer)
+        hub.expireAll(after: 100)
+        hub.send("resume 1", from: observer)
+        // What was told lately waits, and with it what comes after.
+        #expect(values() == ["2", "3"])
+        hub.expireAll(after: 999)
+        #expect(values().isEmpty)
+        hub.expireAll(after: 1_101)
+        #expect(values() == ["4", "5"])
+    }
+
+    @Test("every: so is one that was written while the observer didn't read")
+    func firstWhileSlow() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1", from: writer)
+        #expect(values() == ["1"])
+        hub.stopReading(observer)
+        hub.send("publish b 2", from: writer)
+        #expect(values() == ["2"])
+    }
+
+    @Test("every: what was told before a long pause was not told lately after it")
+    func longPause() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1", from: writer)
+        hub.send("pause 1", from: observer)
+        #expect(values() == ["1"])
+        hub.expireAll(after: 10_000)
+        #expect(hub.deadlineCount == 0)
+        hub.send("resume 1", from: observer)
+        hub.send("publish b 2\npublish a 3", from: writer)
+        #expect(values() == ["2", "3"])
+    }
+
+    @Test("every: a pause does not let a key pass twice in its time")
+    func shortPause() {
+        subscribe(#","every":1000"#)
+        hub.send("publish a 1", from: writer)
+        hub.expireAll(after: 900)
+        hub.send("publish b 2", from: writer)
+        #expect(values() == ["1", "2"])
+        hub.send("pause 1", from: observer)
+        hub.expireAll(after: 1_100)
+        hub.send("resume 1", from: observer)
+        hub.send("publish b 3", from: writer)
+        #expect(values().isEmpty)
+        hub.expireAll(after: 2_200)
+        #expect(values() == ["3"])
+    }
+
+    @Test("every, with all: what is held comes together when the time is over")
+    func heldLines() {
+        subscribe(#","every":1000,"delivery":"all""#)
+        hub.send("publish a 1\npublish a 2\nemit a 3\npublish b 4", from: writer)
+        #expect(values() == ["1"])
+        hub.expireAll(after: 1_001)
+        #expect(values() == ["2", "3", "4"])
+    }
+}

@@ -1,0 +1,44 @@
+// A journal's worker that does nothing before its test says so.
+
+import PlugboardJournal
+import TestSupport
+
+/// Syncs and compacts when it is told to.
+final class LateWorker: JournalWorker {
+    private let worker: ImmediateWorker
+    private var work: [(ImmediateWorker) -> Void] = []
+
+    init(_ disk: SimulatedDisk) {
+        worker = ImmediateWorker(disk)
+    }
+
+    func sync(_ requests: [SyncRequest], number: UInt64) {
+        work.append { $0.sync(requests, number: number) }
+    }
+
+    func releaseRoom(of file: any AppendableFile) {
+        work.append { $0.releaseRoom(of: file) }
+    }
+
+    func prepare(bytes: Int, isLaidOut: Bool) {
+        work.append { $0.prepare(bytes: bytes, isLaidOut: isLaidOut) }
+    }
+
+    func compact(_ request: CompactionRequest) {
+        work.append { $0.compact(request) }
+    }
+
+    func trim(before segment: UInt64, isCertain: Bool) {
+        work.append { $0.trim(before: segment, isCertain: isCertain) }
+    }
+
+    func takeDone() -> [WorkDone] { worker.takeDone() }
+    func finish() { while doNext() {} }
+
+    @discardableResult
+    func doNext() -> Bool {
+        guard !work.isEmpty else { return false }
+        work.removeFirst()(worker)
+        return true
+    }
+}

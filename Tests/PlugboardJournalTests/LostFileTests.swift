@@ -1,0 +1,174 @@
+// A file of the journal that is lost, whichever it is: noticed, or not needed.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite("A lost file")
+struct LostFileTests {
+    private let disk = SimulatedDisk()
+
+    private func segment(_ number: Int) -> String { "segment-000000000\(number).jsonl" }
+
+    /// A journal with some segments, whose broker was killed or has ended.
+    private func written(_ count: Int = 18, isClosed: Bool) throws -> TestJournal {
+        let options = JournalOptions(sync: .never, segmentBytes: 300, looseBytes: 1_000_000)
+        let journal = try TestJournal(disk, options: options)
+        for number in 1...count {
+            journal.publish("key.\(number % 7)", "\(number)")
+            try journal.endTurn()
+        }
+        if isClosed { try journal.close() }
+        return journal
+    }
+
+    private var newest: String { disk.files.keys.filter { $0.hasPrefix("segment-") }.max() ?? "" }
+    private var signs: [String] {
+        disk.files.keys.filter { $0.hasPrefix("newest-") || $0.hasPrefix("closed-") }
+    }
+
+    @Test("is named, be it the newest one or the only one", arguments: [true, false], [1, 18])
+    func newest(isClosed: Bool, count: Int) throws {
+        _ = try written(count, isClosed: isClosed)
+        let name = newest
+        #expect((name == segment(1)) == (count == 1))
+        try disk.remove(name)
+        #expect(throws: JournalError.missing(file: name)) { _ = try TestJournal(disk) }
+        #expect(throws: JournalError.missing(file: name)) { _ = try Journal.check(disk) { _, _ in } }
+        #expect("\(JournalError.missing(file: name))" == "the journal is damaged: \(name) is missing")
+    }
+
+    @Test("is named, be it all of them")
+    func all() throws {
+        _ = try written(isClosed: true)
+        let name = newest
+        for file in disk.files.keys where file.hasPrefix("segment-") { try disk.remove(file) }
+        #expect(throws: JournalError.missing(file: name)) { _ = try TestJournal(disk) }
+    }
+
+    @Test("that stands before all others is told from them, as nothing says what it was")
+    func first() throws {
+        _ = try written(isClosed: true)
+        try disk.remove(segment(1))
+        #expect(throws: JournalError.missing(file: "what comes before \(segment(2))")) {
+            _ = try TestJournal(disk)
+        }
+    }
+
+    @Test("is listed by a repair, which goes on with the rest under a new epoch", arguments: [1, 18])
+    func repair(count: Int) throws {
+        _ = try written(count, isClosed: true)
+        let number = UInt64(newest.filter(\.isNumber)) ?? 0
+        try disk.remove(newest)
+        var repair = try JournalRepair(disk)
+        let result = try #require(try repair.run(epoch: "repaired"))
+        #expect(result.missingSegments == [number...number])
+        let again = try TestJournal(disk, newEpoch: "e2")
+        #expect(again.epoch == "e2" && again.recovered.isRepaired)
+        #expect((again.state.count == 0) == (count == 1))
+        let segments = disk.files.keys.filter { $0.hasPrefix("segment-") }
+        #expect(segments.allSatisfy { UInt64($0.filter(\.isNumber)) ?? 0 > number })
+    }
+
+    @Test("counts as lost where the newest is cut short, or is empty, after an orderly end")
+    func short() throws {
+        let journal = try written(isClosed: true)
+        let name = newest
+        let count = disk.text(name).utf8.count
+        let lines = disk.text(name).split(separator: "\n").map { $0.utf8.count + 1 }
+        for length in [0, 10, lines[0], count - (lines.last ?? 0), count - 1] {
+            let left = disk.afterKill()
+            left.shorten(name, to: length)
+            #expect {
+                _ = try TestJournal(left)
+            } throws: { error in
+                guard case .damaged(let place, _)? = error as? JournalError else { return false }
+                return place.file == name
+            }
+        }
+        #expect(try TestJournal(disk).state == journal.state)
+    }
+
+    @Test("counts as lost where it is empty, and the machine runs as it did")
+    func empty() throws {
+        _ = try written(isClosed: false)
+        disk.shorten(newest, to: 0)
+        #expect(throws: JournalError.self) { _ = try TestJournal(disk.afterKill()) }
+        // A machine that stopped may have lost what it was told to keep.
+        let again = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2")
+        #expect(again.epoch == "e2")
+    }
+
+    @Test("may be the one that says which is the newest, as a journal of an earlier program has none")
+    func signpost() throws {
+        var journal = try written(isClosed: true)
+        #expect(signs == ["closed-\(newest.filter(\.isNumber))"])
+        for _ in 1...2 {
+            for sign in signs { try disk.remove(sign) }
+            let again = try TestJournal(disk)
+            #expect(again.state == journal.state && again.epoch == "e1")
+            #expect(signs == ["newest-\(newest.filter(\.isNumber))"])
+            try again.close()
+            journal = again
+        }
+    }
+
+    @Test("is not missed where a copy has brought older signs along, which go")
+    func copied() throws {
+        let journal = try written(isClosed: true)
+        _ = try disk.create("newest-0000000001")
+        _ = try disk.create("closed-0000000002")
+        let again = try TestJournal(disk)
+        #expect(again.state == journal.state)
+        #expect(signs == ["newest-\(newest.filter(\.isNumber))"])
+    }
+
+    @Test("has no number that no file is given")
+    func numbers() throws {
+        for number in [JournalLimits.fileNumberMax + 1, .max] {
+            let disk = SimulatedDisk()
+            _ = try disk.create("newest-\(number)")
+            #expect(throws: JournalError.self) { _ = try TestJournal(disk) }
+            #expect(throws: JournalError.self) { _ = try JournalRepair(disk) }
+        }
+        let disk = SimulatedDisk()
+        for name in ["newest-0", "newest-7", "newest-00000000007", "newest-", "closed-x"] {
+            _ = try disk.create(name)
+        }
+        #expect(throws: Never.self) { _ = try TestJournal(disk) }
+    }
+}
+
+extension JournalCrashTests {
+    /// The states that are left by a kill or a stop at every operation, and in each of them every file
+    /// is lost once.
+    @Test(.timeLimit(.minutes(10)), arguments: Manner.all, [false, true])
+    func `a file that is lost after a crash is missed, or wasn't needed`(manner: Manner, isKill: Bool) throws
+    {
+        var random = SeededRandom(seed: 13)
+        var (lost, missed) = (0, 0)
+        for stop in 0..<Self.operations(manner) {
+            let disk = SimulatedDisk()
+            disk.stopsAt = stop
+            let promised = Self.play(disk, manner)
+            let choice = stop % 5
+            let left =
+                isKill ? disk.afterKill() : disk.afterPowerCut { Self.choose(choice, $0, &random) }
+            for name in left.files.keys {
+                let copy = left.afterKill()
+                try copy.remove(name)
+                lost += 1
+                do {
+                    let again = try TestJournal(copy, boot: isKill ? "boot-1" : "boot-2", newEpoch: "e2")
+                    let found = promised.states.lastIndex { $0 == again.state } ?? -1
+                    #expect(found >= (isKill ? promised.told : promised.safe), "\(name), stopped at \(stop)")
+                } catch is JournalError {
+                    missed += 1
+                }
+            }
+        }
+        #expect(missed > lost / 10)
+        LongSuite.print("\(lost) files lost after a crash, \(missed) of them missed, synced \(manner)")
+    }
+}

@@ -1,0 +1,229 @@
+// How much a journal takes up, and rewrites: counted in bytes of a disk that knows what is reserved.
+
+import PlugboardJournal
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@Suite("What a journal takes up")
+struct RoomTests {
+    private static let slack = 4 * 1_048_576
+
+    /// Makes snapshots when somebody waits for them, or a while later.
+    private final class LazyWorker: JournalWorker {
+        private let worker: ImmediateWorker
+        private var request: CompactionRequest?
+        private(set) var waits = 0
+
+        init(_ disk: SimulatedDisk) { worker = ImmediateWorker(disk) }
+
+        func sync(_ requests: [SyncRequest], number: UInt64) { worker.sync(requests, number: number) }
+        func releaseRoom(of file: any AppendableFile) { worker.releaseRoom(of: file) }
+        func prepare(bytes: Int, isLaidOut: Bool) { worker.prepare(bytes: bytes, isLaidOut: isLaidOut) }
+        func compact(_ request: CompactionRequest) { self.request = request }
+        func trim(before segment: UInt64, isCertain: Bool) {
+            worker.trim(before: segment, isCertain: isCertain)
+        }
+        func takeDone() -> [WorkDone] { worker.takeDone() }
+        func finish() { finishCompaction() }
+        func finishCompaction() {
+            waits += 1
+            guard let request else { return }
+            self.request = nil
+            worker.compact(request)
+        }
+    }
+
+    /// A journal whose promises are held against its disk after each turn.
+    private final class Measured {
+        let disk = SimulatedDisk()
+        let journal: TestJournal
+        private let history: Int
+        private var largest = 0
+        private var peak = 0
+        private var liveBefore = 0
+
+        init(history: Int, sync: SyncMode = .never, givesState: Bool = false) throws {
+            self.history = history
+            let options = JournalOptions(sync: sync, historyBytes: history)
+            journal = try TestJournal(disk, options: options, givesState: givesState)
+            disk.beforeWrite = { [unowned self] bytes in peak = max(peak, disk.occupied + bytes.count) }
+        }
+
+        func turn(_ body: (TestJournal) -> Void, largest: Int) throws {
+            self.largest = max(self.largest, largest + 200)
+            peak = 0
+            let live = max(journal.liveBytes, liveBefore)
+            body(journal)
+            liveBefore = journal.liveBytes
+            try journal.endTurn()
+            let most = 2 * journal.liveBytes + history + RoomTests.slack + self.largest
+            #expect(disk.occupied <= most, "\(disk.occupied) of \(journal.liveBytes)")
+            let mostMeanwhile = 2 * live + history + RoomTests.slack + self.largest + live
+            #expect(peak <= mostMeanwhile, "\(peak) of \(live)")
+        }
+
+        /// Bytes that were rewritten, room that was laid out included, for each that was written.
+        var ratio: Double {
+            Double(disk.writtenBytes - journal.recordedBytes) / Double(journal.recordedBytes)
+        }
+    }
+
+    private static func value(_ count: Int, _ number: Int) -> String {
+        "\"\(number) \(String(repeating: "x", count: count))\""
+    }
+
+    @Test(
+        "is bounded, at each moment, whatever the history, and little is rewritten",
+        arguments: [0, 1_000_000, 5_000_000],
+        [false, true]
+    )
+    func five(history: Int, givesState: Bool) throws {
+        let measured = try Measured(history: history, givesState: givesState)
+        for number in 1...LongSuite.count(20_000, quick: 2_500) {
+            try measured.turn({ $0.publish("key.\(number % 5)", Self.value(5_000, number)) }, largest: 5_000)
+        }
+        #expect(measured.ratio <= 1.5)
+        LongSuite.print("five keys of 5 kB, history \(history): \(measured.ratio) bytes rewritten for each")
+        try measured.journal.close()
+        #expect(try TestJournal(measured.disk.afterKill()).state == measured.journal.state)
+    }
+
+    @Test("is bounded while values come, are written again and go", arguments: [SyncMode.never, .always])
+    func growing(sync: SyncMode) throws {
+        let measured = try Measured(history: 0, sync: sync)
+        for round in 1...2 {
+            for number in 0..<3_000 {
+                try measured.turn({ $0.publish("key.\(number)", Self.value(3_000, round)) }, largest: 3_000)
+            }
+        }
+        for number in 0..<3_000 { try measured.turn({ $0.delete("key.\(number)") }, largest: 0) }
+        #expect(measured.ratio <= 3)
+        #expect(measured.disk.occupied < Self.slack)
+        LongSuite.print("3,000 keys written twice and deleted: \(measured.ratio) bytes rewritten for each")
+        #expect(try TestJournal(measured.disk.afterKill()).state.isEmpty)
+    }
+
+    @Test("is bounded with the largest records")
+    func large() throws {
+        let measured = try Measured(history: 1_000_000)
+        for number in 1...12 {
+            let count = number % 3 == 0 ? 3_000_000 : 900_000
+            try measured.turn({ $0.publish("key.\(number % 2)", Self.value(count, number)) }, largest: count)
+            if number % 4 == 0 { try measured.turn({ $0.delete("key.\(number % 2)") }, largest: 0) }
+        }
+        #expect(measured.ratio <= 3)
+    }
+
+    @Test("at least as much as the history stays, also between snapshots")
+    func history() throws {
+        let measured = try Measured(history: 3_000_000)
+        for number in 1...2_000 {
+            try measured.turn({ $0.publish("key.\(number % 5)", Self.value(5_000, number)) }, largest: 5_000)
+        }
+        let segments = measured.disk.files.filter { $0.key.hasPrefix("segment-") }
+        #expect(segments.values.reduce(0) { $0 + $1.bytes.count } >= 3_000_000)
+    }
+
+    // MARK: Small disks
+
+    /// Writes five keys of 5 kB again and again; nothing is refused.
+    private func write(_ journal: TestJournal, _ count: Int) throws {
+        let before = journal.news.count
+        for number in 1...count {
+            #expect(try journal.hasRoom(for: 5_010), "write \(number)")
+            journal.publish("key.\(number % 5)", Self.value(5_000, number))
+            try journal.endTurn()
+            guard journal.isWritten, !journal.isFull else {
+                return #expect(Bool(false), "full after \(number)")
+            }
+        }
+        #expect(!journal.news.dropFirst(before).contains { if case .full(true) = $0 { true } else { false } })
+    }
+
+    @Test(
+        "fits on a small disk, however long it goes on",
+        arguments: [3_145_728, 1_000_000, 400_000],
+        [0, JournalLimits.historyBytesDefault]
+    )
+    func small(capacity: Int, history: Int) throws {
+        for isLazy in [false, true] {
+            let disk = SimulatedDisk()
+            disk.capacity = capacity
+            let journal = try TestJournal(
+                disk,
+                options: JournalOptions(sync: .never, historyBytes: history),
+                worker: isLazy ? LazyWorker(disk) : nil
+            )
+            try write(journal, LongSuite.count(10_000, quick: 1_500))
+            #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
+        }
+    }
+
+    @Test("goes down at a start that finds no room, and what a killed broker had reserved is given back")
+    func restart() throws {
+        let disk = SimulatedDisk()
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .never, historyBytes: 0))
+        try write(journal, 200)
+        let left = disk.afterKill()
+        left.capacity = left.occupied
+        let again = try TestJournal(left, options: JournalOptions(sync: .never, historyBytes: 0))
+        #expect(again.state == journal.state)
+        try write(again, 500)
+    }
+
+    @Test("goes down when all is deleted on a disk that was full of it")
+    func deleted() throws {
+        let disk = SimulatedDisk()
+        disk.capacity = 2_000_000
+        let journal = try TestJournal(disk, options: JournalOptions(sync: .never, historyBytes: 0))
+        var number = 0
+        while try journal.hasRoom(for: 5_010) {
+            number += 1
+            journal.publish("key.\(number)", Self.value(5_000, number))
+            try journal.endTurn()
+        }
+        #expect(number > 80)
+        for key in 1...number {
+            journal.delete("key.\(key)")
+            try journal.endTurn()
+            try #require(journal.isWritten)
+        }
+        try journal.tick()
+        try write(journal, 500)
+        #expect(try TestJournal(disk.afterKill(), options: .plain).state == journal.state)
+    }
+
+    @Test("survives a stop at every operation of a small disk")
+    func crashes() throws {
+        var random = SeededRandom(seed: 17)
+        var (operation, states) = (0, 0)
+        while true {
+            let disk = SimulatedDisk()
+            (disk.capacity, disk.stopsAt) = (500_000, operation)
+            var (told, written): (State, State) = ([:], [:])
+            var journal: TestJournal?
+            do {
+                let options = JournalOptions(sync: .never, historyBytes: 0)
+                journal = try TestJournal(disk, options: options, worker: LazyWorker(disk))
+                for number in 1...90 {
+                    _ = try journal?.hasRoom(for: 10_010)
+                    journal?.publish("key.\(number % 5)", Self.value(10_000, number))
+                    written = journal?.state ?? [:]
+                    try journal?.endTurn()
+                    told = written
+                }
+            } catch {}
+            let again = try TestJournal(disk.afterKill(), options: .plain)
+            #expect(again.state == told || again.state == written, "killed at \(operation)")
+            let left = disk.afterPowerCut { Int(random.next() % UInt64($0)) }
+            #expect(throws: Never.self, "stopped at \(operation)") {
+                _ = try TestJournal(left, options: .plain, boot: "boot-2", newEpoch: "e2")
+            }
+            states += 2
+            if !disk.isStopped { break }
+            operation += LongSuite.count(1, quick: 3)
+        }
+        LongSuite.print("\(states) states of a small disk")
+    }
+}

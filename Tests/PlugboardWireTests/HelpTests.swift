@@ -1,0 +1,100 @@
+import PlugboardWire
+import Testing
+
+@Suite("Help for people at a terminal")
+struct HelpTests {
+    private func reply(id: String = "") -> String {
+        var buffer = ByteBuffer()
+        withBytes(id) { ReplyEncoder.appendHelp(about: nil, id: $0, to: &buffer) }
+        return String(text(buffer).dropLast())
+    }
+
+    @Test("help fits a screen of 80 by 24, each line on an operation at the start of a column")
+    func screen() {
+        for id in ["", "1", "\"some id\""] {
+            let reply = Array(reply(id: id).utf8)
+            // The line, the prompt's own and one to type in.
+            #expect(reply.count <= 80 * 22)
+            #expect(reply.allSatisfy { $0 < 0x80 })
+            for operation in Operation.allCases {
+                let start = Array("\"\(operation.name) ".utf8)
+                let place = reply.indices.dropLast(start.count).first { reply[$0...].starts(with: start) }
+                #expect(place.map { $0 % 40 } == 0, "\(operation.name)")
+            }
+        }
+    }
+
+    @Test(
+        "words of shells and of other servers get the one that is meant",
+        arguments: [
+            ("exit", "goodbye"), ("quit", "goodbye"), ("?", "help"), ("ls", "keys"), ("pub", "publish"),
+            ("sub", "subscribe"), ("del", "delete"), ("set", "publish"), ("EXIT", "goodbye"),
+            ("unsub", "unsubscribe"), ("publsh", "publish"), ("gte", "get"),
+        ]
+    )
+    func synonyms(word: String, meant: String) {
+        #expect(OperationHelp.hint(for: word) == "did you mean \"\(meant)\"?")
+    }
+
+    @Test("no word that is meant otherwise is an operation, and nothing is guessed from nothing")
+    func guesses() {
+        for operation in Operation.allCases {
+            #expect(OperationHelp.hint(for: "\(operation.name)") == "did you mean \"\(operation.name)\"?")
+        }
+        for word in ["", "xyzzy", "42", String(repeating: "s", count: 100_000)] {
+            #expect(OperationHelp.hint(for: word) == nil)
+        }
+    }
+
+    @Test(
+        "a value that was meant as JSON is told what is wrong with it there",
+        arguments: [
+            ("{a:1}", "a name is in quotes: \"a\""), (#"{"a":1,}"#, "no comma stands before }"),
+            ("[1,2,]", "no comma stands before ]"), ("True", "did you mean true?"),
+            ("FALSE", "did you mean false?"), ("None", "did you mean null?"), ("nil", "did you mean null?"),
+            ("{'a':1}", "JSON has double quotes: \"…\", not '…'"),
+            (#"{"a":'b'}"#, "JSON has double quotes: \"…\", not '…'"),
+            (#"{"a":True}"#, "did you mean true?"), (#"{"a":b}"#, "a text is in quotes: \"b\""),
+            ("[hello]", "a text is in quotes: \"hello\""), (#"{"a":1"#, "it ends too early: } is missing"),
+            (#"{"a":["b"#, "it ends too early: \"]} is missing"), ("[", "it ends too early: ] is missing"),
+            (#"{"a"}"#, "} closes nothing that is open there"), (#"{"a":}"#, "a value is missing before }"),
+            (#"{"a":1 "b":2}"#, "a comma stands between two members or elements"),
+            ("[1 2]", "a comma stands between two members or elements"),
+            (#"{"a":1} x"#, "nothing may stand behind the value"),
+            (#"{"a":1}}"#, "} closes nothing that is open there"),
+            ("[1] // one", "JSON has no comments"), ("\"abc", "the string lacks its quote at the end"),
+            ("\"a\" b", "a string ends at its quote; one inside it is written \\\""),
+            ("true story", "nothing may stand behind true; a text is in quotes"),
+            ("{1:2}", "a name is in quotes: \"1\""), ("{,}", "each member begins with a name in quotes"),
+        ]
+    )
+    func values(value: String, hint: String) {
+        withBytes(value) {
+            #expect(ValueHint.of($0) == hint)
+            #expect(!ValueHint.isText($0))
+        }
+    }
+
+    @Test(
+        "what reads like a text is one, and gets its quotes",
+        arguments: [
+            "hello world", "truely", "nothing", "it's", "None of these", "2026-11-22", "é", "-", "a{b}",
+        ]
+    )
+    func texts(value: String) {
+        withBytes(value) {
+            #expect(ValueHint.of($0) == nil)
+            #expect(ValueHint.isText($0))
+        }
+    }
+
+    @Test("no hint for what is JSON, and none that would take long for what isn't")
+    func others() {
+        for value in ["{}", "[1]", "\"a\"", "null", "1"] {
+            withBytes(value) { #expect(ValueHint.of($0) == nil) }
+        }
+        let long = "{\"a\":\"" + String(repeating: "x", count: 1_000_000)
+        withBytes(long) { #expect(ValueHint.of($0) == "it ends too early: \"} is missing") }
+        withBytes(String(repeating: "[", count: 60)) { #expect((ValueHint.of($0) ?? "").utf8.count < 60) }
+    }
+}

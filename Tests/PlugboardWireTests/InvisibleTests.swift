@@ -1,0 +1,52 @@
+import PlugboardWire
+import Testing
+
+@Suite("What nobody sees")
+struct InvisibleTests {
+    /// Format characters that are drawn: signs that go before or around digits.
+    private static let drawn: Set<UInt32> = [
+        0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
+    ]
+    /// Drawn as nothing, though no property of theirs says so.
+    private static let blank: Set<UInt32> = [0x2800, 0x16FE4, 0x1D159]
+
+    @Test("is all that Unicode calls control, format, separator of lines or ignorable, and hardly more")
+    func table() {
+        var others: [String] = []
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let properties = scalar.properties
+            let isNamed =
+                switch properties.generalCategory {
+                case .control, .lineSeparator, .paragraphSeparator: true
+                case .format: !Self.drawn.contains(value)
+                default: properties.isDefaultIgnorableCodePoint || Self.blank.contains(value)
+                }
+            guard InvisibleCharacters.contains(scalar) != isNamed else { continue }
+            others.append("U+" + String(value, radix: 16))
+        }
+        #expect(others == [])
+    }
+
+    @Test("is spelled out in what the broker says in its own words, and reads back as the same")
+    func strings() {
+        for (text, json) in [
+            ("lamp\u{200B}", #""lamp\u200b""#), ("\u{7F}\u{9B}\u{0}", #""\u007f\u009b\u0000""#),
+            ("a\u{E0041}b", #""a\udb40\udc41b""#), ("é 漢 👍🏽 \"\\", #""é 漢 👍🏽 \"\\""#),
+            ("\u{AD}\u{10FFFF}\u{FEFF}", "\"\\u00ad\u{10FFFF}\\ufeff\""),
+        ] {
+            var buffer = ByteBuffer()
+            JSONText.append(text, to: &buffer)
+            #expect(String(decoding: buffer.bytes, as: UTF8.self) == json)
+            let spelling = UnsafeRawBufferPointer(rebasing: buffer.bytes.dropFirst().dropLast())
+            #expect(JSONText.characters(spelling) == Array(text.utf8))
+        }
+    }
+
+    @Test("bytes that are no UTF-8 pass as they are")
+    func malformed() {
+        var buffer = ByteBuffer()
+        withBytes([0x61, 0xF3, 0xA0, 0x81]) { JSONText.append($0, to: &buffer) }
+        #expect(Array(buffer.bytes) == [0x22, 0x61, 0xF3, 0xA0, 0x81, 0x22])
+    }
+}

@@ -1,0 +1,69 @@
+// Programs that are no products: compiled when a test wants them, against the modules that were
+// just built. Of a product `swift run` would speak to everyone.
+
+import Foundation
+import PlugboardPosix
+import Testing
+
+/// Compiles programs as the package manager would, in two seconds.
+public enum SwiftProgram {
+    public struct Refused: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// Where the built programs are.
+    public static let products: String = {
+        let runner = ProgramPath.current().map { SocketPath.folder(of: $0) } ?? ""
+        if FileStatus.isRunnable(path: runner + "/plugboard") { return runner }
+        // Elsewhere the runner is the toolchain's own; the products lie in the package.
+        return package + "/.build/debug"
+    }()
+
+    private static let package: String = {
+        let tests = SocketPath.folder(of: SocketPath.folder(of: #filePath))
+        return SocketPath.folder(of: tests)
+    }()
+
+    /// Compiles sources, one of them `main.swift`, into the program at `path`. They may import the
+    /// library, and what that imports.
+    public static func compile(_ sources: [String], to path: String) throws {
+        let modules = ["-I", products + "/Modules", "-I", package + "/Sources/CPlatform"]
+        let list = path + ".objects"
+        let objects = try libraryObjects().map { "\"\($0)\"" }.joined(separator: "\n")
+        try objects.write(toFile: list, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: list) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            ["swiftc", "-swift-version", "6", "-warnings-as-errors"] + sanitizer + modules + sources
+            + ["@" + list, "-o", path]
+        let complaints = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = complaints
+        process.standardError = complaints
+        try process.run()
+        let text = complaints.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Refused(description: String(decoding: text, as: UTF8.self))
+        }
+    }
+
+    /// The objects of the client library: those of a program that is linked with it, without its own.
+    private static func libraryObjects() throws -> [String] {
+        let list = try String(
+            contentsOfFile: products + "/cart.product/Objects.LinkFileList",
+            encoding: .utf8
+        )
+        return list.split(separator: "\n").map(String.init).filter { !$0.contains("/cart.build/") }
+    }
+
+    /// What this program was compiled with, the objects were as well.
+    private static let sanitizer: [String] = {
+        for (symbol, name) in [("__asan_init", "address"), ("__tsan_init", "thread")]
+        where dlsym(dlopen(nil, RTLD_NOW), symbol) != nil {
+            return ["-sanitize=\(name)"]
+        }
+        return []
+    }()
+}
