@@ -1,58 +1,122 @@
-// What a broker without a journal hands to the one that takes its place: a snapshot in the
-// journal's own lines, in a file that has no name.
+// What a broker without a journal hands to the one that takes its place, in the journal's own
+// lines and in files that have no names: a snapshot, and a segment with the writes after it.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// A state on its way from one broker to the next.
-public enum CarriedState {
-    /// Writes a state to a file: `body` adds each value once. After the revision `lastWrite` nothing
-    /// was written but the broker's own keys. Throws `SystemError`.
-    public static func write(
-        to file: DataFile,
+public struct CarriedState: Sendable {
+    fileprivate static let number: UInt64 = 1
+
+    /// The values that were written up to the snapshot's revision.
+    public let snapshot: DataFile
+    /// The newest write of each key after that, deletes too.
+    public let segment: DataFile
+
+    public init(snapshot: DataFile, segment: DataFile) {
+        self.snapshot = snapshot
+        self.segment = segment
+    }
+
+    /// Writes a state: `values` adds each of the `keys` values up to the revision `since` once, `writes`
+    /// what came after it, in order. `when` is now, in milliseconds since 1970. Throws `SystemError`.
+    public init(
         epoch: String,
+        since: UInt64,
         revision: UInt64,
-        lastWrite: UInt64,
         keys: Int,
         when: UInt64,
-        _ body: ((Commit) throws -> Void) throws -> Void
+        values: ((Commit) throws -> Void) throws -> Void,
+        writes: (_ add: (Commit, _ milliseconds: UInt64) throws -> Void) throws -> Void
     ) throws {
-        var output = SnapshotOutput(file, when: when)
-        output.begin(
-            FileHeader.text(
-                .snapshot,
-                1,
-                epoch: epoch,
-                boot: "\(lastWrite)",
-                revision: revision,
-                previous: 0,
-                keys: keys
-            )
-        )
-        try body { commit in try output.append(commit) }
-        output.append(own: #"{"event":"synced","revision":\#(revision)"#)
+        snapshot = try DataFile.unnamed()
+        segment = try DataFile.unnamed()
+        func header(_ kind: RecordKind, _ number: UInt64, keys: Int?) -> String {
+            FileHeader.text(kind, number, epoch: epoch, boot: "", revision: since, previous: 0, keys: keys)
+        }
+        var output = SnapshotOutput(snapshot, when: when)
+        output.begin(header(.snapshot, Self.number, keys: keys))
+        try values { commit in try output.append(commit) }
+        output.append(own: #"{"event":"synced","revision":\#(since)"#)
         try output.finish(isSynced: false)
+        var carried = CarriedWrites(segment, after: since)
+        carried.begin(header(.segment, Self.number + 1, keys: nil))
+        try writes { commit, milliseconds in try carried.append(commit, milliseconds) }
+        try carried.end(revision: revision)
     }
 
     /// Reads it. Throws `JournalError` where it isn't whole.
-    public static func read(from file: DataFile, _ take: RecordTaker) throws -> Recovered {
-        var recovered = try Journal.check(OneFile(file), take)
-        // No boot is of interest here, so that the last write stands in its place.
-        if let lastWrite = UInt64(recovered.boot) { recovered.snapshotRevision = lastWrite }
+    public func read(_ take: RecordTaker) throws -> Recovered {
+        let recovered = try Journal.check(CarriedFiles(self), take)
+        guard recovered.isClosed else { throw JournalError.missing(file: "the end of what was carried") }
         return recovered
     }
 }
 
-/// A folder with one snapshot in it.
-private final class OneFile: FileStore {
-    private let file: DataFile
-
-    init(_ file: DataFile) {
-        self.file = file
+/// The segment. Each revision is a batch, whether of one write or of many.
+private struct CarriedWrites: ~Copyable {
+    private final class Moment {
+        var milliseconds: UInt64 = 0
     }
 
-    func names() -> [String] { [JournalFiles.snapshot(1)] }
-    func open(_ name: String) -> any ReadableFile { file }
+    private let file: DataFile
+    private let moment = Moment()
+    private var lines: RecordBuffer
+    private var revision: UInt64
+
+    init(_ file: DataFile, after revision: UInt64) {
+        self.file = file
+        self.revision = revision
+        lines = RecordBuffer { [moment] in moment.milliseconds }
+        lines.begin(after: 0)
+    }
+
+    mutating func begin(_ header: String) {
+        lines.beginFile(header)
+        lines.beginBatch(revision: revision)
+    }
+
+    mutating func append(_ commit: Commit, _ milliseconds: UInt64) throws {
+        if commit.revision != revision {
+            try endBatch()
+            revision = commit.revision
+            moment.milliseconds = milliseconds
+            lines.beginBatch(revision: revision)
+        }
+        lines.append(commit)
+    }
+
+    mutating func end(revision last: UInt64) throws {
+        try endBatch()
+        if last > revision { lines.append(passedRevision: last) }
+        lines.append(own: #"{"event":"closed","revision":\#(last)"#)
+        try write()
+    }
+
+    private mutating func endBatch() throws {
+        lines.endBatch()
+        lines.endTurn()
+        if lines.count >= JournalLimits.readBytes { try write() }
+    }
+
+    private mutating func write() throws {
+        try file.appendAll(lines.bytes)
+        lines.removeFirst(lines.count)
+    }
+}
+
+/// A folder with the two files in it.
+private final class CarriedFiles: FileStore {
+    private static let snapshot = JournalFiles.snapshot(CarriedState.number)
+    private static let segment = JournalFiles.segment(CarriedState.number + 1)
+    private let state: CarriedState
+
+    init(_ state: CarriedState) {
+        self.state = state
+    }
+
+    func names() -> [String] { [Self.snapshot, Self.segment] }
+    func open(_ name: String) -> any ReadableFile { name == Self.snapshot ? state.snapshot : state.segment }
     func sync(_ name: String) {}
     func create(_ name: String) throws -> any AppendableFile { throw Self.refusal }
     func truncate(_ name: String, to bytes: Int) throws { throw Self.refusal }

@@ -63,6 +63,33 @@ struct ReconnectTests: BrokerSuite {
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
 
+    @Test("the same without a journal, where the broker is replaced again and again")
+    func everyWriteOnceInMemory() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        _ = try run("publish", "other", "0")
+        let watcher = try start("subscribe", "n")
+        let recorder = try start("record", "*")
+        for round in 0..<4 {
+            for number in 1...3 { _ = try run("publish", "n", "\(round * 3 + number)") }
+            _ = try run("publish", "other", "\(round)")
+            _ = try run("delete", "other")
+            #expect(try run("restart").end == .exited(0))
+        }
+        _ = try run("publish", "n", "13")
+        for watcher in [watcher, recorder] {
+            try eventually("the last one is there") { watcher.output.contains("\"value\":13,") }
+        }
+        recorder.signal(SIGINT)
+        for lines in [try recorder.finished().lines, watcher.output.split(separator: "\n").map(String.init)] {
+            let told = try values(lines.filter { $0.contains(#""key":"n""#) })
+            #expect(told == told.sorted() && Set(told).count == told.count && told.last == 13)
+            #expect(!lines.contains { $0.contains("\"gap\"") })
+        }
+        #expect(try recorder.finished().lines.count { $0.contains(#""event":"delete""#) } == 4)
+        watcher.signal(SIGTERM)
+        broker.signal(SIGTERM)
+    }
+
     @Test("what a broker without memory of it can't tell is a gap, then what is there, then what is gone")
     func gap() throws {
         var broker = try startBroker(in: folder, "--memory")

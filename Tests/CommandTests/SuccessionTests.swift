@@ -139,6 +139,14 @@ struct SuccessionTests {
         let late = try Connection(path: folder.socket)
         let request = RequestLine("subscribe").adding("key", string: "*").adding("since", 4)
         #expect(try late.request(request)["resumed"]?.bool == true)
+        let missed = try Connection(path: folder.socket)
+        let all = RequestLine("subscribe").adding("key", string: "*").adding("since", 1)
+        #expect(try missed.request(all)["resumed"]?.bool == true)
+        for told in [
+            #""delete","sub":1,"key":"gone","revision":3,"#, #""update","sub":1,"key":"soon","revision":4,"#,
+        ] {
+            #expect(String(decoding: try missed.nextLine().bytes, as: UTF8.self).contains(told))
+        }
         #expect(try plugboard("get", "a", in: folder).output == "[1, 2.50]\n")
         #expect(try plugboard("get", "a", "--json", in: folder).output.contains(#""by":"till""#))
         #expect(try plugboard("keys", in: folder).output.split(separator: "\n").count == 2)

@@ -164,8 +164,7 @@ extension Hub {
         let account = record.user.map { accounts.restored(user: $0) }
         let author = authors.author(record.by.bytes(of: line), account)
         guard record.kind == .update else {
-            if let known { forgetRestored(known, record, author) }
-            return
+            return forgetRestored(known ?? observables.insert(key, hash: hash), record, author)
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
         if !observable.pointee.hasValue { keyCount += 1 }
@@ -189,11 +188,12 @@ extension Hub {
         _ record: RecordLine,
         _ author: AuthorReference
     ) {
-        guard observable.pointee.hasValue else { return }
-        unbind(observable)
-        keyCount -= 1
-        liveBytes -= observable.pointee.recordBytes
-        if accounts.isOn { discharge(observable) }
+        if observable.pointee.hasValue {
+            unbind(observable)
+            keyCount -= 1
+            liveBytes -= observable.pointee.recordBytes
+            if accounts.isOn { discharge(observable) }
+        }
         observable.pointee.removeValue(cause: record.cause, writer: author)
         observable.pointee.marks.reason = record.reason
         remember(.delete, observable, author, record)

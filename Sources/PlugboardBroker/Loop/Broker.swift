@@ -29,7 +29,7 @@ public final class Broker: Sendable {
 
     private struct Kept: Sendable {
         var folder: JournalFolder?
-        var state: DataFile?
+        var state: CarriedState?
         var rights: CarriedRights?
         var hasMadeWay = false
         /// What the next program reads.
@@ -58,10 +58,16 @@ public final class Broker: Sendable {
         policyInbox = try configuration.policy.map { _ in try Mailbox<Policy>() }
         listener = try Self.listener(configuration, inheritance)
         let rights = CarriedRights(inheritance?.takeFile(.rights), configuration.policy)
-        kept.set(Kept(state: inheritance?.takeFile(.state), rights: rights))
+        kept.set(Kept(state: Self.state(inheritance), rights: rights))
         if configuration.listener == nil, let policy = configuration.policy {
             try UnixSocket.setOpen(path: path, policy.admitsOthers)
         }
+    }
+
+    private static func state(_ inheritance: Inheritance?) -> CarriedState? {
+        guard let snapshot = inheritance?.takeFile(.state), let segment = inheritance?.takeFile(.writes)
+        else { return nil }
+        return CarriedState(snapshot: snapshot, segment: segment)
     }
 
     private static func lock(of path: String, _ inheritance: Inheritance?) throws -> SocketLock {
@@ -108,7 +114,7 @@ public final class Broker: Sendable {
             report: configuration.report
         )
         if let folder { try loop.open(folder, configuration.journal) }
-        if let state = before.state, folder == nil { try loop.goOn(withState: state) }
+        if let state = before.state, folder == nil { try loop.goOn(with: state) }
         if let supervisor = configuration.supervisor { loop.hub.obey(supervisor: supervisor) }
         let policy = policy.get()
         if let policy, let policyInbox { try loop.follow(policy, inbox: policyInbox) }
@@ -137,7 +143,8 @@ public final class Broker: Sendable {
         self.kept.set(kept)
         var all: [Handover.Role: Int32] = [.listener: listener.raw, .lock: lock.raw]
         all[.journal] = kept.folder?.lockFD
-        all[.state] = kept.state?.raw
+        all[.state] = kept.state?.snapshot.raw
+        all[.writes] = kept.state?.segment.raw
         for (role, file) in kept.files { all[role] = file.raw }
         return all
     }

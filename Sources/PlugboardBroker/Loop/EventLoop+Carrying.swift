@@ -1,41 +1,38 @@
-// A broker without a journal whose place another takes: its state goes with the process, in
-// a file without a name.
+// A broker without a journal whose place another takes: its state and the writes that it
+// remembers go with the process, in files without names, so that who comes back is told what it
+// missed and nothing twice.
 
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
 extension EventLoop {
-    /// Writes the state to a file. Nothing may change it any more. Throws `SystemError`.
-    func carry() throws -> DataFile {
-        let file = try DataFile.unnamed()
-        try CarriedState.write(
-            to: file,
+    /// Writes the state to files. Nothing may change it any more. Throws `SystemError`.
+    func carry() throws -> CarriedState {
+        let (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
+        return try CarriedState(
             epoch: hub.epoch,
+            since: hub.history.completeSince,
             revision: hub.revision,
-            lastWrite: hub.history.lastRevision,
             keys: hub.carriedCount,
-            when: time.millisecondsSince1970()
-        ) { add in
-            try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
-        }
-        return file
+            when: wall,
+            values: { add in try hub.forEachCarried(now: now, wall: wall, add) },
+            writes: { add in try hub.forEachRemembered(now: now, wall: wall, add) }
+        )
     }
 
     /// Goes on with the state that the broker before had. Throws `JournalError`, `SystemError`.
-    mutating func goOn(withState file: DataFile) throws {
+    mutating func goOn(with state: CarriedState) throws {
         hub.beginRestoring()
         var authors = RestoredAuthors()
-        let recovered = try CarriedState.read(from: file) { record, line in
-            hub.restore(record, line, &authors)
-        }
+        let recovered = try state.read { record, line in hub.restore(record, line, &authors) }
         hub.resumeEpoch(recovered.epoch ?? hub.epoch, at: recovered.revision)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }
 
 extension Hub {
-    /// Values that go on: all but the broker's own.
+    /// Values that go on, but for those whose write is remembered.
     var carriedCount: Int {
         var count = 0
         forEachValue { _ in count += 1 }
@@ -47,29 +44,70 @@ extension Hub {
         var failure: (any Error)?
         forEachValue { observable in
             guard failure == nil, let value = observable.pointee.value else { return }
-            var commit = Commit(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: observable.pointee.revision,
-                value: value,
-                by: observable.pointee.recordedBy,
-                cause: observable.pointee.cause,
-                reason: observable.pointee.marks.reason
-            )
-            if let bond = lifetimes.bond(of: observable) {
-                commit.isWhileConnected = bond.isWhileConnected
-                let end = bond.ticket.flatMap { deadlines.time(of: $0) }
-                commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
+            do {
+                try body(commit(observable, value, now: now, wall: wall))
+            } catch {
+                failure = error
             }
-            do { try body(commit) } catch { failure = error }
         }
         if let failure { throw failure }
+    }
+
+    /// Gives each write that is remembered to `body`, with its time in milliseconds since 1970: of each
+    /// key the newest, as those before it have no values any more.
+    func forEachRemembered(now: UInt64, wall: UInt64, _ body: (Commit, UInt64) throws -> Void) throws {
+        for number in history.first(after: history.completeSince)..<history.count {
+            let entry = history[number]
+            let observable = entry.observable
+            if let value = observable.pointee.value {
+                guard observable.pointee.revision == entry.revision else { continue }
+                try body(commit(observable, value, now: now, wall: wall), entry.milliseconds)
+            } else if entry.operation == .delete, history.lastEntry(of: observable) == number {
+                let commit = Commit(
+                    keyPrefix: observable.pointee.keyPrefix,
+                    revision: entry.revision,
+                    value: nil,
+                    by: entry.author.pointee.by,
+                    cause: entry.cause,
+                    reason: entry.reason
+                )
+                try body(commit, entry.milliseconds)
+            }
+        }
+    }
+
+    /// The write that a key's value is from.
+    private func commit(
+        _ observable: ObservableReference,
+        _ value: UnsafeRawBufferPointer,
+        now: UInt64,
+        wall: UInt64
+    ) -> Commit {
+        var commit = Commit(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: observable.pointee.revision,
+            value: value,
+            by: observable.pointee.recordedBy,
+            cause: observable.pointee.cause,
+            reason: observable.pointee.marks.reason
+        )
+        if let bond = lifetimes.bond(of: observable) {
+            commit.isWhileConnected = bond.isWhileConnected
+            let end = bond.ticket.flatMap { deadlines.time(of: $0) }
+            commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
+        }
+        return commit
     }
 
     private func forEachValue(_ body: (ObservableReference) -> Void) {
         var next = observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
         while let observable = next {
             next = KeyOrder.next(after: observable)
-            if observable.pointee.hasValue, !observable.pointee.isReserved { body(observable) }
+            if observable.pointee.hasValue, !observable.pointee.isReserved,
+                observable.pointee.revision <= history.completeSince
+            {
+                body(observable)
+            }
         }
     }
 }

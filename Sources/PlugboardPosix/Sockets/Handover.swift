@@ -6,7 +6,7 @@
 public enum Handover {
     /// What a descriptor is for.
     public enum Role: String, CaseIterable, Sendable {
-        case listener, lock, journal, state, policy, rights
+        case listener, lock, journal, state, writes, policy, rights
     }
 
     /// The variable with their numbers, such as `listener=5,lock=4`.
