@@ -238,6 +238,19 @@ struct BrokerCommandTests {
         _ = second
     }
 
+    @Test("what is wrong on standard input is no mistake of the command line, and gets the same hints")
+    func input() throws {
+        let broker = try startBroker(in: folder)
+        for (value, hint) in [
+            ("True", "did you mean true?"), ("a b", "a text is in quotes"), ("[1", "] is missing"),
+        ] {
+            let piped = try plugboard("publish", "a", "-", in: folder, input: value + "\n")
+            #expect(piped.end == .exited(1))
+            #expect(piped.messages.contains("standard input is not JSON") && piped.messages.contains(hint))
+        }
+        _ = broker
+    }
+
     @Test("what stands at the path and is no socket is left alone")
     func otherFile() throws {
         try folder.write("s", "precious")

@@ -15,9 +15,8 @@ public enum ValueHint {
             switch first {
             case UInt8(ascii: "{"), UInt8(ascii: "["): return inside(value, error)
             case UInt8(ascii: "\""):
-                return error.offset < value.count
-                    ? "a string ends at its quote; one inside it is written \\\""
-                    : "the string lacks its quote at the end"
+                guard error.offset < value.count else { return "the string lacks its quote at the end" }
+                return error.escapeHint ?? "a string ends at its quote; one inside it is written \\\""
             default: return ofLiteral(value)
             }
         }
@@ -42,37 +41,64 @@ public enum ValueHint {
     private static func inside(_ value: UnsafeRawBufferPointer, _ failure: JSONFailure) -> String {
         let place = failure.offset
         guard place < value.count else { return unfinished(value) }
+        if let hint = failure.escapeHint { return hint }
+        if failure.isInLiteral { return ofBrokenLiteral(value, place) }
         switch value[place] {
         case UInt8(ascii: "'"): return "JSON has double quotes: \"…\", not '…'"
         case UInt8(ascii: "/"): return "JSON has no comments"
-        case UInt8(ascii: "}"), UInt8(ascii: "]"): return atBracket(value, place)
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): return atBracket(value, failure)
         default: break
         }
         if failure.isBehindValue { return "nothing may stand behind the value" }
+        if failure.wantsColon { return "a colon stands between a name and its value" }
         let word = word(value, from: place)
         if failure.wantsName {
             return word.isEmpty
                 ? "each member begins with a name in quotes" : "a name is in quotes: \"\(word)\""
         }
-        if failure.wantsComma { return "a comma stands between two members or elements" }
+        if failure.wantsComma {
+            let isZero = value[place - 1] == UInt8(ascii: "0") && word.first?.isNumber == true
+            return isZero ? "no 0 stands before a number" : "a comma stands between two members or elements"
+        }
         if let literal = literal(word) { return "did you mean \(literal)?" }
         if !word.isEmpty { return "a text is in quotes: \"\(word)\"" }
         return "\(failure.reason) is missing at byte \(place) of the value"
     }
 
+    /// A word that begins like a literal and isn't one: the failure is where it differs.
+    private static func ofBrokenLiteral(_ value: UnsafeRawBufferPointer, _ place: Int) -> String {
+        let begin = value[..<place].lastIndex { !($0 | 0x20).isLetter } ?? -1
+        let word = word(value, from: begin + 1)
+        if let literal = literal(word) { return "did you mean \(literal)?" }
+        return "a text is in quotes: \"\(word)\""
+    }
+
     /// A bracket closes what isn't finished, or what nobody opened.
-    private static func atBracket(_ value: UnsafeRawBufferPointer, _ place: Int) -> String {
-        let bracket = String(UnicodeScalar(value[place]))
-        let before = value[..<place].last { !JSONScanner.isWhitespace($0) }
+    private static func atBracket(_ value: UnsafeRawBufferPointer, _ failure: JSONFailure) -> String {
+        let byte = value[failure.offset]
+        let bracket = String(UnicodeScalar(byte))
+        let before = value[..<failure.offset].last { !JSONScanner.isWhitespace($0) }
         switch before {
         case UInt8(ascii: ","): return "no comma stands before \(bracket)"
         case UInt8(ascii: ":"): return "a value is missing before \(bracket)"
-        default: return "\(bracket) closes nothing that is open there"
+        default: break
         }
+        if failure.wantsColon { return "a colon and a value are missing before \(bracket)" }
+        if failure.wantsDigit { return "a digit is missing before \(bracket)" }
+        let (open, _) = brackets(value[..<failure.offset])
+        guard let missing = open.last else { return "\(bracket) closes nothing that is open there" }
+        return "\(missing) is missing before \(bracket)"
     }
 
     /// The text ends within a string, or with brackets open.
     private static func unfinished(_ value: UnsafeRawBufferPointer) -> String {
+        let (open, isString) = brackets(value[...])
+        let missing = (isString ? "\"" : "") + String(open.suffix(16).reversed())
+        return "it ends too early: \(missing) is missing"
+    }
+
+    /// What closes the brackets that are open at the end, and whether a string is.
+    private static func brackets(_ value: Slice<UnsafeRawBufferPointer>) -> ([Character], isString: Bool) {
         var open: [Character] = []
         var isString = false
         var isEscaped = false
@@ -89,17 +115,17 @@ public enum ValueHint {
             default: break
             }
         }
-        let missing = (isString ? "\"" : "") + String(open.suffix(16).reversed())
-        return "it ends too early: \(missing) is missing"
+        return (open, isString)
     }
 
-    /// The literal that a word is, but for its letters' case, or that it is in other languages.
+    /// The literal that a word is, but for its letters' case, that it is in other languages, or that
+    /// it is nearly: begun, or with one letter more.
     private static func literal(_ word: String) -> String? {
-        switch word.lowercased() {
-        case "true": return "true"
-        case "false": return "false"
-        case "null", "none", "nil", "undefined", "nan": return "null"
-        default: return nil
+        let word = word.lowercased()
+        if ["none", "nil", "undefined", "nan"].contains(word) { return "null" }
+        return ["true", "false", "null"].first { literal in
+            literal == word || word.utf8.count >= 3 && literal.hasPrefix(word)
+                || word.hasPrefix(literal) && word.utf8.count == literal.utf8.count + 1
         }
     }
 
@@ -115,8 +141,24 @@ public enum ValueHint {
     }
 }
 
+extension UInt8 {
+    fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+}
+
 extension JSONFailure {
     fileprivate var wantsName: Bool { "\(reason)" == "a name in quotes" }
+    fileprivate var wantsColon: Bool { "\(reason)" == "a colon" }
+    fileprivate var wantsDigit: Bool { "\(reason)" == "a digit" }
     fileprivate var wantsComma: Bool { "\(reason)".hasPrefix("a comma") }
     fileprivate var isBehindValue: Bool { "\(reason)".hasPrefix("nothing more") }
+    fileprivate var isInLiteral: Bool { "\(reason)".hasPrefix("true, false") }
+
+    /// What is wrong with an escape.
+    fileprivate var escapeHint: String? {
+        switch "\(reason)" {
+        case "an escape that JSON has": #"the escapes are \" \\ \/ \b \f \n \r \t and \u; \ itself is \\"#
+        case "four hexadecimal digits": #"four hexadecimal digits stand behind \u"#
+        default: nil
+        }
+    }
 }

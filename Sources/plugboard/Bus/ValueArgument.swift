@@ -9,7 +9,7 @@ enum ValueArgument {
     /// The value that these words spell; `-` reads it from standard input. Line breaks
     /// between tokens become spaces, since a request is one line.
     static func parse(_ words: [String], command: String, key: String) throws -> ArraySlice<UInt8> {
-        if words == ["-"] { return try parse(bytes: standardInput(), what: "standard input") }
+        if words == ["-"] { return try parse(input: standardInput()) }
         let text = words.joined(separator: " ")
         do throws(JSONFault) {
             return oneLine(try JSONValue(parsing: Array(text.utf8)[...]).bytes)
@@ -50,11 +50,20 @@ enum ValueArgument {
         throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
     }
 
-    private static func parse(bytes: [UInt8], what: String) throws -> ArraySlice<UInt8> {
+    /// What came in is no mistake of the command line.
+    private static func parse(input: [UInt8]) throws -> ArraySlice<UInt8> {
         do throws(JSONFault) {
-            return oneLine(try JSONValue(parsing: bytes[...]).bytes)
+            return oneLine(try JSONValue(parsing: input[...]).bytes)
         } catch {
-            throw CommandError(.usage, "\(what) is \(error.message), at byte \(error.offset)")
+            let value = input.last == 0x0A ? input.dropLast() : input[...]
+            let hint = value.withUnsafeBytes {
+                ValueHint.of($0) ?? (ValueHint.isText($0) ? "a text is in quotes" : nil)
+            }
+            throw CommandError(
+                .refused,
+                "standard input is \(error.message), at byte \(error.offset)",
+                hints: hint.map { [$0] } ?? []
+            )
         }
     }
 
@@ -73,7 +82,7 @@ enum ValueArgument {
             bytes += chunk[..<count]
             guard bytes.count <= Limits.lineBytesMax else {
                 throw CommandError(
-                    .usage,
+                    .refused,
                     "standard input is over \(Limits.lineBytesMax) bytes, the limit of a line"
                 )
             }
