@@ -59,6 +59,30 @@ struct CopyTests {
         )
         .problems
         #expect(problems == [])
+        // As in a checkout, whose plugins are sources: the installed program is used, and comes along.
+        let command = folder.path + "/away/bin/plugboard"
+        try folder.write(
+            "plugins/logger/plugin.json",
+            #"{"name":"logger","run":"logger","subscribes":["**"]}"#
+        )
+        let up = try Run(program: command, ["up", "--memory"], in: folder)
+        try eventually("it runs") { try plugboard("plugins", in: folder).output.contains("logger  running") }
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
+        let again = try run("install", "--prefix", "further", by: command)
+        #expect(again.end == .exited(0), "\(again.messages)")
+        #expect(FileStatus.isRunnable(path: folder.path + "/further/lib/plugboard/plugins/logger/logger"))
+    }
+
+    @Test("where there are no plugins that is said, and a service of broken ones isn't written")
+    func none() throws {
+        let none = try run("install")
+        #expect(none.end == .exited(0) && none.messages.contains("none were copied"))
+        try folder.write("broken/it/plugin.json", #"{"name":"it","run":"missing"}"#)
+        let command = folder.path + "/.local/bin/plugboard"
+        let refused = try run("install", "--user", "--plugins", "broken", "--print", by: command)
+        #expect(refused.end == .exited(1))
+        #expect(refused.messages.contains("there is no program \"missing\""))
     }
 
     @Test(

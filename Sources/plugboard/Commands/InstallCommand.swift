@@ -108,6 +108,9 @@ private struct CopyInstall {
         let names = copies.count == 1 ? [] : folder?.plugins.map(\.name) ?? []
         let plugins = names.isEmpty ? "" : ", with \(names.joined(separator: ", "))"
         try console.output.line(Printable.text("installed: \(installation.command)\(plugins)"))
+        if folder == nil {
+            console.say("there is no folder plugins here, so that none were copied; --plugins DIR names one")
+        }
         let folders = (SocketPath.variable("PATH") ?? "").split(separator: ":")
         if !folders.contains(where: { $0 == installation.bin }) {
             console.say(
@@ -203,6 +206,9 @@ private struct ServiceInstall {
         }
         guard FileStatus(path: plugins).kind == .folder, let folder = ProgramPath.resolved(plugins) else {
             throw CommandError.usage("--plugins \(plugins): there is no such folder")
+        }
+        if let problem = try PluginFolder(path: folder, executable: executable).problems.first {
+            throw CommandError(.refused, "\(problem)", hints: ["nothing was written"])
         }
         return ServiceFile(
             words: [executable, "up", "--plugins", folder] + (socket ?? []),

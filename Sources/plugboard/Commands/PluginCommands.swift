@@ -131,6 +131,7 @@ private struct PluginCaller {
             throw CommandError(.refused, "\(name) is \(state)\(reason)")
         }
         guard !invocation.has(.json) else { return }
+        if action != .stop, let problem = reply.object?["problem"]?.string { console.say(problem) }
         let pid = reply.object?["pid"].map { ", pid \($0.text)" } ?? ""
         try console.output.line(Printable.text("\(name) is \(state)\(pid)"))
     }

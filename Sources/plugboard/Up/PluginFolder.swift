@@ -99,7 +99,11 @@ struct PluginFolder: Sendable {
         let run = manifest.run
         let beside = SocketPath.folder(of: executable)
         var places = [run.hasPrefix("/") ? run : folder + "/" + run]
-        if !run.contains("/") { places.append(beside + "/" + run) }
+        if !run.contains("/") {
+            // Sources of plugins have no programs in them: those that were installed are used.
+            let name = folder.split(separator: "/").last ?? ""
+            places += ["\(beside)/\(run)", "\(beside)/plugins/\(name)/\(run)"]
+        }
         if let place = places.first(where: FileStatus.isRunnable) { return place }
         if let place = places.first(where: { FileStatus(path: $0).kind == .file }) {
             throw PluginProblem(

@@ -14,6 +14,7 @@ enum PluginReport {
         if let pid = process.pid { object = object.adding("pid", number: pid) }
         object = object.adding("restarts", number: process.restarts)
             .adding("since", string: moment(process.sinceMilliseconds))
+        if let problem = process.problem { object = object.adding("problem", string: problem) }
         if !process.isAlive, let text = process.endText { object = ending(object, text, of: process) }
         if process.state == .broken {
             object = object.adding("output", strings: process.log.lines.suffix(outputLinesMax))

@@ -39,6 +39,8 @@ final class SupervisedProcess {
     let name: String
     /// As they are for its next start; what it may do counts at once.
     private(set) var terms: ChildTerms
+    /// Why it goes by what its plugin.json said before; nil where it goes by what it says now.
+    var problem: String?
     /// There is no such plugin any more: it is let go of when it has ended.
     var isLeaving = false
     /// Somebody wants what it is there for.

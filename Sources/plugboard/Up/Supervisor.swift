@@ -127,7 +127,9 @@ final class Supervisor {
     private func readAgain(_ process: SupervisedProcess) {
         do throws(PluginProblem) {
             if let terms = try source.terms(of: process) { _ = process.adopt(terms) }
+            process.problem = nil
         } catch {
+            process.problem = "started as before: \(error)"
             view.tell("started as before: \(error)", of: process.name)
         }
     }

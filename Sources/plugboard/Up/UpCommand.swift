@@ -44,7 +44,7 @@ extension Command {
 
               {"name": "cart", "run": "cart"}
 
-            run is the path of a program in that folder, or the name of one beside plugboard; it may be \
+            run is the path of a program in that folder, or the name of one beside plugboard or among the installed plugins; it may be \
             in any language. What it may do on the bus is what it lists: subscribes, publishes (or emits), calls \
             and serves, each with patterns. It may also have arguments, demo_arguments (added by --demo), \
             restart (always, on-failure or never), start (up, or demand: when somebody observes what it publishes \
