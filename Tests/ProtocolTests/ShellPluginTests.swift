@@ -97,6 +97,33 @@ struct ShellPluginTests {
         #expect(try stranger.heardUntilNow() == "")
     }
 
+    @Test("where others may write to the folder it says so and connects to nothing", .enabled(if: isRunnable))
+    func shared() throws {
+        let page = try ProtocolFolder.text("SPEC.md")
+        let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pb-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let socket = folder.appendingPathComponent("s").path
+        try #require(FileManager.default.createFile(atPath: socket, contents: nil))
+        for mode in [0o770, 0o707] {
+            try #require(chmod(folder.path, mode_t(mode)) == 0)
+            let process = Process()
+            let messages = Pipe()
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", script.text]
+            process.standardError = messages
+            process.environment = ProcessInfo.processInfo.environment.merging(["PLUGBOARD_SOCKET": socket]) {
+                $1
+            }
+            try process.run()
+            #expect(Self.isOver(process))
+            #expect(process.terminationStatus == 69)
+            let said = try messages.fileHandleForReading.readToEnd() ?? Data()
+            #expect(String(decoding: said, as: UTF8.self).contains("others may have made"))
+        }
+    }
+
     private static func expect(_ line: String, _ peer: Peer) throws {
         #expect(try peer.line().map { String(decoding: $0, as: UTF8.self) } == line)
     }
