@@ -90,6 +90,19 @@ struct ReconnectTests: BrokerSuite {
         broker.signal(SIGTERM)
     }
 
+    @Test("the demo's script goes on where the broker is replaced in the middle of it")
+    func player() throws {
+        let broker = try startBroker(in: folder, "--memory")
+        try folder.write("demo.txt", "publish a 1\npause 1\npublish b 2\n# over\n")
+        let player = try Run(["play", "demo.txt"], in: folder)
+        try eventually("it has begun") { try run("get", "a").end == .exited(0) }
+        #expect(try run("restart").end == .exited(0))
+        #expect(try player.finished().end == .exited(0))
+        #expect(try player.finished().lines == ["> publish a 1", "> publish b 2", "# over"])
+        #expect(try run("get", "b").output == "2\n")
+        broker.signal(SIGTERM)
+    }
+
     @Test("what a broker without memory of it can't tell is a gap, then what is there, then what is gone")
     func gap() throws {
         var broker = try startBroker(in: folder, "--memory")

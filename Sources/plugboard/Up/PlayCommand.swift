@@ -94,14 +94,42 @@ private struct Player {
             switch step {
             case .narrate(let text): try console.output.line("# " + text)
             case .pause(let seconds): Pause.sleep(seconds: seconds)
-            case .await(let key, let seconds): try wait(for: key, seconds: seconds)
-            case .send(let line): try send(line)
+            case .await(let key, let seconds): try bridging { try wait(for: key, seconds: seconds) }
+            case .send(let line):
+                try console.output.line("> " + line)
+                try bridging { try send(line) }
+            }
+        }
+    }
+
+    /// Does something once more on another connection, where the broker was replaced meanwhile.
+    private func bridging(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch is CommandError where connection.isLost {
+            try comeBack(before: Deadline(seconds: Self.patienceSeconds))
+            try body()
+        }
+    }
+
+    private static let patienceSeconds = 10.0
+    private static let pauseSeconds = 0.05
+
+    private func comeBack(before deadline: Deadline) throws {
+        connection.leave()
+        while true {
+            do {
+                try connection.connectAgain()
+                _ = try connection.expectGreeting()
+                return
+            } catch let error as CommandError where connection.isLost {
+                guard deadline.milliseconds != nil else { throw error }
+                Pause.sleep(seconds: Self.pauseSeconds)
             }
         }
     }
 
     private func send(_ line: String) throws {
-        try console.output.line("> " + line)
         try connection.send(Array("\(line)\n".utf8))
         try connection.send(RequestLine("sync").adding("id", string: "played").line)
         while true {
