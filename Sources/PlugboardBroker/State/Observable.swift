@@ -204,7 +204,9 @@ struct Observable: ~Copyable {
 
     /// What that grows by with another value.
     @inline(__always)
-    func growth(to count: Int) -> Int { Int(prefixCount) + count + Self.recordBytes - recordBytes }
+    func growth(to count: Int) -> Int {
+        count &- Int(valueCount) &+ (hasValue ? 0 : Int(prefixCount) &+ Self.recordBytes)
+    }
 
     /// Who deleted it, for somebody who is to be told of that later.
     mutating func keepDeleter(_ writer: AuthorReference) {
