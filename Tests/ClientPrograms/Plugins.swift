@@ -48,6 +48,8 @@ func talker() async {
 /// Without the convenience.
 func byHand() async throws {
     let bus = try await Bus.connect(name: "by-hand")
+    // Who is told that it is ready may end it at once.
+    bus.stopAtSignals()
     let number = bus.observable("number", default: 0)
     let double = bus.observable("doubled", default: 0)
     let observation = number.observe { double.value = $0.new * 2 }

@@ -104,7 +104,7 @@ extension Bus {
 
 extension Link {
     /// How long a broker that doesn't answer holds up a stop, in nanoseconds.
-    private static let stopTimeout: UInt64 = 300_000_000
+    private static let stopTimeout: UInt64 = 700_000_000
 
     /// Stops behind a barrier: its reply comes after all events that were caused before it.
     fileprivate func stopInStep() {
