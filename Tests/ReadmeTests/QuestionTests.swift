@@ -1,4 +1,4 @@
-// The section "Who told whom, and why": each trouble is made in a running shop, and found
+// The page "Who told whom, and why": each trouble is made in a running shop, and found
 // in `nc` and with the command as the page says.
 
 import Foundation

@@ -1,16 +1,25 @@
-// README.md as the tests read it: its blocks of code, and what stands in backticks.
+// README.md and the pages that go on with it, as the tests read them: their blocks of code, and
+// what stands in backticks.
 
 import Foundation
 
-/// The page.
+/// The pages.
 enum Readme {
+    static let questions = "protocol/QUESTIONS.md"
+    static let faults = ".github/FAULTS.md"
+    static let figures = ".github/FIGURES.md"
+    static let contributing = ".github/CONTRIBUTING.md"
+    /// Those whose blocks are run as README's are.
+    private static let pages = ["README.md", questions, faults, figures]
+
     struct Block: CustomStringConvertible {
+        let page: String
         let language: String
         /// The number of its first line.
         let line: Int
         let lines: [String]
 
-        var place: String { "README.md:\(line)" }
+        var place: String { "\(page):\(line)" }
 
         var text: String { lines.joined(separator: "\n") + "\n" }
         var description: String { "\(place) (\(language))" }
@@ -27,24 +36,28 @@ enum Readme {
         FileManager.default.fileExists(atPath: package.appendingPathComponent(path).path)
     }
 
-    /// The fenced blocks below a heading of the third level.
+    /// The fenced blocks below a heading of the questions.
     static func blocks(below heading: String) throws -> [Block] {
-        let lines = try text().components(separatedBy: "\n")
-        guard let start = lines.firstIndex(of: "### \(heading)") else {
+        let lines = try text(of: questions).components(separatedBy: "\n")
+        guard let start = lines.firstIndex(of: "## \(heading)") else {
             throw Missing("the heading \(heading)")
         }
         let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("##") } ?? lines.endIndex
-        return try blocks().filter { (start..<end).contains($0.line - 1) }
+        return try blocks(of: questions).filter { (start..<end).contains($0.line - 1) }
     }
 
-    /// The fenced blocks, in order.
-    static func blocks() throws -> [Block] {
+    /// The fenced blocks of all pages, in order.
+    static func blocks() throws -> [Block] { try pages.flatMap(blocks(of:)) }
+
+    private static func blocks(of page: String) throws -> [Block] {
         var blocks: [Block] = []
         var open: (language: String, line: Int, lines: [String])?
-        for (index, line) in try text().components(separatedBy: "\n").enumerated() {
+        for (index, line) in try text(of: page).components(separatedBy: "\n").enumerated() {
             if line.hasPrefix("```") {
                 if let block = open {
-                    blocks.append(Block(language: block.language, line: block.line, lines: block.lines))
+                    blocks.append(
+                        Block(page: page, language: block.language, line: block.line, lines: block.lines)
+                    )
                 }
                 open = open == nil ? (String(line.dropFirst(3)), index + 2, []) : nil
             } else {
@@ -59,8 +72,8 @@ enum Readme {
     }
 
     /// The lines of the section with this heading.
-    static func section(_ heading: String) throws -> [String] {
-        let lines = try text().components(separatedBy: "\n")
+    static func section(_ heading: String, of page: String = "README.md") throws -> [String] {
+        let lines = try text(of: page).components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: "## \(heading)") else {
             throw Missing("the section \(heading)")
         }

@@ -66,7 +66,7 @@ extension Command {
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
             "bench --growth --only growth", "bench --allocations",
-            "bench --peers --chart .github/bench.svg --into README.md",
+            "bench --peers --chart .github/bench.svg --into .github/FIGURES.md",
         ],
         run: bench
     )
@@ -128,11 +128,21 @@ extension Command {
         let report = try measure(bench, invocation, console)
         if let page = invocation.text(.into) {
             let commit = Markdown.commit(programs: programs)
-            let text = Markdown.text(of: report, commit: commit, chart: invocation.text(.chart))
+            let text = Markdown.text(
+                of: report,
+                commit: commit,
+                chart: invocation.text(.chart).map { Self.link(to: $0, from: page) }
+            )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
         // What a peer fails at is its own matter, and stands in its row.
         if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
+    }
+
+    /// A file beside the page is named without their folder.
+    private static func link(to file: String, from page: String) -> String {
+        let folder = SocketPath.folder(of: page) + "/"
+        return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
     }
 
     private static let pageBytesMax = 4_194_304
