@@ -30,7 +30,11 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
 
     public func releaseRoom(of file: any AppendableFile) {
         // Before a snapshot that takes in the file, which counts its bytes.
-        compactions.add { try? file.releaseRoom() }
+        compactions.add { [self] in
+            let work = JournalWork.release(file)
+            // Nobody needs to be woken for it.
+            done.withLock { $0.append(work) }
+        }
     }
 
     public func prepare(bytes: Int, isLaidOut: Bool) {
@@ -51,6 +55,15 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
 
     public func finishCompaction() {
         compactions.wait()
+    }
+
+    public func letGo() {
+        compactions.wait()
+        syncs.wait()
+    }
+
+    public func rest() {
+        Pause.sleep(seconds: JournalLimits.restSeconds)
     }
 
     public func close(_ files: [any AppendableFile]) {

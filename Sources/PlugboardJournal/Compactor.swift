@@ -47,10 +47,10 @@ struct Compactor {
                 try $0 + store.open(JournalFiles.segment($1)).bytes
             }
         } else {
-            var survey = Survey(store)
+            var survey = Survey(store, request.progress)
             if let from { try survey.read(JournalFiles.snapshot(from)) }
             for segment in segments { try survey.read(JournalFiles.segment(segment)) }
-            made.snapshotBytes = try write(&survey, last, as: name)
+            made.snapshotBytes = try write(&survey, last, as: name, request.progress)
             (made.keys, made.segmentBytes) = (survey.index.count, survey.segmentBytes)
             survey.removeAll()
         }
@@ -65,9 +65,14 @@ struct Compactor {
         }
     }
 
-    private func write(_ survey: inout Survey, _ last: UInt64, as name: String) throws -> Int {
+    private func write(
+        _ survey: inout Survey,
+        _ last: UInt64,
+        as name: String,
+        _ progress: CompactionProgress?
+    ) throws -> Int {
         try place(name) { file in
-            var output = SnapshotOutput(file, when: survey.when)
+            var output = SnapshotOutput(file, when: survey.when, progress)
             output.begin(
                 FileHeader.text(
                     .snapshot,
@@ -138,10 +143,13 @@ struct SnapshotOutput: ~Copyable {
     private let file: any AppendableFile
     private var lines: RecordBuffer
     private var bytes = 0
+    private var syncedBytes = 0
+    private let progress: CompactionProgress?
 
     /// All lines of the journal's own have the time of the last record.
-    init(_ file: any AppendableFile, when: UInt64) {
+    init(_ file: any AppendableFile, when: UInt64, _ progress: CompactionProgress? = nil) {
         self.file = file
+        self.progress = progress
         lines = RecordBuffer(clock: { when })
         lines.begin(after: 0)
     }
@@ -175,6 +183,13 @@ struct SnapshotOutput: ~Copyable {
     private mutating func write() throws {
         bytes += lines.count
         try file.appendAll(lines.bytes)
+        if let progress {
+            if bytes - syncedBytes >= JournalLimits.snapshotSyncBytes {
+                try file.sync()
+                syncedBytes = bytes
+            }
+            progress.add(lines.count)
+        }
         lines.removeFirst(lines.count)
     }
 }

@@ -75,13 +75,18 @@ struct JournalFiles {
     }
 
     static func signpost(_ signpost: Signpost) -> String {
-        (signpost.isClosed ? closedStart : newestStart) + padded(signpost.segment)
+        let name = (signpost.isClosed ? closedStart : newestStart) + padded(signpost.segment)
+        guard let boot = signpost.boot else { return name }
+        return "\(name)-\(String(boot, radix: 16))"
     }
 
     private static func signpost(_ name: String) -> Signpost? {
         for (start, isClosed) in [(newestStart, false), (closedStart, true)] {
-            guard name.hasPrefix(start), let number = UInt64(name.dropFirst(start.count)) else { continue }
-            let signpost = Signpost(segment: number, isClosed: isClosed)
+            guard name.hasPrefix(start) else { continue }
+            let parts = name.dropFirst(start.count).split(separator: "-", omittingEmptySubsequences: false)
+            guard let number = parts.first.flatMap({ UInt64($0) }), parts.count <= 2 else { continue }
+            let boot = parts.count > 1 ? UInt32(parts[1], radix: 16) : nil
+            let signpost = Signpost(segment: number, isClosed: isClosed, boot: boot)
             return number > 0 && signpost.name == name ? signpost : nil
         }
         return nil

@@ -6,11 +6,11 @@ public enum JournalLimits {
     public static let recordBytesMax = 16_777_216
     /// The last number that a file may have.
     public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
-    /// Bytes past which a segment is closed and the next one begun: an eighth of the state, if that is
+    /// Bytes past which a segment is closed and the next one begun: a sixteenth of the state, if that is
     /// more, up to a limit; less where the disk is small.
     public static let segmentBytes = 786_432
     static let segmentBytesMax = 268_435_456
-    static let segmentsPerState = 8
+    static let segmentsPerState = 16
     static let smallSegmentBytesMin = 65_536
     /// The least part of what is free on a disk that a segment, and the one after it, take up.
     static let segmentsPerDisk = 4
@@ -19,11 +19,21 @@ public enum JournalLimits {
     static let reservedBytes = 524_288
     /// The same behind a segment whose file was made beforehand.
     static let preparedRoomBytes = 262_144
-    /// Bytes beside twice the state and the history that ended segments and the last snapshot may
-    /// take up. With a segment, the next one and the room of both it comes to less than 4 MiB.
+    /// Bytes that the journal may take up beside twice the state, three times while a snapshot is made, the
+    /// history and the largest record.
+    public static let promisedBytes = 4_194_304
+    /// Bytes of that which ended segments and the last snapshot may take up. With a segment, the next
+    /// one and the room of both it comes to less.
     public static let slackBytes = 1_638_400
-    /// Bytes of the state for which room is kept back, up to which a snapshot can always be made.
-    static let heldBackBytesMax = 4_194_304
+    /// Bytes that are written while a snapshot is made before the loop rests for it, and more as it
+    /// comes along: in the end so much of the state.
+    static let unpacedBytes = 1_048_576
+    static let pacedPart = 4
+    /// Bytes for which the loop rests once, a quarter of a millisecond.
+    static let bytesPerRest = 1_024
+    static let restSeconds = 0.000_25
+    /// Bytes of a large snapshot that are brought to disk at a time, so that it comes along evenly.
+    static let snapshotSyncBytes = 16_777_216
     /// Bytes that are free at the start, below which a snapshot is made before anything is written.
     static let shortBytes = 262_144
     /// Bytes that are free at the end, below which room stays reserved for the next start.

@@ -33,6 +33,8 @@ public struct CompactionRequest: Sendable {
     let historyBytes: Int
     /// What it says, where that is known; else it is put together from the files.
     var state: SnapshotText?
+    /// Told as it comes along.
+    var progress: CompactionProgress?
 }
 
 /// What was asked for and is over.
@@ -44,6 +46,8 @@ public enum WorkDone: Sendable {
     case compactionFailed(String)
     /// Segments of so many bytes are gone.
     case trimmed(bytes: Int)
+    /// The room behind a segment that has ended was given back.
+    case released
     case read(ReadPiece)
     /// The next segment's file; nil where there is no room for it.
     case prepared((any AppendableFile)?)
@@ -66,6 +70,10 @@ public protocol JournalWorker: AnyObject {
     func trim(before segment: UInt64, isCertain: Bool)
     /// Returns when no snapshot is being made any more.
     func finishCompaction()
+    /// Returns when nobody has a file open any more that was to be closed.
+    func letGo()
+    /// Waits a moment for whoever makes a snapshot.
+    func rest()
     /// Lets go of files that were removed, which takes its time with large ones.
     func close(_ files: [any AppendableFile])
     /// Takes what was done since the last call.
@@ -78,6 +86,8 @@ extension JournalWorker {
     public func close(_ files: [any AppendableFile]) {}
     public func trim(before segment: UInt64, isCertain: Bool) {}
     public func finishCompaction() {}
+    public func letGo() {}
+    public func rest() {}
 }
 
 /// One that reads beside the loop as well; what others would have to read is read at once.
@@ -128,7 +138,13 @@ enum JournalWork {
         }
     }
 
+    static func release(_ file: any AppendableFile) -> WorkDone {
+        try? file.releaseRoom()
+        return .released
+    }
+
     static func compact(_ request: CompactionRequest, _ store: any FileStore) -> WorkDone {
+        defer { request.progress?.end() }
         do {
             return .compacted(try Compactor(store).run(request))
         } catch {
@@ -151,7 +167,7 @@ public final class ImmediateWorker: JournalWorker {
     }
 
     public func releaseRoom(of file: any AppendableFile) {
-        try? file.releaseRoom()
+        done.append(JournalWork.release(file))
     }
 
     public func prepare(bytes: Int, isLaidOut: Bool) {

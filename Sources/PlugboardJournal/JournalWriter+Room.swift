@@ -7,29 +7,36 @@ import PlugboardWire
 extension JournalWriter {
     /// Bytes that are left alone, so that the next snapshot and the segment after it find room.
     func heldBack(_ live: Int?) -> Int {
-        min(live ?? 0, JournalLimits.heldBackBytesMax) + JournalLimits.roomBytesMin
+        (live ?? 0) + JournalLimits.roomBytesMin
     }
 
-    /// More is held than is promised, and to put it together is worth its while. A segment longer
-    /// than usual, and the next one, count as well.
+    /// So much is held that to put it together is worth its while. Of what is promised enough is left for
+    /// what is written meanwhile.
     func holdsTooMuch(_ live: Int?) -> Bool {
         guard !isCompacting, let live else { return false }
-        let spare = 2 * live + options.slackBytes - max(0, segmentEnd - options.segmentBytes)
+        let spare = live + share(of: live) + options.slackBytes
         return snapshotBytes + heldBytes + bytes - spare > options.historyBytes && isWorthRewriting(live)
     }
 
-    /// More would be gained than there is left on the disk.
+    /// More would be gained than there is left on the disk; or what is left would soon be too little
+    /// for a snapshot.
     func isShort(_ live: Int?) -> Bool {
-        guard let live, isWorthRewriting(live), let free = store.freeBytes() else { return false }
-        return free < snapshotBytes + heldBytes + live
+        guard let live, let free = store.freeBytes() else { return false }
+        if isWorthRewriting(live) { return free < snapshotBytes + heldBytes + live }
+        let left = free - max(JournalLimits.smallSegmentBytesMin, free / JournalLimits.segmentsPerDisk)
+        return left < heldBack(live) && work(live) >= JournalLimits.workBytesMin
     }
 
     /// What was written since the last snapshot, and what is gone since: to rewrite what there
     /// is may come to half as much again.
     private func isWorthRewriting(_ live: Int) -> Bool {
-        let work = loose.bytes + bytes + max(0, liveThen.last - live)
-        let share = live / JournalLimits.workShare.1 * JournalLimits.workShare.0
-        return work >= max(min(JournalLimits.workBytesMin, options.segmentBytes), share)
+        work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes), share(of: live))
+    }
+
+    private func work(_ live: Int) -> Int { loose.bytes + bytes + max(0, liveThen.last - live) }
+
+    private func share(of live: Int) -> Int {
+        live / JournalLimits.workShare.1 * JournalLimits.workShare.0
     }
 
     /// Bytes of ended segments to keep: on a small disk no more than a part of what there is room for.
@@ -44,26 +51,44 @@ extension JournalWriter {
         let keep = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
         let first = index.forget(upTo: segment - 1, historyBytes: keep, snapshot: snapshotSegment)
         guard let first else { return }
-        worker.trim(before: first, isCertain: isSnapshotCertain)
+        trim(before: first)
         if isSnapshotCertain { letGo(before: first) }
+    }
+
+    private func trim(before segment: UInt64) {
+        roomWork.trims += 1
+        worker.trim(before: segment, isCertain: isSnapshotCertain)
     }
 
     /// Gains room where there is none: what was made beforehand goes, and what has ended is put together
     /// here and now, if that is soon done. False: there is nothing to be gained.
     func relieve(_ records: inout RecordBuffer) throws -> Bool {
-        guard records.isEmpty, let live = records.liveBytes, !isReliefVain else { return false }
-        isReliefVain = true
+        guard let live = records.liveBytes else { return false }
+        let isAwaited = live <= JournalLimits.awaitedStateBytesMax
         let before = gained
         removeNextFile()
-        if isCompacting, live <= JournalLimits.awaitedStateBytesMax { awaitCompaction() }
-        // Where a snapshot finds no room, what is reserved is of more use to what can't be refused.
-        if !isCompacting, isWorthRewriting(live), gained >= live + JournalLimits.roomBytesMin {
+        if isAwaited, isRoomComing || roomWork.isClosing { awaitRoom(isClosing: true) }
+        if records.isEmpty, isReliefPossible(live) {
             if try endSegment(&records) { beginCompaction(nil, live, historyBytes: 0) }
-            if live <= JournalLimits.awaitedStateBytesMax { awaitCompaction() }
+            if isAwaited { awaitRoom(isClosing: true) }
         }
         if (store.freeBytes() ?? 0) < heldBack(live) + JournalLimits.shortBytes { dropHistory() }
-        isReliefVain = gained <= before
-        return !isReliefVain
+        return gained > before
+    }
+
+    /// A snapshot finds room, and gains some, however little: else writes would be refused. Where it
+    /// finds none, what is reserved is of more use to what can't be refused.
+    private func isReliefPossible(_ live: Int) -> Bool {
+        !isCompacting && !isReliefVain && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes)
+            && gained >= live + JournalLimits.roomBytesMin
+    }
+
+    /// A turn has written so much that its segment ends in the middle of it.
+    func endLongSegment(_ records: inout RecordBuffer) throws {
+        let live = records.liveBytes
+        guard records.isEmpty, bytes > segmentEnd || holdsTooMuch(live) else { return }
+        if try endSegment(&records) { compactIfWorthwhile(live) }
+        pace()
     }
 
     /// Ends the segment, if need be with the room behind its end for the next one.
@@ -85,8 +110,8 @@ extension JournalWriter {
     private func dropHistory() {
         let first = index.forget(upTo: segment - 1, historyBytes: 0, snapshot: snapshotSegment)
         guard let first, !isCompacting else { return }
-        worker.trim(before: first, isCertain: isSnapshotCertain)
-        awaitCompaction()
+        trim(before: first)
+        awaitRoom()
     }
 
     /// Lets go of what is too much while nobody writes: of a broker before this one, or what came while a
@@ -97,21 +122,11 @@ extension JournalWriter {
         if try endSegment(&records) { beginCompaction(nil, records.liveBytes) }
     }
 
-    private func awaitCompaction() {
-        worker.finishCompaction()
-        for work in worker.takeDone() {
-            switch work {
-            case .compacted, .compactionFailed, .trimmed: take(work)
-            default: setAside.append(work)
-            }
-        }
-    }
-
     /// Takes note of a snapshot that was made, or not, and of what was removed.
     func take(_ work: WorkDone) {
         switch work {
         case .compacted(let result):
-            isCompacting = false
+            (isCompacting, isReliefVain) = (false, false)
             (snapshotBytes, snapshotSegment) = (result.snapshotBytes, result.segment)
             liveThen.last = liveThen.next
             isSnapshotCertain = true
@@ -119,10 +134,13 @@ extension JournalWriter {
             heldBytes -= result.removedBytes
             letGo(before: result.firstKept)
         case .compactionFailed(let message):
-            isCompacting = false
+            (isCompacting, isReliefVain) = (false, true)
             loose = (loose.bytes / 2, loose.segments / 2)
             news.append(.compactionFailed(message))
-        case .trimmed(let count): heldBytes -= count
+        case .trimmed(let count):
+            heldBytes -= count
+            roomWork.trims -= 1
+        case .released: if !roomWork.unreleased.isEmpty { roomWork.unreleased.removeFirst() }
         default: break
         }
     }

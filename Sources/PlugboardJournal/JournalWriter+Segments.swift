@@ -10,11 +10,12 @@ extension JournalWriter {
     }
 
     func beginSegment(_ records: inout RecordBuffer) throws {
-        guard let (next, room) = takeNextFile() ?? makeNextFile() else {
+        guard let (next, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
             // The old one goes on growing, and it is tried again later.
             segmentEnd += options.segmentBytes
             return
         }
+        if let roomEnd { roomWork.unreleased.append(max(0, roomEnd - bytes)) }
         worker.releaseRoom(of: file)
         ended.append((segment, .file(file, isNew: isFileNew)))
         index.end(bytes: bytes)
@@ -41,13 +42,13 @@ extension JournalWriter {
     }
 
     /// The next segment's file, with room for what comes first.
-    private func makeNextFile() -> (any AppendableFile, room: Int)? {
+    private func makeNextFile(live: Int?) -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
         guard let file = try? store.create(name) else { return nil }
-        var room = min(
-            JournalLimits.reservedBytes,
-            (store.freeBytes() ?? .max) / JournalLimits.segmentsPerDisk
-        )
+        let spare = max(0, (store.freeBytes() ?? .max) - heldBack(live))
+        var room = min(JournalLimits.reservedBytes, spare / JournalLimits.segmentsPerDisk)
+        if let live { room = min(room, promised(live) - taken) }
+        room = max(room, JournalLimits.roomBytesMin + JournalLimits.headerReadBytes)
         while room >= JournalLimits.headerReadBytes {
             if (try? file.reserve(room)) != nil { return (file, room) }
             room /= 2
@@ -74,14 +75,20 @@ extension JournalWriter {
     /// find that may take the disk's time. It is laid out, too, where it is wanted soon and nobody
     /// waits for the disk, to which that would have to be brought as well: the system takes twice as
     /// long to find memory for bytes that are new as to change those that it has.
-    func prepare() {
+    func prepare(live: Int?) {
         preparationStart = .max
-        guard case .none = nextFile, !isFull, roomEnd != nil else { return }
+        guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
         let isFast = time.nanoseconds() - segmentBegan <= options.fastHalfNanoseconds
         let isLaidOut = isFast && options.sync != .always && !isAwaited
         nextFile = .asked
         preparedBytes = segmentEnd
         worker.prepare(bytes: preparedBytes, isLaidOut: isLaidOut)
+    }
+
+    /// What is promised leaves room for it.
+    private func leavesRoom(_ live: Int?) -> Bool {
+        guard let live else { return true }
+        return taken + segmentEnd + JournalLimits.preparedRoomBytes <= promised(live)
     }
 
     /// The file that was made beforehand, under its name.

@@ -28,8 +28,12 @@ extension JournalWriter {
     func beginCompaction(_ state: SnapshotText?, _ live: Int?, historyBytes: Int? = nil) {
         isCompacting = true
         liveThen.next = live ?? snapshotBytes
+        let progress = CompactionProgress(total: snapshotBytes + loose.bytes + liveThen.next)
+        (roomWork.progress, roomWork.begun, roomWork.paced) = (progress, heldBytes + bytes, 0)
         let historyBytes = historyBytes ?? index.bytesToKeep(upTo: segment - 1, history)
-        worker.compact(CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state))
+        var request = CompactionRequest(segment: segment - 1, historyBytes: historyBytes, state: state)
+        request.progress = progress
+        worker.compact(request)
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
@@ -39,6 +43,7 @@ extension JournalWriter {
         let gone = ended.filter { $0.segment < segment }
         guard !gone.isEmpty else { return }
         ended.removeAll { $0.segment < segment }
+        roomWork.isClosing = true
         worker.close(gone.compactMap { if case .file(let file, _) = $0.request { file } else { nil } })
     }
 

@@ -67,6 +67,7 @@ public final class JournalWriter {
     /// What the values came to when the last snapshot was made, and the one that is being made.
     var liveThen: (last: Int, next: Int)
     var isCompacting = false
+    var roomWork = RoomWork()
     /// It was tried in vain to gain room, and no time has passed since.
     var isReliefVain = false
     /// The revision of the last commit.
@@ -155,17 +156,19 @@ public final class JournalWriter {
         try write(&records)
         if signpost?.segment != segment, records.isEmpty { turnSignpost() }
         if options.sync == .always, records.isEmpty { try syncInPlace() }
-        if bytes > preparationStart { prepare() }
+        if bytes > preparationStart { prepare(live: records.liveBytes) }
         if records.isEmpty, bytes > segmentEnd || holdsTooMuch(records.liveBytes) {
             try beginSegment(&records)
         }
         try keepRoom(&records)
+        pace()
     }
 
     /// Makes room for a record of `needed` bytes by writing what waits. False: the disk is full.
     public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
         self.revision = revision
         try write(&records)
+        try endLongSegment(&records)
         try keepRoom(&records, atLeast: needed)
         if records.count + needed <= records.room { return true }
         refused = max(refused, needed)
@@ -197,7 +200,9 @@ public final class JournalWriter {
 
     /// Keeps enough room reserved for what the next turn may bring.
     private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
-        let least = needed + JournalLimits.roomBytesMin
+        // A turn that asks for no room of its own leaves some for the next one.
+        let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
+        if let end = roomEnd, end - bytes < least { keepPromise(least - (end - bytes), records.liveBytes) }
         try reserve(least, records.liveBytes)
         if let end = roomEnd, end - bytes < least, try relieve(&records) {
             try reserve(least, records.liveBytes)
@@ -214,9 +219,12 @@ public final class JournalWriter {
         guard let end = roomEnd else { return }
         let wanted = max(JournalLimits.reservedBytes, least)
         guard end - bytes < max(JournalLimits.reservedBytes / 2, least) else { return }
+        let rest = end - bytes
         var size = wanted
+        if let live { size = min(size, max(least, rest + promised(live) - taken)) }
         if let free = store.freeBytes() {
-            size = min(size, end - bytes + max(0, free - heldBack(live)) / 2)
+            let spare = max(0, free - heldBack(live))
+            size = min(size, rest + max(spare / 2, min(spare, least - rest)))
         }
         while size >= least {
             do {
@@ -330,7 +338,7 @@ public final class JournalWriter {
             case .prepared(let file): nextFile = file.map { .ready($0) } ?? .none
             case .synced: noteSynced(&records)
             case .syncFailed(let error): throw JournalError.failed(error)
-            case .compactionFailed, .trimmed: take(work)
+            case .compactionFailed, .trimmed, .released: take(work)
             case .compacted:
                 take(work)
                 try settle(&records)
@@ -364,8 +372,9 @@ public final class JournalWriter {
         }
         try? file.releaseRoom()
         if let free = store.freeBytes(), free < JournalLimits.smallDiskBytes {
-            // So that the next broker can make a snapshot, whoever fills the disk meanwhile.
-            _ = try? file.reserve(heldBack(records.liveBytes))
+            // So that the next broker can make a snapshot, and write, whoever fills the disk meanwhile.
+            let least = heldBack(records.liveBytes)
+            if (try? file.reserve(least + JournalLimits.shortBytes)) == nil { _ = try? file.reserve(least) }
         }
         guard records.isEmpty else { return }
         try syncNow()

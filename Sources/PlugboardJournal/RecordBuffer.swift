@@ -57,6 +57,9 @@ public struct RecordBuffer: ~Copyable {
     @inlinable
     public static func needed(for bytes: Int) -> Int { bytes &+ bytes &+ 4_096 }
 
+    /// The same of a record of one write.
+    public static func neededAlone(for bytes: Int) -> Int { bytes &+ 4_096 }
+
     /// Begins to keep lines, behind one with the checksum `chain`.
     public mutating func begin(after chain: UInt32) {
         isKept = true

@@ -277,7 +277,8 @@ struct Recovery: ~Copyable {
     /// lost that again. As long as it runs, nothing does.
     private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
         guard let signpost = found.signpost, signpost.segment >= number else { return }
-        if !boot.isEmpty, found.boot == boot { throw Self.damage(damage.place, damage.what) }
+        guard let mark = Signpost.mark(ofBoot: boot) else { return }
+        if found.boot == boot || signpost.boot == mark { throw Self.damage(damage.place, damage.what) }
     }
 
     /// What is taken out of the way is missed no more, not even where its name goes first.

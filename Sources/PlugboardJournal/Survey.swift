@@ -17,9 +17,11 @@ struct Survey: ~Copyable {
     /// The checksum of the last record.
     private(set) var chain: UInt32 = 0
     private(set) var segmentBytes = 0
+    private let progress: CompactionProgress?
 
-    init(_ store: any FileStore) {
+    init(_ store: any FileStore, _ progress: CompactionProgress? = nil) {
         self.store = store
+        self.progress = progress
     }
 
     /// Forgets all places.
@@ -39,8 +41,13 @@ struct Survey: ~Copyable {
             open(record, line)
             note(record.when)
         }
+        var told = 0
         while let line = try next(&reader) {
             let place = KeyPlace(file: number, offset: UInt64(reader.offset))
+            if reader.offset - told >= JournalLimits.laidOutBytes {
+                progress?.add(reader.offset - told)
+                told = reader.offset
+            }
             if let plain = PlainRecord(line), let when = plain.when {
                 take(plain, line, place)
                 note(when)

@@ -50,12 +50,14 @@ final class WorkQueue: Sendable {
 
     private func work() {
         while true {
-            let (pieces, isEnding) = state.withLock { state in
+            var (pieces, isEnding) = state.withLock { state in
                 defer { state.waiting = [] }
-                return (state.waiting, state.isEnding)
+                return (Array(state.waiting.reversed()), state.isEnding)
             }
-            for piece in pieces { piece() }
-            if pieces.isEmpty {
+            let isIdle = pieces.isEmpty
+            // Each lets go of what it refers to before the next one: who waits finds files closed.
+            while let piece = pieces.popLast() { piece() }
+            if isIdle {
                 if isEnding { return ended.signal() }
                 PipeCalls.waitReadable(arrived.raw)
                 arrived.drain()

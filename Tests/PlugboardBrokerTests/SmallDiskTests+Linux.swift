@@ -44,6 +44,28 @@
             #expect(disk.bytes(of: "state") < 3_145_728)
         }
 
+        @Test(
+            "whatever fits twice is written as often as one likes, one at a time or many",
+            arguments: [
+                (100, 5_000, 10), (20, 20_000, 10), (2, 300_000, 1), (1, 500_000, 1), (1, 700_000, 1),
+            ]
+        )
+        func twice(keys: Int, bytes: Int, writesPerTurn: Int) throws {
+            let broker = try TestBroker(state: state, options)
+            let client = try broker.client()
+            let value = String(repeating: "x", count: bytes)
+            let turns = LongSuite.count(200_000_000, quick: 40_000_000) / bytes / writesPerTurn
+            var refused = 0
+            for turn in 0..<turns {
+                let numbers = (turn * writesPerTurn)..<((turn + 1) * writesPerTurn)
+                let lines = numbers.map { "publish key.\($0 % keys) \"\($0) \(value)\"" }
+                try client.send(lines.joined(separator: "\n"))
+                for _ in numbers where try !client.line().contains("\"ok\"") { refused += 1 }
+            }
+            #expect(refused == 0, "of \(turns * writesPerTurn)")
+            broker.stop()
+        }
+
         @Test("a start without any room makes some, and so does deleting all keys")
         func full() throws {
             var broker = try TestBroker(state: state, options)

@@ -7,6 +7,9 @@ import TestSupport
 final class LateWorker: JournalWorker {
     private let worker: ImmediateWorker
     private var work: [(ImmediateWorker) -> Void] = []
+    /// How often it was waited for: to the end, and a moment.
+    private(set) var waits = 0
+    private(set) var rests = 0
 
     init(_ disk: SimulatedDisk) {
         worker = ImmediateWorker(disk)
@@ -34,6 +37,13 @@ final class LateWorker: JournalWorker {
 
     func takeDone() -> [WorkDone] { worker.takeDone() }
     func finish() { while doNext() {} }
+
+    func finishCompaction() {
+        waits += 1
+        finish()
+    }
+
+    func rest() { rests += 1 }
 
     @discardableResult
     func doNext() -> Bool {

@@ -115,6 +115,67 @@ struct RoomTests {
         #expect(measured.ratio <= 3)
     }
 
+    struct Load: Sendable {
+        let keys: Int
+        let bytes: Int
+        let turns: Int
+        let writesPerTurn: Int
+        var history = 0
+    }
+
+    @Test(
+        "is bounded at each moment, where nothing is done beside the loop before that is waited for",
+        arguments: [
+            Load(keys: 5, bytes: 5_000, turns: 200, writesPerTurn: 20),
+            Load(keys: 5, bytes: 5_000, turns: 20, writesPerTurn: 400, history: 1_000_000),
+            Load(keys: 1_000, bytes: 5_000, turns: 200, writesPerTurn: 40),
+            Load(keys: 5, bytes: 900_000, turns: 20, writesPerTurn: 4),
+            Load(keys: 5, bytes: 900_000, turns: 3, writesPerTurn: 40),
+        ],
+        [false, true]
+    )
+    func late(load: Load, givesState: Bool) throws {
+        let disk = SimulatedDisk()
+        let worker = LateWorker(disk)
+        let options = JournalOptions(sync: .never, historyBytes: load.history)
+        let journal = try TestJournal(disk, options: options, givesState: givesState, worker: worker)
+        var peak = 0
+        disk.beforeWrite = { [unowned disk] bytes in peak = max(peak, disk.occupied + bytes.count) }
+        var number = 0
+        for _ in 1...load.turns {
+            for _ in 1...load.writesPerTurn {
+                number += 1
+                #expect(try journal.hasRoom(for: load.bytes + 10))
+                journal.publish("key.\(number % load.keys)", Self.value(load.bytes, number))
+                peak = max(peak, disk.occupied)
+            }
+            try journal.endTurn()
+            peak = max(peak, disk.occupied)
+        }
+        #expect(worker.waits > 0)
+        // The history begins where a file does.
+        let history = load.history > 0 ? load.history + JournalLimits.segmentBytes : 0
+        let most = 3 * journal.liveBytes + history + Self.slack + load.bytes + 200
+        #expect(peak <= most, "\(peak) of \(journal.liveBytes)")
+        LongSuite.print("\(load): \(peak) of \(most), \(worker.waits) waits, \(worker.rests) rests")
+        try journal.close()
+        #expect(try TestJournal(disk.afterKill()).state == journal.state)
+    }
+
+    @Test("is no reason to rest where a snapshot comes along as fast as the journal grows")
+    func promptly() throws {
+        let disk = SimulatedDisk()
+        let worker = LateWorker(disk)
+        let options = JournalOptions(sync: .never, historyBytes: 0)
+        let journal = try TestJournal(disk, options: options, worker: worker)
+        for number in 1...4_000 {
+            journal.publish("key.\(number % 5)", Self.value(5_000, number))
+            try journal.endTurn()
+            if number % 50 == 0 { worker.finish() }
+        }
+        #expect(worker.waits == 0 && worker.rests == 0)
+    }
+
     @Test("at least as much as the history stays, also between snapshots")
     func history() throws {
         let measured = try Measured(history: 3_000_000)

@@ -53,12 +53,12 @@ extension Hub {
     }
 
     /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing
-    /// has changed. The broker's own keys are not kept.
+    /// has changed. Without a key it is a batch. The broker's own keys are not kept.
     @inline(never)
     mutating func makeRoom(for bytes: Int, _ key: UnsafeRawBufferPointer? = nil) throws(Refusal) {
         if let key, Key.isReserved(key) { return }
         records.liveBytes = liveBytes
-        let needed = RecordBuffer.needed(for: bytes)
+        let needed = key == nil ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
         if let journal, (try? journal.makeRoom(&records, needed: needed, revision: revision)) ?? false {
             return
         }

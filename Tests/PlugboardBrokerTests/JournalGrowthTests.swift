@@ -1,0 +1,71 @@
+// How much a journal takes up all the while it is written to as fast as a client can, with
+// snapshots made beside the loop: measured on the disk, reserved room included.
+
+import Foundation
+import PlugboardBroker
+import PlugboardJournal
+import PlugboardPosix
+import Testing
+
+@Suite("The journal of a busy broker", .oneAtATime, .serialized)
+struct JournalGrowthTests {
+    @Test(
+        "takes up no more than is promised, at any moment",
+        arguments: [(5, 5_000, 20), (1_000, 5_000, 20), (5, 900_000, 1)]
+    )
+    func bound(keys: Int, bytes: Int, writesPerTurn: Int) throws {
+        let folder = try TemporaryFolder(named: "pg")
+        let state = folder.path + "/state"
+        let broker = try TestBroker(state: state, JournalOptions(historyBytes: 0))
+        let gauge = Gauge(state)
+        try write(try broker.client(), keys, bytes, writesPerTurn)
+        let peak = gauge.stop()
+        broker.stop()
+        let most = 3 * keys * (bytes + 120) + 4 * 1_048_576 + bytes + 200
+        #expect(peak > 0 && peak <= most, "\(peak) of \(most)")
+    }
+
+    private func write(_ client: TestClient, _ keys: Int, _ bytes: Int, _ writesPerTurn: Int) throws {
+        let value = String(repeating: "x", count: bytes)
+        let turns = 120_000_000 / bytes / writesPerTurn
+        for turn in 0..<turns {
+            let numbers = (turn * writesPerTurn)..<((turn + 1) * writesPerTurn)
+            let lines = numbers.map { "publish key.\($0 % keys) \"\($0) \(value)\"" }
+            try client.send(lines.joined(separator: "\n"))
+            for _ in numbers { #expect(try client.line().contains("\"ok\"")) }
+        }
+    }
+}
+
+/// Looks again and again at what a folder takes up.
+private final class Gauge: Sendable {
+    private let peak = Shared(0)
+    private let isStopped = Shared(false)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ folder: String) {
+        let (peak, isStopped, ended) = (peak, isStopped, ended)
+        Thread.detachNewThread {
+            while !isStopped.get() {
+                peak.set(max(peak.get(), Self.bytes(of: folder)))
+                Pause.sleep(seconds: 0.001)
+            }
+            ended.signal()
+        }
+    }
+
+    /// The most that was seen.
+    func stop() -> Int {
+        isStopped.set(true)
+        ended.wait()
+        return peak.get()
+    }
+
+    private static func bytes(of folder: String) -> Int {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.reduce(0) { sum, name in
+            var status = stat()
+            return stat("\(folder)/\(name)", &status) == 0 ? sum + Int(status.st_blocks) * 512 : sum
+        }
+    }
+}
