@@ -22,6 +22,8 @@ public enum JournalLimits {
     /// Bytes that the journal may take up beside twice the state, three times while a snapshot is made, the
     /// history and the largest record.
     public static let promisedBytes = 4_194_304
+    /// Bytes of that which are left to the file system, which gives room block by block.
+    static let roundingBytes = 262_144
     /// Bytes of that which ended segments and the last snapshot may take up. With a segment, the next
     /// one and the room of both it comes to less.
     public static let slackBytes = 1_638_400

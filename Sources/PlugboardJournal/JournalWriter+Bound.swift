@@ -29,7 +29,7 @@ extension JournalWriter {
     func promised(_ live: Int) -> Int {
         let most = isCompacting ? max(live, liveThen.last, liveThen.next) : live
         let history = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
-        return 3 * most + history + JournalLimits.promisedBytes
+        return 3 * most + history + JournalLimits.promisedBytes - JournalLimits.roundingBytes
     }
 
     /// Something will give room back when it is done.
