@@ -42,9 +42,11 @@ extension JournalWriter {
     }
 
     /// Rests as long as the snapshot has not come as far as the journal has grown since it was begun,
-    /// longer the more was written: so nobody waits long at once.
+    /// longer the more was written: so nobody waits long at once. A small one is soon there anyway.
     func pace() {
-        guard isCompacting, let progress = roomWork.progress else { return }
+        guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
+            let progress = roomWork.progress
+        else { return }
         let grown = heldBytes + bytes - roomWork.begun
         var rests = (grown - roomWork.paced) / JournalLimits.bytesPerRest
         guard rests > 0 else { return }

@@ -11,11 +11,12 @@ extension JournalWriter {
     }
 
     /// So much is held that to put it together is worth its while. Of what is promised enough is left for
-    /// what is written meanwhile.
+    /// what is written meanwhile. What is kept as history has to be there in any case.
     func holdsTooMuch(_ live: Int?) -> Bool {
         guard !isCompacting, let live else { return false }
         let spare = live + share(of: live) + options.slackBytes
-        return snapshotBytes + heldBytes + bytes - spare > options.historyBytes && isWorthRewriting(live)
+        let kept = index.bytesKept(upTo: segment - 1, options.historyBytes)
+        return snapshotBytes + heldBytes + bytes - spare > kept && isWorthRewriting(live)
     }
 
     /// More would be gained than there is left on the disk; or what is left would soon be too little

@@ -72,6 +72,17 @@ struct SegmentIndex {
         return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
     }
 
+    /// Bytes of the segments that are there for that: a history begins where a file does.
+    func bytesKept(upTo last: UInt64, _ historyBytes: Int) -> Int {
+        let wanted = bytesToKeep(upTo: last, historyBytes)
+        var bytes = 0
+        for entry in entries.reversed() where entry.number <= last {
+            if bytes >= wanted { break }
+            bytes += entry.bytes
+        }
+        return bytes
+    }
+
     /// Forgets the segments that go when a snapshot was made. Those after `snapshot`, which none stands
     /// for yet, stay. Returns the first one that does.
     @discardableResult
