@@ -1,6 +1,7 @@
 // A broker without a journal whose place another takes: its state goes with the process, in
 // a file without a name.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -46,11 +47,11 @@ extension Hub {
     func forEachCarried(now: UInt64, wall: UInt64, _ body: (Commit) throws -> Void) throws {
         var failure: (any Error)?
         forEachValue { observable in
-            guard failure == nil, let value = observable.pointee.value else { return }
+            guard failure == nil else { return }
             var commit = Commit(
                 keyPrefix: observable.pointee.keyPrefix,
                 revision: observable.pointee.revision,
-                value: value,
+                value: observable.pointee.value,
                 by: observable.pointee.recordedBy,
                 cause: observable.pointee.cause,
                 reason: observable.pointee.marks.reason
@@ -66,7 +67,7 @@ extension Hub {
     }
 
     private func forEachValue(_ body: (ObservableReference) -> Void) {
-        var next = observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = observables.order.first(from: Span())
         while let observable = next {
             next = KeyOrder.next(after: observable)
             if observable.pointee.hasValue, !observable.pointee.isReserved { body(observable) }
