@@ -40,6 +40,9 @@ struct PluginsReadmeTests {
         try eventually("it publishes") {
             try plugboard("get", "greetings.ada", in: shop.folder).output == "\"hello\"\n"
         }
+        // Its commands would wait for another broker.
+        up.signal(SIGTERM)
+        #expect(try up.finished().end == .exited(0))
     }
 
     @Test("its session with a broken plugin goes as shown, but for numbers and times")
