@@ -127,7 +127,9 @@
             ] {
                 expectHarmless(text, what)
             }
-            #expect(up.output.contains(#"rude   | a\u001b]0;t\u0007\u009bb\u007f\u202e"#))
+            try eventually("it is told") {
+                up.output.contains(#"rude   | a\u001b]0;t\u0007\u009bb\u007f\u202e"#)
+            }
         }
 
         @Test("of this program's own text the colours stay, and nothing else that isn't text")

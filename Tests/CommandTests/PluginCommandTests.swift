@@ -68,7 +68,7 @@ struct PluginCommandTests {
         let again = try shop.pids("one", count: 4)[2]
         #expect(started.output == "one is running, pid \(again)\n")
         #expect(try act("start", "one").output == started.output)
-        #expect(up.messages.contains("one    | stop, as #"))
+        try eventually("it is told") { up.messages.contains("one    | stop, as #") }
         up.signal(SIGTERM)
         #expect(try up.finished().end == .exited(0))
         try shop.expectGone([again, other])
@@ -90,8 +90,8 @@ struct PluginCommandTests {
         #expect(restarted.output == "rock is running, pid \(new)\n")
         #expect(!Processes.isAlive(old))
         #expect(try row("rock").prefix(4) == ["rock", "running", "\(new)", "1"])
-        #expect(up.messages.contains("rock   | restart, as ada asked\n"))
-        #expect(up.messages.contains("rock   | didn't stop; killed\n"))
+        try eventually("it is told") { up.messages.contains("rock   | restart, as ada asked\n") }
+        try eventually("it is told") { up.messages.contains("rock   | didn't stop; killed\n") }
         try end(up)
     }
 

@@ -63,6 +63,30 @@ struct ReconnectTests: BrokerSuite {
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
 
+    @Test("a plugin's command waits for no other broker when its plugin has ended; a person's does")
+    func orphans() throws {
+        let script = #""$0" subscribe n & echo $!; wait"#
+        for (name, stays) in [(["PLUGBOARD_NAME": "greeter"], false), ([:], true)] {
+            let broker = try startBroker(in: folder)
+            let shell = try Run(
+                program: "/bin/sh",
+                ["-c", script, Products.plugboard],
+                in: folder,
+                environment: name
+            )
+            try eventually("synced") { shell.output.contains("synced") }
+            let command = try #require(Int32(shell.output.prefix { $0 != "\n" }))
+            // Whoever waits for its end would end all that it has started.
+            shell.signal(SIGKILL)
+            broker.signal(SIGTERM)
+            _ = try broker.finished()
+            try eventually("it says what it does") {
+                shell.messages.contains(stays ? "waiting for it to come back" : "belonged to has ended")
+            }
+            if !stays { try eventually("it ends") { !Processes.isAlive(command) } }
+        }
+    }
+
     @Test("the same without a journal, where the broker is replaced again and again")
     func everyWriteOnceInMemory() throws {
         let broker = try startBroker(in: folder, "--memory")

@@ -42,10 +42,10 @@ struct UpDemandTests {
         _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.*"))
         while try person.nextLine()["value"]?.string != "on" {}
         #expect(try state() == "running")
-        #expect(up.messages.contains("lamp   | started: it is wanted"))
+        try eventually("it is told") { up.messages.contains("lamp   | started: it is wanted") }
         _ = try person.accepted(RequestLine("unsubscribe").adding("sub", 1))
         try eventually("it is stopped") { try state() == "idle" }
-        #expect(up.messages.contains("lamp   | nobody wants it: stopping it"))
+        try eventually("it is told") { up.messages.contains("lamp   | nobody wants it: stopping it") }
         #expect(shop.text("lamp", "runs") == "x\n")
         _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.hall"))
         try eventually("it is there again") { try state() == "running" }

@@ -20,7 +20,7 @@ struct UpLifeTests {
         // Chance adds up to a quarter.
         for delay in ["0.1", "0.2", "0.[45]"] {
             let told = try Regex("crash  \\| exited with status 3; starting it again in \(delay) s\n")
-            #expect(up.messages.contains(told))
+            try eventually("it is told") { up.messages.contains(told) }
         }
         try eventually("all were waited for") { Processes.zombies(of: up.pid).isEmpty }
         #expect(try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0))
@@ -44,9 +44,9 @@ struct UpLifeTests {
         try eventually("told") {
             up.messages.contains("text   | exited with status 1; starting it again in 0.2 s")
         }
-        #expect(up.output.contains("Exec format error"))
-        #expect(up.output.contains("a script's first line is #!"))
-        #expect(up.output.contains("good   | fine"))
+        try eventually("it is told") { up.output.contains("Exec format error") }
+        try eventually("it is told") { up.output.contains("a script's first line is #!") }
+        try eventually("it is told") { up.output.contains("good   | fine") }
     }
 
     @Test("a plugin that ends with status 0 is done and not started again")
@@ -56,7 +56,7 @@ struct UpLifeTests {
         let up = try shop.up()
         try eventually("time has passed") { up.messages.contains("crash  | exited with status 1; broken") }
         #expect(shop.text("once", "runs") == "x\n")
-        #expect(up.messages.contains("once   | is done"))
+        try eventually("it is told") { up.messages.contains("once   | is done") }
     }
 
     @Test("what a crashed plugin had started ends with it")

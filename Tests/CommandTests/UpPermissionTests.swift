@@ -63,8 +63,10 @@ struct UpPermissionTests {
         )
         let up = try shop.up()
         try eventually("it is done") { up.messages.contains("is done") }
-        #expect(up.output.contains("does not let this client publish \"door\""))
-        #expect(up.output.contains("can't call itself \"two\"") && !up.output.contains("| no\n"))
+        try eventually("it is told") { up.output.contains("does not let this client publish \"door\"") }
+        try eventually("it is told") {
+            up.output.contains("can't call itself \"two\"") && !up.output.contains("| no\n")
+        }
         #expect(try plugboard("get", "lamp", "--json", in: shop.folder).output.contains(#""by":"one""#))
     }
 

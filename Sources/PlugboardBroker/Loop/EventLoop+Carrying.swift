@@ -59,6 +59,8 @@ extension Hub {
         for number in history.first(after: history.completeSince)..<history.count {
             let entry = history[number]
             let observable = entry.observable
+            // An emit changes nothing, and has the revision of the write before it.
+            guard entry.operation != .emit else { continue }
             if let value = observable.pointee.value {
                 guard observable.pointee.revision == entry.revision else { continue }
                 try body(commit(observable, value, now: now, wall: wall), entry.milliseconds)

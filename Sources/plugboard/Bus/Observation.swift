@@ -19,6 +19,7 @@ final class Observation {
     private static let pauseSecondsMax = 2.0
 
     let connection: Connection
+    private let parent = ParentProcess()
     /// There is no broker now.
     private(set) var isApart = false
     private let comesBack: Bool
@@ -92,6 +93,9 @@ final class Observation {
 
     /// Waits for the time of the next attempt, and makes it.
     private func awaitBroker(_ milliseconds: Int32) throws {
+        guard !isOrphaned else {
+            throw CommandError(.unavailable, "the plugin that this command belonged to has ended")
+        }
         let left = due.milliseconds ?? 0
         let wait = milliseconds < 0 ? left : min(left, milliseconds)
         if wait > 0 { try connection.rest(milliseconds: wait) }
@@ -106,6 +110,9 @@ final class Observation {
             throw error
         }
     }
+
+    /// Part of a plugin that is gone: the next bus has that plugin anew, with commands of its own.
+    private var isOrphaned: Bool { parent.isGone && SocketPath.variable("PLUGBOARD_NAME") != nil }
 
     private func comeBack() throws {
         try connection.connectAgain()

@@ -135,6 +135,8 @@ private struct UpSession {
         }
         try supervisor.run {
             try Connection(path: socket).expectGreeting()
+            // What it says can be done from then on: so it serves before it greets.
+            let desk = try PluginDesk { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins))
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
             if invocation.has(.demo), player == nil {
@@ -144,7 +146,7 @@ private struct UpSession {
             }
             state.make(console)
             hasState = true
-            return try PluginDesk { try BusLink(path: socket) }
+            return desk
         }
         console.say("stopped")
     }
