@@ -63,6 +63,22 @@ struct ReconnectTests: BrokerSuite {
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
 
+    @Test("what was told before the broker went is not among the skipped")
+    func skipped() throws {
+        let broker = try startBroker(in: folder)
+        let watcher = try Run(["subscribe", "n", "--every", "60", "--json"], in: folder)
+        try eventually("synced") { watcher.output.contains("synced") }
+        for number in 1...3 { _ = try run("publish", "n", "{\"skipped\":\(number)}") }
+        try eventually("the first is told") { watcher.output.contains("\"revision\":1,") }
+        broker.signal(SIGKILL)
+        _ = try broker.finished()
+        let next = try startBroker(in: folder)
+        try eventually("the last is told") { watcher.output.contains("\"value\":{\"skipped\":3},") }
+        #expect(watcher.output.contains(#""value":{"skipped":3},"by":"#))
+        #expect(watcher.output.contains(#","skipped":1}"#))
+        next.signal(SIGTERM)
+    }
+
     @Test("a plugin's command waits for no other broker when its plugin has ended; a person's does")
     func orphans() throws {
         let script = #""$0" subscribe n & echo $!; wait"#

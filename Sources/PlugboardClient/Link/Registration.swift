@@ -73,7 +73,7 @@ final class Registration: Sendable {
     }
 
     func receive(_ event: Event) {
-        if resumePoint.isNews(event) { onEvent(event) }
+        if let news = resumePoint.news(of: event) { onEvent(news) }
     }
 
     func end(_ error: BusError?) { onEnd(error) }

@@ -25,6 +25,8 @@ final class ResumePoint: Sendable {
         var isInSnapshot = false
         /// Keys of the newest revision may be told once more.
         var mayRepeat = false
+        /// Of these keys one write that was told is counted once more by the first `skipped`.
+        var counted: Set<String> = []
     }
 
     private let state = Mutex(State())
@@ -40,6 +42,7 @@ final class ResumePoint: Sendable {
             state.epoch = epoch
             state.mayRepeat = isResumed
             state.isInSnapshot = hasSnapshot && !isResumed
+            state.counted = isResumed ? Set(state.keys) : []
             if isResumed { return }
             state.forgetNewest()
             if !hasSnapshot {
@@ -49,7 +52,15 @@ final class ResumePoint: Sendable {
         }
     }
 
-    /// Takes note of an event; false where it was told before the connection broke.
+    /// Takes note of an event. Returns what is new of it; nil where all of it was told before the
+    /// connection broke.
+    func news(of event: Event) -> Event? {
+        guard isNews(event) else { return nil }
+        var event = event
+        if event.skipped > 0, state.withLock({ $0.counted.remove(event.key) != nil }) { event.skipped -= 1 }
+        return event
+    }
+
     func isNews(_ event: Event) -> Bool {
         state.withLock { state in
             switch event.kind {

@@ -35,6 +35,15 @@ struct BrokerLine: Sendable {
         return CommandError(.refused, "\(code): \(message)", hints: hints)
     }
 
+    /// The same event with another count; 0 is left out, as the broker does. Behind the value there is
+    /// nothing that looks like the member, as quotes within strings are escaped.
+    func replacing(skipped count: UInt64, by other: UInt64) -> BrokerLine {
+        var text = String(decoding: bytes, as: UTF8.self)
+        guard let place = text.ranges(of: ",\"skipped\":\(count)").last else { return self }
+        text.replaceSubrange(place, with: other == 0 ? "" : ",\"skipped\":\(other)")
+        return BrokerLine(Array(text.utf8)[...]) ?? self
+    }
+
     private static func kind(of object: JSONObject) -> Kind {
         if let name = object["ok"]?.string { return .ok(name) }
         if let code = object["error"]?.string { return .error(code) }

@@ -16,12 +16,15 @@ struct ResumePlace {
     private var isInSnapshot = false
     /// Keys of the newest revision may be told once more.
     private var mayRepeat = false
+    /// Of these keys one write that was told is counted once more by the first `skipped`.
+    private var counted: Set<String> = []
 
     /// A broker agreed to the subscription, at a revision.
     mutating func begin(epoch: String, revision: UInt64, isResumed: Bool, hasSnapshot: Bool) {
         isInSnapshot = hasSnapshot && !isResumed
         mayRepeat = isResumed
         self.epoch = epoch
+        counted = isResumed ? Set(keys) : []
         if isResumed { return }
         (newest, keys) = (hasSnapshot ? 0 : revision, [])
         self.revision = hasSnapshot ? nil : revision
@@ -40,6 +43,12 @@ struct ResumePlace {
         default: break
         }
         return true
+    }
+
+    /// How many of the writes before it an event stands for, of those that `skipped` counts.
+    mutating func skipped(_ count: UInt64, key: String?) -> UInt64 {
+        guard count > 0, let key, counted.remove(key) != nil else { return count }
+        return count - 1
     }
 
     private mutating func advance(to revision: UInt64) {

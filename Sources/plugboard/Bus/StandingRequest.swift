@@ -72,8 +72,15 @@ struct StandingRequest {
         let key = line["key"]?.string
         guard place.isNews(event, key: key, revision: revision), known?.isNews(event, key: key) != false
         else { return [] }
-        guard event == "synced", let gone = known?.synced() else { return [line] }
+        guard event == "synced", let gone = known?.synced() else { return [recounted(line, key)] }
         return gone.compactMap { ended($0, revision) } + [line]
+    }
+
+    /// The line with no write in `skipped` that was told on the connection before.
+    private mutating func recounted(_ line: BrokerLine, _ key: String?) -> BrokerLine {
+        guard let told = line["skipped"]?.integer else { return line }
+        let count = place.skipped(told, key: key)
+        return count == told ? line : line.replacing(skipped: told, by: count)
     }
 
     /// `{"event":"gap",…}`: from the revision up to which all was told to that from which it is again.
