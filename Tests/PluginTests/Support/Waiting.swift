@@ -8,7 +8,7 @@ struct NeverHappened: Error, CustomStringConvertible {
 /// Waits until `condition` holds.
 func eventually(
     _ what: String,
-    within limit: Duration = .seconds(60),
+    within limit: Duration = .seconds(300),
     _ condition: () async throws -> Bool
 ) async throws {
     let start = ContinuousClock.now
