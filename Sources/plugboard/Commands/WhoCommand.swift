@@ -10,9 +10,9 @@ extension Command {
         parameters: [.key],
         options: [.json] + Option.connection,
         details: """
-            Observers are listed in the order in which they are told. live: told at once; lagging: it \
-            reads too slowly, or waits for something; paused: until somebody resumes it. Then how many \
-            keys and lines it is owed. --json prints the broker's reply.
+            Lists the observers in the order in which they get events, with their state and with how many \
+            keys and lines the broker owes them. live: gets events at once. lagging: reads too slowly, or \
+            waits for something. paused: held until somebody resumes it. --json prints the broker's reply.
             """,
         examples: ["who cart.total"],
         run: run
