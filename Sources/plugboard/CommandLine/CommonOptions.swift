@@ -55,7 +55,7 @@ extension Option {
     /// What each command that talks to a broker takes.
     static let connection: [Option] = [.socket, .peer, .timeout]
 
-    /// What each command takes that goes on until it is ended.
+    /// What each command takes that runs until it is stopped.
     static let observing: [Option] = connection + [.noReconnect]
 
     /// What each command that writes takes.

@@ -58,7 +58,7 @@ private struct BatchFile {
         self.writes = writes + [UInt8(ascii: "]")]
     }
 
-    /// The refusal with the place of the write that it is about.
+    /// The refusal with the line of its write.
     func placed(_ refusal: CommandError, write: UInt64?) -> CommandError {
         guard let write, write < lineNumbers.count else { return refusal }
         let place = "\(name):\(lineNumbers[Int(write)])"

@@ -1,5 +1,5 @@
-// `bench`: the options of a measurement, and how what it finds is printed. What is
-// measured, and how, is the module PlugboardBench.
+// `bench`: the options of a measurement, and how its results are printed. The module PlugboardBench
+// does the measuring.
 
 import PlugboardBench
 import PlugboardBroker
@@ -135,11 +135,11 @@ extension Command {
             )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
-        // What a peer fails at is its own matter, and stands in its row.
+        // A failure of a peer doesn't end the bench; its row shows it.
         if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
     }
 
-    /// A file beside the page is named without their folder.
+    /// A file beside the page is named without the folder.
     private static func link(to file: String, from page: String) -> String {
         let folder = SocketPath.folder(of: page) + "/"
         return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
@@ -177,7 +177,7 @@ extension Command {
         return report
     }
 
-    /// A file that can't be written is found out before the minutes that measuring takes.
+    /// Finds a file that can't be written before the minutes of measuring.
     private static func checkWritable(_ path: String) throws {
         switch FileStatus(path: path).kind {
         case .missing: try OutputFile.write("", to: path)

@@ -42,13 +42,13 @@ extension Option {
         .integer(0...(1 << 50))
     )
 
-    /// What says how a broker keeps its state.
+    /// The options for how a broker keeps its state.
     static let keeping: [Option] = [.state, .memory, .sync, .history]
 }
 
 /// The socket that a service manager has handed over.
 enum ServiceSocket {
-    /// Nil where there is none. Throws where it isn't the one that was asked for.
+    /// Nil if there is none. Throws if it has another path than the command line.
     static func take(_ invocation: Invocation) throws -> ActivatedSocket? {
         let activated: ActivatedSocket?
         do {
@@ -163,7 +163,7 @@ extension Command {
         return configuration
     }
 
-    /// Only the first time: a program that didn't start leaves this one to serve once more.
+    /// Only the first time: if another program didn't start, this one serves once more.
     private static func once(_ body: @escaping @Sendable () throws -> Void) -> @Sendable () throws -> Void {
         let isDone = Shared(false)
         return {
@@ -173,7 +173,7 @@ extension Command {
         }
     }
 
-    /// Said when all that was kept has been read, and it serves: not before that is known.
+    /// Printed only when the broker has read its journal and serves.
     private static func greet(
         _ invocation: Invocation,
         _ console: Console,
@@ -186,7 +186,7 @@ extension Command {
         console.say("try: \(HelpText.handLine(path: path))   and type: help")
     }
 
-    /// Runs it to its end, as whatever program takes its place.
+    /// Runs the broker until it ends, and replaces the program when it makes way.
     private static func serve(_ broker: Broker, _ successor: BrokerSuccessor) throws {
         do {
             try broker.run()
@@ -200,7 +200,7 @@ extension Command {
         }
     }
 
-    /// What may have changed on the disk since: the policy, and the program.
+    /// Checks what may have changed on the disk: the policy, and the program.
     private static func readAgain(
         _ policy: String?,
         _ broker: Broker,
@@ -213,7 +213,7 @@ extension Command {
         }
     }
 
-    /// Reads the policy again. What is wrong with it, or with the socket, leaves all as it was.
+    /// Reads the policy again. If it or the socket has a problem, nothing changes.
     private static func reload(_ path: String, _ broker: Broker, _ console: Console) {
         do {
             try broker.follow(try Policy(path: path))

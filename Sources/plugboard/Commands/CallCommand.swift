@@ -1,4 +1,4 @@
-// `call`: asks whoever serves a key, and prints the answer.
+// `call`: calls the server of a key, and prints its answer.
 
 import PlugboardPosix
 import PlugboardWire
@@ -36,7 +36,7 @@ extension Command {
         let seconds = invocation.seconds(.answerTimeout) ?? Double(Limits.timeoutDefault) / 1000
         request = request.adding("timeout", try milliseconds(seconds))
             .adding("cause", invocation.integer(.cause))
-        // The broker says when it was too long; only a broker that hangs is waited for longer.
+        // The broker reports the time-out. The command waits longer only for a broker that hangs.
         let patience = seconds + Connection.timeoutSeconds
         let reply = try Connection.open(invocation, timeout: patience).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }

@@ -1,5 +1,5 @@
-// `pause`, `step`, `resume`: hold another program's subscription, let lines of it pass
-// one by one, and let it go on.
+// `pause`, `step`, `resume`: hold another program's subscription, let single lines through, and
+// release it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -63,9 +63,9 @@ extension Command {
     )
 }
 
-/// One request to hold somebody or let go.
+/// One request to hold or release an observer.
 private enum Control {
-    /// The operation is called as the command is.
+    /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: Console) throws {
         let word = invocation.arguments[0]
         guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
@@ -85,7 +85,7 @@ private enum Control {
         try console.output.line("\(Quantity.count(owed)) owed")
     }
 
-    /// A number is a number, and what is in quotes a text as it stands; else it is put in quotes.
+    /// A number stays a number, and a text in quotes stays as it is. Anything else gets quotes.
     private static func sub(_ word: String) -> [UInt8] {
         if let number = Int64(word) { return Array("\(number)".utf8) }
         let value = try? JSONValue(parsing: Array(word.utf8)[...])

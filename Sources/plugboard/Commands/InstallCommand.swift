@@ -1,5 +1,5 @@
-// `install`: copies the command and the plugins to where they stay, and has the service manager
-// of this user start the bus.
+// `install`: copies the command and the plugins to a lasting place, and lets this user's service
+// manager start the bus.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,4 +1,4 @@
-// `journal`: what a broker has kept, looked at and mended while no broker uses it.
+// `journal`: checks, shows and repairs what a broker has kept, while no broker uses it.
 
 import PlugboardJournal
 import PlugboardPosix

@@ -1,5 +1,5 @@
-// `plugins` and `plugin`: what `up` looks after, and what is to be done about it. They ask
-// over the bus, as any client can.
+// `plugins` and `plugin`: show the plugins of `up`, and act on them. They ask over the bus, as any
+// client can.
 
 import PlugboardWire
 
@@ -67,7 +67,7 @@ extension Command {
     )
 }
 
-/// Calls `up` and tells what it answers.
+/// Calls `up` and prints its answer.
 private struct PluginCaller {
     /// Longer than a plugin is given to stop.
     private static let patienceSeconds = Supervisor.pluginGraceSeconds + 3
@@ -192,6 +192,6 @@ enum PluginTable {
         return TextTable(columns: columns, rows: rows).lines(width: widthMax, paint: paint)
     }
 
-    /// Nothing is cut: the lines go to pipes as well.
+    /// Nothing is cut, because the lines go to pipes as well.
     private static let widthMax = 10_000
 }

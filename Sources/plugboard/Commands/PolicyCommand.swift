@@ -1,4 +1,4 @@
-// `policy`: looks at a policy file as a broker would, without one.
+// `policy`: checks a policy file as a broker would, without a broker.
 
 import PlugboardBroker
 import PlugboardPosix
@@ -65,7 +65,7 @@ extension Command {
     }
 }
 
-/// Policies from files, with their problems as a command tells them.
+/// Policies from files, with their problems as a command's errors.
 enum PolicyFile {
     static func read(_ path: String) throws -> Policy {
         do throws(PolicyProblem) {
@@ -75,7 +75,7 @@ enum PolicyFile {
         }
     }
 
-    /// The one that the broker before in this process has checked for this one.
+    /// The policy that the previous broker in this process has checked for this one.
     static func left(in inheritance: Inheritance?, path: String) throws -> Policy? {
         do throws(PolicyProblem) {
             return try Policy(leftIn: inheritance, path: path)

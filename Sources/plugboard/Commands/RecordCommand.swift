@@ -38,7 +38,8 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: Console) throws {
         let request = RequestLine("subscribe")
             .adding("keys", strings: invocation.arguments)
-            // Told first: what other observers hold back is written down when it happened.
+            // It comes first: changes are recorded when they happen, even if other observers hold
+            // back later phases.
             .adding("phase", 0)
             .adding("initial", !invocation.has(.noInitial), unless: true)
         let standing = StandingRequest(
@@ -88,9 +89,8 @@ extension Command {
         try recorder.flush()
     }
 
-    /// Takes everything up to this moment: what happened before it stands before the answer to
-    /// a request that is made now. A second Ctrl-C doesn't wait, and a broker that is gone isn't
-    /// waited for.
+    /// Takes everything up to this moment: it comes before the answer to a request that is made
+    /// now. It doesn't wait after a second Ctrl-C, nor for a broker that is gone.
     private static func finish(
         _ observation: Observation,
         _ signals: Signals,
@@ -111,7 +111,7 @@ extension Command {
         }
     }
 
-    /// The next line, everything before it being written where it has to be waited for.
+    /// The next line. If it has to wait, it first writes everything before it.
     private static func next(
         _ observation: Observation,
         _ recorder: inout Recorder,

@@ -47,7 +47,7 @@ extension Command {
 
 /// One call of `replay`.
 private struct ReplayRun {
-    /// Refusals that are told one by one; the rest is counted.
+    /// How many refusals are reported one by one; the others are counted.
     private static let reportsMax = 20
 
     private let invocation: Invocation
@@ -104,8 +104,8 @@ private struct ReplayRun {
         return try RecordingReader(path: path) { requests.fault(of: $0) }
     }
 
-    /// Reads the file once to see whether all of it can be played. How much that is: events,
-    /// or milliseconds where they are played at their times.
+    /// Reads the file once to check that all of it can be played. Returns how much that is: in
+    /// events, or in milliseconds if they are played at their times.
     private func checked() throws -> Int {
         var reader = try reader()
         do {

@@ -1,5 +1,5 @@
-// `restart`: has the broker begin anew in its own process, with the program that lies where
-// its own lay: nobody who connects is refused meanwhile.
+// `restart`: makes the broker begin anew in its own process, as the program that is now at its
+// path. No connection is refused meanwhile.
 
 import PlugboardPosix
 import PlugboardWire
@@ -26,7 +26,7 @@ extension Command {
         run: run
     )
 
-    /// How long the broker may take to take leave of its clients and to read what it keeps.
+    /// How long the broker may take to say goodbye to its clients and to read its journal.
     private static let patienceSeconds = 30.0
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
@@ -49,7 +49,7 @@ extension Command {
         try console.output.line("the broker has begun anew\(revision)")
     }
 
-    /// Whether the broker takes leave in good time.
+    /// Whether the broker says goodbye in time.
     private static func waitForFarewell(_ connection: Connection) -> Bool {
         let deadline = Deadline(seconds: patienceSeconds)
         while let left = deadline.milliseconds {

@@ -1,5 +1,5 @@
-// What `subscribe` can ask for beside the keys: which values, which parts of them, how
-// often, and when. The broker does all of it; here it is only spelled.
+// What `subscribe` can ask for beside the keys: which values, which parts of them, how often, and
+// when. The broker does all of it; this file only writes the request.
 
 import PlugboardWire
 
@@ -37,7 +37,7 @@ extension Option {
         .integer(0...9)
     )
 
-    /// What `subscribe` takes for it.
+    /// The options of `subscribe` for that.
     static let asking: [Option] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
 }
 

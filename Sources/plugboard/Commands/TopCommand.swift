@@ -1,4 +1,4 @@
-// `top`: who is on the bus and what is going on, as it goes on.
+// `top`: shows live who is on the bus and what happens.
 
 import PlugboardPosix
 
@@ -44,7 +44,7 @@ extension Command {
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
         let comesBack = !invocation.has(.noReconnect) && !isOnce
         let observation = Observation(connection, comesBack: comesBack) { news in
-            // The whole screen has its own words for it.
+            // The full screen has its own text for that.
             if !isFull { console.say(news.text) }
         }
         var feed = try TopFeed(

@@ -1,4 +1,4 @@
-// `trace`: what the bus does, each write as a small tree of its observers.
+// `trace`: shows each write as a small tree of its observers.
 
 import PlugboardPosix
 import PlugboardWire

@@ -47,7 +47,7 @@ extension Command {
 
 /// One write to one key.
 enum SingleWrite {
-    /// The operation is called as the command is.
+    /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: Console, hasValue: Bool) throws {
         let operation = invocation.command.name
         let key = try ValueArgument.key(invocation.arguments[0])

@@ -161,7 +161,7 @@ private struct UpSession {
         return start
     }
 
-    /// The broker gets what concerns it; a demo begins with an empty shop.
+    /// Passes the broker's options on. A demo begins with an empty shop.
     private func brokerArguments() -> [String] {
         var arguments = ["broker", "--ready", "--supervised", "--socket", socket]
         for option in [Option.policy, .state, .sync, .history] {
@@ -197,7 +197,7 @@ private struct UpSession {
     }
 }
 
-/// What a broker leaves behind that had no time to tidy up.
+/// What a killed broker leaves behind.
 enum SocketCleanup {
     /// Removes the socket at `path` where no broker holds its lock.
     static func removeDead(_ path: String) {
