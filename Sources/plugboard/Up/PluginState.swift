@@ -8,7 +8,7 @@ import PlugboardPosix
 struct PluginState {
     /// Absolute. It is there when the plugins are started.
     let path: String
-    /// The bus has a journal, too.
+    /// Whether these files are kept, as they are if the bus has a journal.
     let isKept: Bool
 
     init(_ invocation: Invocation, socket: String) {
