@@ -1,5 +1,5 @@
 // The base type for a publisher that any thread may use. Made to be inherited from, or held by a
-// `ConcretePublisher`. What always holds: no observer is called while a lock is held.
+// `ConcretePublisher`. Invariant: no observer is called while a lock is held.
 
 /// Has weakly held observers of any protocols; everything may be called from any thread.
 ///

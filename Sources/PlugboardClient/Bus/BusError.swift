@@ -1,6 +1,5 @@
-// Everything that can go wrong between a program and the bus, as one type with
-// words for a person. Thrown by whoever asked; what nobody waits for goes to
-// `Bus.onFault` as a `Fault`.
+// Everything that can go wrong between a program and the bus, as one type with words for a person.
+// Thrown to the caller; a failure that nobody waits for goes to `Bus.onFault` as a `Fault`.
 
 /// Why a request, a subscription or the connection failed.
 public enum BusError: Error, Equatable, Sendable {

@@ -31,7 +31,7 @@ public struct Audience: Sendable, Equatable {
         public let revision: Int
     }
 
-    /// Whoever wrote the value.
+    /// The writer of the value.
     public struct Writer: Sendable, Equatable {
         /// Nil for the broker itself, and for a client of an earlier broker.
         public let client: Int?
@@ -41,7 +41,7 @@ public struct Audience: Sendable, Equatable {
         public let revision: Int
     }
 
-    /// Whoever answers calls of the key.
+    /// The server of the key.
     public struct Server: Sendable, Equatable {
         public let client: Int
         public let name: String
@@ -53,7 +53,7 @@ public struct Audience: Sendable, Equatable {
     }
 
     public let key: String
-    /// In the order in which they are told; at most 1,000.
+    /// In the order in which they get events; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those; then those that aren't `live` come first.
     public let hasMore: Bool

@@ -5,7 +5,7 @@ public struct Explanation: Sendable, Equatable {
     /// A subscription that would be concerned.
     public struct Observer: Sendable, Equatable {
         public enum Outcome: String, Sendable {
-            /// It would be told at once.
+            /// It would get the event at once.
             case sent
             /// It is behind, or has `every`: the event would wait for its turn.
             case queued
@@ -13,7 +13,7 @@ public struct Explanation: Sendable, Equatable {
             case conflated
             /// It waits for somebody to let it go on.
             case paused
-            /// It waits for an earlier phase; `awaits` says for whom.
+            /// It waits for an earlier phase; `awaits` names the observers that it waits for.
             case waiting
             /// It didn't ask for this change.
             case filtered
@@ -56,13 +56,13 @@ public struct Explanation: Sendable, Equatable {
     /// The error that the write would get; nil where it would be made. Otherwise the rest of
     /// this is empty.
     public let refusal: BusError?
-    /// What would be told: `update`, `delete` or `emit`.
+    /// The event that observers would get: `update`, `delete` or `emit`.
     public let event: Event.Kind?
     /// The revision that it would have.
     public let revision: Int?
-    /// The value that would be told; of a patch the whole result.
+    /// The value that observers would get; for a patch the whole result.
     public let value: JSON?
-    /// In the order in which they would be told; at most 1,000.
+    /// In the order in which they would get the event; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those.
     public let hasMore: Bool

@@ -29,7 +29,7 @@ public struct Trace: Sendable, Equatable {
     public let reason: Event.Reason?
     /// The revision that it named as its cause.
     public let cause: Int?
-    /// In the order in which they are told; at most 1,000.
+    /// In the order in which they get the event; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those.
     public let hasMore: Bool

@@ -136,8 +136,8 @@ extension Link {
         }
     }
 
-    /// Hands a reply or an error to whoever asked. A subscription goes live here, ahead
-    /// of its first event.
+    /// Hands a reply or an error to the caller. A subscription goes live here, ahead of its first
+    /// event.
     func answer(_ id: Int, _ result: Result<Reply, any Error>) {
         let (request, isTooLate, epoch): (LinkState.Pending?, Bool, String) = state.withLock { state in
             let epoch = state.greeting?.epoch ?? ""

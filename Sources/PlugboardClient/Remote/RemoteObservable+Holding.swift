@@ -53,7 +53,7 @@ extension RemoteObservable {
         return fault
     }
 
-    /// Nothing will be told: gives up what was held. Returns that, where there was something.
+    /// No value will come: gives up the held changes. Returns the failure, if there were any.
     func dropHeld(_ reason: String, _ state: inout State) -> BusError? {
         takeHeld(&state).isEmpty ? nil : .notReady(key: key, reason: reason)
     }

@@ -21,7 +21,7 @@ public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
 /// A running child. Used by one thread, in a process that doesn't ignore SIGCHLD (its
 /// children would be reaped behind its back).
 public struct ChildProcess: ~Copyable {
-    /// Its process and process group number, valid until the end was told.
+    /// Its process and process group number, valid until its end was reported.
     public let pid: Int32
     private let handle: ProcessHandle
     private var output: Descriptor?

@@ -12,7 +12,7 @@ public struct ActivatedSocket: Equatable, Sendable {
     /// The descriptor of the first one.
     public static let firstNumber: Int32 = 3
 
-    /// Its number; whoever takes it closes it.
+    /// Its number. The caller has to close it.
     public let number: Int32
     /// Where it listens.
     public let path: String

@@ -13,7 +13,7 @@ struct KeyRates {
         let rate: Double
         /// Since the start.
         let total: UInt64
-        /// The last writer, as it was told.
+        /// The last writer, by its name in the event.
         let by: String
     }
 
