@@ -1,5 +1,5 @@
-// How an observation feeds a stream, for all that can be read by `for await`. The stream owns the
-// observation: that ends with the loop or its task, and the stream ends when nothing can come.
+// How an observation feeds a stream for `for await`. The stream owns the observation: it ends with
+// the loop or its task. The stream ends when no further value can come.
 
 extension AsyncStream where Element: Sendable {
     /// A stream of what an observer is called with.
@@ -15,8 +15,8 @@ extension AsyncStream where Element: Sendable {
     }
 }
 
-/// Finishes a stream when whoever feeds it lets go: the observer was removed, or the observable
-/// is gone.
+/// Finishes a stream when its source lets go of it: the observer was removed, or the observable is
+/// gone.
 final class StreamSource<Element: Sendable>: Sendable {
     let continuation: AsyncStream<Element>.Continuation
 

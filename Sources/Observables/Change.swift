@@ -1,8 +1,8 @@
-// What the observer of a value is told: old and new together, in one value of its own.
+// What the observer of a value gets: old and new value together.
 
 /// A value before and after.
 public struct Change<Value> {
-    /// The value before; nil where there was none, as in the initial call.
+    /// The previous value; nil if there was none, as in the initial call.
     public let old: Value?
     /// The value after, or the current one in the initial call.
     public let new: Value

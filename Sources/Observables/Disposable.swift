@@ -1,6 +1,6 @@
-// The handle of one observation. Whoever observes owns it; the observation lasts as long as
-// its handle. What always holds: the action runs once, however many threads dispose, and
-// outside of every lock, so that it may call anything.
+// The handle of one observation. The observer owns it, and the observation lasts as long as the
+// handle. Invariant: the action runs once, however many threads dispose. It runs outside of every
+// lock, so it may call anything.
 
 import Synchronization
 
@@ -25,8 +25,8 @@ public final class Disposable: Sendable {
 
     deinit { dispose() }
 
-    /// Removes the observer. Returns at once, also while a notification is under way: a call that
-    /// another thread has already begun may still be finishing, no further one begins.
+    /// Removes the observer. Returns at once, even during a notification. A call that another
+    /// thread has already begun may still be finishing; no further one begins.
     public func dispose() {
         let action = action.withLock { $0.take() }
         action?()

@@ -1,5 +1,5 @@
-// Keeps observations together. Owned by whoever observes, mostly as a stored property; the
-// observations in it end with it. A value: a copy keeps the same observations alive.
+// Keeps observations together. Its owner is the observer, mostly in a stored property. The
+// observations in it end with it. It is a value: a copy keeps the same observations alive.
 
 /// Several observations that last as long as the bag.
 ///

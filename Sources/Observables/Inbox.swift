@@ -1,13 +1,13 @@
-// What one observer is still owed, in order. Owned by the list of observers; a notification
-// under way holds it too. What always holds: one thread at a time calls the observer, never
-// under the lock, and nothing of the user's is released under it either.
+// The events that one observer has yet to get, in order. The list of observers owns it; a running
+// notification holds it, too. Invariants: one thread at a time calls the observer, never under the
+// lock. Objects of the user are never released under the lock either.
 
 import Synchronization
 
-/// A queue in front of one observer. Appending is separate from delivering, so that the order
-/// can be settled under the lock of whoever notifies, and the calls be made outside of it.
+/// A queue in front of one observer. Appending is separate from delivering. So the notifier can
+/// settle the order under its lock, and make the calls outside of it.
 final class Inbox<Event: Sendable>: Sendable {
-    /// An object, so that handing it out costs no more than counting a reference.
+    /// It is a class, so that passing it on costs only a reference count.
     final class Observer: Sendable {
         let call: @Sendable (Event) -> Void
 
@@ -29,15 +29,15 @@ final class Inbox<Event: Sendable>: Sendable {
     fileprivate struct State {
         /// Nil once closed.
         var observer: Observer?
-        /// Delivered places are nil: emptied by the one who calls, outside of the lock.
+        /// Delivered places are nil. The calling thread empties them, outside of the lock.
         var events: [Event?] = []
         var delivered = 0
         var isDelivering = false
         var isFinished = false
     }
 
-    /// Bursts up to this length don't give their memory back, to be spared the next allocation;
-    /// past it, delivered places are given back as soon as they are half of all.
+    /// Bursts up to this length keep their memory, which saves the next allocation. Past it,
+    /// delivered places are freed as soon as they are half of all.
     fileprivate static var placesKept: Int { 16 }
 
     private let state: Mutex<State>
@@ -62,23 +62,25 @@ final class Inbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// Delivers what is waiting, unless someone is at it already, who then delivers this as well.
+    /// Delivers what is waiting. If another thread is delivering already, that thread delivers this
+    /// as well.
     func deliver() {
         call(from: next(isFirst: true))
     }
 
-    /// Delivers the event that this began with, and what came since.
+    /// Delivers the first event, and what came since.
     func deliverFirst() {
         call(from: next())
     }
 
-    /// Forgets the observer and what it is owed, and returns them to be released outside of any
-    /// lock. Nil if that had been done before.
+    /// Forgets the observer and its waiting events, and returns them to be released outside of any
+    /// lock. Nil if that was done before.
     func close() -> Remains? {
         state.withLock { $0.close() }
     }
 
-    /// Forgets the observer as soon as it has got what it is owed; returned is what can go at once.
+    /// Forgets the observer as soon as it has got its waiting events. Returns what can be released
+    /// at once.
     func finish() -> Remains? {
         state.withLock { state in
             state.isFinished = true
@@ -94,7 +96,8 @@ final class Inbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// The next event, if the caller is the one who delivers: has been, or is now as the first.
+    /// The next event, if the caller delivers: it has been delivering, or becomes the first to do
+    /// so.
     private func next(isFirst: Bool = false) -> Delivery? {
         var remains: Remains?
         let next = state.withLock { state -> Delivery? in

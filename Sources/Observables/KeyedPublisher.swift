@@ -19,10 +19,10 @@ extension KeyedChange: Equatable where Key: Equatable, Value: Equatable {}
 
 /// A publisher that also has observers of keys.
 ///
-/// A key is any hashable value; one publisher can have keys of several types, and equal values
-/// of different types are different keys. Observers of a key hear what is said of that key.
-/// Ordinary observers, those without a key, hear what is said without one: an object that wants
-/// both is added twice.
+/// A key is any hashable value; one publisher can have keys of several types, and equal values of
+/// different types are different keys. Observers of a key get the notifications of that key.
+/// Ordinary observers, those without a key, get the notifications without a key. Add an object
+/// twice if it wants both.
 public protocol KeyedPublisher<AnyObserver, AnyKey>: Publisher {
     /// What can be a key: `any Hashable`, or a Sendable one where threads are involved.
     associatedtype AnyKey

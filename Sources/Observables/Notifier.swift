@@ -1,7 +1,8 @@
-// A source of events that are not kept. Owned by whoever makes the events happen. What always
-// holds: all observers hear the events in one order, and after `finish()` there are no more.
+// A source of events that are not kept. Its owner is the object that causes the events. Invariants:
+// all observers get the events in one order; after `finish()` there are no more.
 
-/// Says what happened, and only that: whoever wants the state reads it where it is kept.
+/// Says what happened, and nothing else. An observer that wants the state reads it where it is
+/// kept.
 ///
 /// ```swift
 /// enum PersonProperty: Sendable { case name, age }
@@ -15,8 +16,8 @@
 /// changes.send(.name)  // no one hears of this
 /// observation.dispose()
 /// ```
-/// Threads and re-entrancy are as with ``ObservableValue``: an observer is called on the thread
-/// that sends, for one event at a time and in order, and may send, observe and dispose within.
+/// Threads and re-entrancy are as with ``ObservableValue``: an observer is called on the sending
+/// thread, for one event at a time and in order. Inside the call it may send, observe and dispose.
 public final class Notifier<Event: Sendable>: Sendable {
     private let observers = ObserverList<Event>()
 
@@ -49,8 +50,8 @@ public final class Notifier<Event: Sendable>: Sendable {
         return disposable
     }
 
-    /// Stops for good: observers are let go of, streams end, later events are ignored. What was
-    /// sent before still reaches everyone.
+    /// Stops for good: it releases the observers, ends the streams, and ignores later events.
+    /// Events that were sent before still reach all observers.
     public func finish() {
         observers.finish()
     }

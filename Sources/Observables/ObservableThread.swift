@@ -1,6 +1,6 @@
-// The base type for a thread that has observers: its work is in `main()`, or comes by
-// `perform`. Owned by whoever starts it; while it runs it keeps itself alive. What always holds:
-// an observer is called in the context it chose, and without one on this thread only.
+// The base type for a thread that has observers. Its work is in `main()`, or comes by `perform`.
+// Its owner is the object that starts it; while it runs it keeps itself alive. Invariant: an
+// observer is called in the context that it chose; without one, only on this thread.
 
 import Synchronization
 
@@ -36,13 +36,13 @@ import Synchronization
 /// ```
 /// **Contexts.** An observer chooses with `add(_:on:)` where it is called: on an actor, the main
 /// actor or a queue. Such calls are made later, in the order of the notifications; the thread
-/// doesn't wait for them. Whether an observer conforms is asked in its context, so that a
-/// conformance isolated to an actor (as above) counts there. Observers without a context are
-/// called on the thread itself: at once if that is what notifies, otherwise when it next turns
-/// to the work it was given.
+/// doesn't wait for them. The thread checks in an observer's context whether it conforms, so a
+/// conformance isolated to an actor (as above) counts there. Observers without a context are called
+/// on the thread itself: at once if the thread notifies, and otherwise when it next looks at its
+/// work.
 ///
-/// **Work.** `main()` does what `perform(_:)` brings until `stop()`, unless a subclass does
-/// something else; what is left then is done before the thread ends.
+/// **Work.** `main()` does the work from `perform(_:)` until `stop()`, unless a subclass overrides
+/// it. The thread does the remaining work before it ends.
 ///
 /// All of it may be called from any thread and from within a notification, and nothing but
 /// ``join()`` waits.
@@ -79,7 +79,7 @@ open class ObservableThread: Publisher, @unchecked Sendable {
         work.join()
     }
 
-    /// Has the thread do something, after what it was given before.
+    /// Gives the thread an action, to do after earlier ones.
     ///
     /// - Returns: false if the thread has ended and won't do it. Before the start, it waits.
     @discardableResult
@@ -87,13 +87,14 @@ open class ObservableThread: Publisher, @unchecked Sendable {
         work.add(action)
     }
 
-    /// Does what has been given to the thread so far. For a `main()` with work of its own to call
-    /// now and then; elsewhere it does nothing.
+    /// Does the work that the thread has been given so far. A `main()` with work of its own calls
+    /// it now and then. Elsewhere it does nothing.
     public final func performPending() {
         if isCurrent { work.perform() }
     }
 
-    /// Does what is given to the thread until it is stopped. Elsewhere it does nothing.
+    /// Does the work that the thread is given until it is stopped. On other threads it does
+    /// nothing.
     public final func performUntilStopped() {
         if isCurrent { work.performUntilStopped() }
     }

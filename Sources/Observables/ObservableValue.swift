@@ -1,7 +1,7 @@
-// A value in this process that can be observed. Owned by whoever holds the state; observers
-// keep a handle only, which doesn't keep the value alive. What always holds: the value and the
-// queues of its observers change under one lock, so that every observer sees the same chain of
-// changes; observers are called outside of it.
+// An observable value in this process. Its owner is the object that holds the state. Observers keep
+// only a handle, which doesn't keep the value alive. Invariants: the value and the queues of its
+// observers change under one lock, so every observer sees the same chain of changes. Observers are
+// called outside of the lock.
 
 import Synchronization
 
@@ -30,10 +30,10 @@ import Synchronization
 /// order, so its `old` is always the `new` it saw before.
 ///
 /// **Threads.** An observer runs on the thread that changes the value, normally before `update`
-/// returns. If that observer is busy just then (on another thread, or because it is itself
-/// what changes the value), the change waits for it and is delivered by the thread that is
-/// calling it, while `update` returns. So nothing here waits for an observer, and none is entered
-/// twice at once. Observers may change the value, observe and dispose within a notification.
+/// returns. If that observer is busy (on another thread, or because it changes the value itself),
+/// `update` returns, and the thread that is calling the observer delivers the change afterwards. So
+/// nothing here waits for an observer, and no observer is entered twice at once. Observers may
+/// change the value, observe and dispose within a notification.
 public final class ObservableValue<Value: Sendable>: ValueObservable {
     private let current: Mutex<Value>
     let observers = ObserverList<Change<Value>>()
@@ -64,7 +64,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
             value = new
             return (old, observers.post(Change(old: old, new: new)), result)
         }
-        // Released only here: what dies with the old value may call this observable again.
+        // Released only here: a deinit of the old value may call this observable again.
         withExtendedLifetime(old) {
             for inbox in inboxes { inbox.deliver() }
         }

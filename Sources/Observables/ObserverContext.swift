@@ -1,6 +1,6 @@
-// Where an observer wants to be called. Chosen by the observer when it is added to an observable
-// thread, kept with its registration. What always holds: calls made through one context are
-// made one after the other, in order, if the context itself is serial.
+// Where an observer wants to be called. The observer chooses it when it is added to an observable
+// thread; the registration keeps it. Invariant: calls through one serial context come one after the
+// other, in order.
 
 /// The context in which an observable thread calls an observer: an actor, the main actor or a
 /// dispatch queue. See ``ObservableThread``.

@@ -1,6 +1,6 @@
-// The closures that observe one observable, in order of registration. Owned by the observable.
-// What always holds: a notification works on a snapshot, so adding and removing never wait for
-// it; a removed observer is closed at once, and its place is given back soon after.
+// The closures that observe one observable, in order of registration. The observable owns it.
+// Invariants: a notification works on a snapshot, so adding and removing never wait for it. A
+// removed observer is closed at once, and its place is freed soon after.
 
 import Synchronization
 
@@ -11,7 +11,8 @@ final class ObserverList<Event: Sendable>: Sendable {
         var closed = 0
         var isFinished = false
 
-        /// Gives places back once half of them are closed: removal stays cheap, however many there are.
+        /// Frees places once half of them are closed, so that removal stays cheap, however many
+        /// there are.
         mutating func noteClosed() {
             closed += 1
             guard closed * 2 >= inboxes.count else { return }

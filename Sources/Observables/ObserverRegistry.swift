@@ -1,7 +1,7 @@
-// All observers of one observable, ordinary ones and those of its keys. Owned by the observable.
-// What always holds: a notification works on a snapshot, so adding and removing never wait for
-// it; no observer is touched under the lock; the dead are pruned for good by the notification
-// that meets them, and by additions, so that they can't pile up where no one is notified.
+// All observers of one observable, ordinary ones and those of its keys. The observable owns it.
+// Invariants: a notification works on a snapshot, so adding and removing never wait for it. No
+// observer is touched under the lock. A notification removes the dead observers that it meets;
+// additions remove them, too, so that they can't pile up without notifications.
 
 import Synchronization
 
@@ -11,8 +11,9 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
 
     fileprivate struct State {
         var tables: [Key: ObserverTable<Object>] = [:]
-        /// Registrations added since the dead were last looked for everywhere, and how many
-        /// may be: as many as there were left, so that looking costs each addition a constant.
+        /// Registrations added since the last search for dead ones, and how many may be added
+        /// before the next search: as many as were left then. So the search costs each addition a
+        /// constant.
         var added = 0
         var addedMax = ObserverRegistry.addedMin
     }
@@ -51,8 +52,8 @@ final class ObserverRegistry<Object: AnyObject>: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Calls `body` with every observer that lives, in the order in which they were added. Those
-    /// removed meanwhile are left out, those added meanwhile come next time.
+    /// Calls `body` with every living observer, in the order in which they were added. Observers
+    /// removed meanwhile are left out. Observers added meanwhile come next time.
     func forEach(key: Key = nil, _ body: (Registration<Object>, Object) -> Void) {
         var isAnyGone = false
         for registration in registrations(key) {

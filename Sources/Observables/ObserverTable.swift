@@ -1,7 +1,7 @@
-// The weakly held observers of one observable, or of one of its keys, in the order in which
-// they were added. Owned by the registry. What always holds: an observer is in it once; the
-// removed are given back once they are half of all; nothing of the user's is run or released
-// here, because a lock is held: what is dropped is returned.
+// The weakly held observers of one observable, or of one of its keys, in the order in which they
+// were added. The registry owns it. Invariants: an observer is in it once. Places of removed
+// observers are freed once they are half of all. No code or object of the user is run or released
+// here, because a lock is held: dropped objects are returned.
 
 /// Observers by identity. Adding and removing cost the same however many there are.
 struct ObserverTable<Object: AnyObject> {
@@ -27,7 +27,7 @@ struct ObserverTable<Object: AnyObject> {
         return registrations.count >= places.count * 2 ? compact() : []
     }
 
-    /// Drops what has been removed, be it by itself because the observer is dead.
+    /// Drops removed registrations, including those of dead observers.
     mutating func compact() -> [Registration<Object>] {
         let dropped = registrations.filter(\.isRemoved)
         guard !dropped.isEmpty else { return [] }

@@ -31,8 +31,8 @@
 /// person.name = "Grace"  // badge and form
 /// person.age = 37  // the form only
 /// ```
-/// Observers are called in the order in which they were added, and may add and remove observers
-/// within: one that is added is called from the next notification on, one that is removed isn't
+/// Observers are called in the order in which they were added. Inside the call they may add and
+/// remove observers: an added one is called from the next notification on, a removed one isn't
 /// called any more.
 open class PlainObservable: Publisher {
     let registry = ObserverRegistry<AnyObject>()

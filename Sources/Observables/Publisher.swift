@@ -1,5 +1,5 @@
-// The publisher's role of the pattern: it knows its observers by their protocols only. Adopted by
-// all observables for protocol-typed observers, and by whatever forwards to one.
+// The publisher's role in the pattern: it knows its observers only by their protocols. All
+// observables for protocol-typed observers adopt it, and so does any type that forwards to one.
 
 /// An object whose observers may be called from any thread.
 public typealias SendableObject = AnyObject & Sendable

@@ -1,6 +1,6 @@
-// One observer in one place: as an ordinary observer, or for one key. Owned by the table it is
-// in; a notification under way holds it too. What always holds: it doesn't keep the observer
-// alive, and once removed it stays so.
+// One observer in one place: as an ordinary observer, or for one key. Its table owns it; a running
+// notification holds it, too. Invariants: it doesn't keep the observer alive, and once removed it
+// stays removed.
 
 import Synchronization
 
@@ -20,8 +20,8 @@ final class Registration<Object: AnyObject>: @unchecked Sendable {
         self.observer = observer
     }
 
-    /// The observer, if it is to be called: neither removed nor dead. Not to be asked for under a
-    /// lock: this may turn out to be the last reference, and a deinit may do anything.
+    /// The observer, if it should be called: it is neither removed nor dead. Don't ask for it under
+    /// a lock: this may be the last reference, and a deinit may do anything.
     var live: Object? {
         if isRemoved { return nil }
         guard let observer else {
@@ -37,7 +37,8 @@ final class Registration<Object: AnyObject>: @unchecked Sendable {
         removed.store(true, ordering: .releasing)
     }
 
-    /// Whether both are for the same living observer. The caller holds that of the other one.
+    /// Whether both are for the same living observer. The caller holds the observer of the other
+    /// one.
     func isSame(as other: Registration) -> Bool {
         id == other.id && !isRemoved && observer != nil
     }

@@ -5,10 +5,10 @@
 //                                     ├─  Mediator
 //   Observer   ←  ConcreteObserver   ←┘
 
-/// The observer's role: protocols for observers refine it, and name what can be heard.
+/// The observer's role. Protocols for observers refine it and name the notifications.
 ///
-/// A publisher reaches an observer by such a protocol, and an observer conforms to as many as it
-/// wants to hear of. Observers are objects, because publishers hold them weakly.
+/// A publisher reaches an observer by such a protocol. An observer conforms to a protocol for each
+/// kind of notification that it wants. Observers are objects, because publishers hold them weakly.
 public protocol Observer: AnyObject {}
 
 /// A publisher that has something to tell, and an observable that keeps its observers.
@@ -104,7 +104,7 @@ extension ConcreteObserver where Self: Sendable, AnyObserver == any SendableObje
     }
 }
 
-/// Stands between publishers that don't know each other, and tells its own observers what
+/// Stands between publishers that don't know each other, and notifies its own observers of what
 /// follows from both.
 ///
 /// ```swift

@@ -1,4 +1,4 @@
-// A thread of the system, on Apple's. All that is asked of pthreads stands here.
+// A thread of the system, on Apple's platforms. All calls of pthreads are here.
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,4 @@
-// A thread of the system, on Linux. All that is asked of pthreads stands here.
+// A thread of the system, on Linux. All calls of pthreads are here.
 
 #if os(Linux)
     import Glibc

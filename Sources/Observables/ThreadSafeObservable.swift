@@ -1,5 +1,5 @@
 // The base type for a publisher that any thread may use. Made to be inherited from, or held by a
-// `ConcretePublisher`. What always holds: no observer is called while a lock is held.
+// `ConcretePublisher`. Invariant: no observer is called while a lock is held.
 
 /// Has weakly held observers of any protocols; everything may be called from any thread.
 ///
@@ -27,15 +27,15 @@
 /// warehouse.add(shelf)
 /// warehouse.deliver(12)
 /// ```
-/// Observers are called on the notifying thread, in the order in which they were added, outside
-/// of every lock: they may publish again, add and remove. Adding and removing from elsewhere
-/// don't wait for a notification under way; one that is removed meanwhile isn't called any more
-/// (a call that has begun may still be finishing), one that is added is called from the next
-/// notification on. Two threads that notify at once call an observer at once, in either order:
-/// where order matters, use ``ObservableValue``, ``Notifier`` or ``ObservableThread``.
+/// Observers are called on the notifying thread, in the order in which they were added, outside of
+/// every lock: they may publish again, add and remove. Adding and removing from other threads don't
+/// wait for a running notification. A removed observer isn't called any more (a call that has begun
+/// may still be finishing). An added one is called from the next notification on. Two threads that
+/// notify at the same time call an observer at the same time, in either order. Where order matters,
+/// use ``ObservableValue``, ``Notifier`` or ``ObservableThread``.
 ///
-/// A subclass has to say `@unchecked Sendable` again and protects its own state, as above. A
-/// class that would rather have the compiler check it holds one, as a ``ConcretePublisher``.
+/// A subclass must repeat `@unchecked Sendable` and protect its own state, as above. To let the
+/// compiler check a class, let it hold an observable instead, as a ``ConcretePublisher``.
 open class ThreadSafeObservable: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
 

@@ -1,6 +1,5 @@
-// The life of an observable thread and the work it is given. Owned by the thread object. What
-// always holds: work accepted is work done, in order, on the thread; once the thread has ended
-// nothing is accepted.
+// The life of an observable thread and its work. The thread object owns it. Invariants: the thread
+// does all accepted work, in order. Once it has ended it accepts none.
 
 import Dispatch
 import Synchronization

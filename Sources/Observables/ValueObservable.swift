@@ -58,7 +58,7 @@ extension ValueObservable {
         observe(initial: false, observer)
     }
 
-    /// Calls `observer` only for changes of one part; with `\.self`, only if the value differs.
+    /// Calls `observer` only for changes of one part; with `\.self`, only if the new value differs.
     ///
     /// ```swift
     /// let text = ObservableValue("Ada")

@@ -45,8 +45,9 @@
             return code
         }
 
-        /// `SCHED_BATCH`, sched(7): one that wakes up waits until a processor is free or its turn
-        /// has come. And its turns are a tenth of the others', setpriority(2): here of a thread.
+        /// `SCHED_BATCH`, sched(7): a thread that wakes up waits until a processor is free or its
+        /// turn has come. setpriority(2), here for a thread, makes its turns a tenth of the
+        /// others'.
         static func yieldToOthers() {
             var parameters = sched_param()
             parameters.sched_priority = 0

@@ -1,6 +1,6 @@
-// The C library under this module, whichever system it is: the one place that
-// asks which. Everything else here imports nothing and compiles everywhere;
-// what differs between systems stands in `+Linux` and `+Darwin` files.
+// The C library under this module. This is the one place that asks which system it is. Everything
+// else here imports nothing and compiles everywhere. Code that differs between systems is in
+// `+Linux` and `+Darwin` files.
 
 #if canImport(Darwin)
     @_exported import Darwin

@@ -1,5 +1,5 @@
-// What the operating system refused, as a value: thrown upward untouched by
-// whoever meets it, never turned into a reply to a peer.
+// A refusal by the operating system, as a value. It is thrown upward unchanged, and never becomes a
+// reply to a peer.
 
 /// A system call that failed: which one, on what, and the `errno` it left.
 public struct SystemError: Error, Equatable, CustomStringConvertible {

@@ -19,7 +19,8 @@ struct Command: Sendable {
     let summary: String
     /// The arguments that are not options, in order.
     var parameters: [Parameter] = []
-    /// Where the parameters alone don't tell how to call it: the forms, without `plugboard NAME`.
+    /// The forms of the command line, without `plugboard NAME`, if the parameters alone don't show
+    /// them.
     var forms: [String] = []
     /// Beside `--help`, which every command has.
     var options: [Option] = []

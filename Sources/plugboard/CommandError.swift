@@ -1,5 +1,5 @@
-// How a command fails: with one of a few statuses, a sentence for the person, and,
-// where it is known, what to do instead.
+// How a command fails: with one of a few statuses, a sentence for the person, and if known, what to
+// do instead.
 
 /// The statuses that the program ends with.
 enum ExitStatus: Int32, CaseIterable, Sendable {

@@ -10,7 +10,7 @@ enum CommandTable {
         .play, .launch, .benchLimit, .benchTraced,
     ]
 
-    /// Those that a person is told of.
+    /// Those that the overview shows.
     static var visible: [Command] { all.filter { $0.group != .hidden } }
 
     static func command(named name: String) -> Command? {

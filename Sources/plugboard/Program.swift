@@ -9,7 +9,7 @@ enum Program {
     static let name = "plugboard"
     static let version = "\(name) \(ProtocolVersion.software) (protocol \(ProtocolVersion.number))"
 
-    /// How a person calls this program: by its name where the shell finds it, else by the
+    /// How a person calls this program: by its name if the shell finds it, and otherwise by the
     /// path that it was called with, as short as the current folder allows.
     static let spelling: String = {
         guard let word = CommandLine.arguments.first, word.contains("/") else { return name }

@@ -101,7 +101,7 @@ struct PluginsReadmeTests {
         #expect(Supervisor.pluginGraceSeconds == 2)
         for action in PluginAction.allCases { #expect(text.contains("`\(PluginKey.call(action))`")) }
         for rule in StartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }
-        #expect(text.contains("stopped; \(SupervisedProcess.idleSecondsDefault) where it isn't said"))
+        #expect(text.contains("stopped; by default \(SupervisedProcess.idleSecondsDefault)"))
         for rule in RestartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }
     }
 }

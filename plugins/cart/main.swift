@@ -4,11 +4,11 @@
 //   emit cart.remove {"sku":"B07"}
 //   emit cart.clear {}
 //
-// Emitted, a command is answered by a new `cart.items`, or by `cart.rejected`; called
-// (`call cart.clear`), by the cart, or the error that says why not. The cart keeps nothing to
-// itself: what the bus holds is what it goes on from, so it can be stopped and started at any
-// time. It is an array, which keeps the order; those are only ever published whole, so a
-// command sends all lines, but reads and writes its own.
+// The answer to an emitted command is a new `cart.items`, or `cart.rejected`. The answer to a
+// call (`call cart.clear`) is the cart, or an error that says why not. The plugin keeps no state
+// of its own: it continues from what the bus holds, so you can stop and start it at any time.
+// The cart is an array, which keeps the order. An array is always published whole, so each
+// command sends all lines, but reads and changes only its own.
 
 import PlugboardClient
 
@@ -18,8 +18,9 @@ let arguments = PluginArguments.read(
     keeps the shopping cart in cart.items
 
     Takes cart.add {"sku":…,"quantity":…}, cart.remove {"sku":…} and cart.clear as emitted
-    events, and as calls, which are answered with the cart. Looks products up at catalog.<sku>; a line of the cart has the title and the
-    price of the last time its product was added. What can't be done is emitted as
+    events and as calls. It answers a call with the cart. It looks products up at
+    catalog.<sku>. A line of the cart has the title and the price that its product had when
+    it was last added. If a command can't be done, the plugin emits
     cart.rejected {"sku":…,"reason":"unknown_product"|"not_for_sale"|"bad_request"}.
     """
 )

@@ -1,8 +1,8 @@
-// logger: writes down everything that happens on the bus, a JSON line an event in a file
-// and, with --verbose, a line for people on the terminal.
+// logger: writes everything that happens on the bus to a file, one JSON line for each event.
+// With --verbose it also prints a line for people on the terminal.
 //
 // The file is rotated by size: `log` becomes `log.1`, `log.1` becomes `log.2`, and so on.
-// What the broker had told when the logger was asked to end is in the file when it has.
+// When the logger ends, the file has everything that the broker had sent when it was asked to.
 
 import Foundation
 import PlugboardClient
@@ -10,16 +10,16 @@ import PlugboardClient
 let file = PluginOption.text(
     "file",
     "PATH",
-    "where to write; else NAME.log in the folder PLUGBOARD_STATE, else the socket's path and .log"
+    "where to write; by default NAME.log in PLUGBOARD_STATE, or else the socket's path and .log"
 )
 let maxBytes = PluginOption.integer(
     "max-bytes",
     "BYTES",
     1...Int.max,
-    "how large the file grows before it is rotated (16777216)"
+    "how large the file may grow before it is rotated (16777216)"
 )
-let keep = PluginOption.integer("keep", "N", 1...1_000, "how many rotated files are kept (4)")
-let withoutValues = PluginOption.flag("no-values", "write which keys change, not what to")
+let keep = PluginOption.integer("keep", "N", 1...1_000, "how many rotated files to keep (4)")
+let withoutValues = PluginOption.flag("no-values", "write which keys change, but no values")
 let verbose = PluginOption.flag("verbose", "print every event as well; so does PLUGBOARD_VERBOSE")
 
 let arguments = PluginArguments.read(
@@ -29,9 +29,10 @@ let arguments = PluginArguments.read(
 
     Each line of the file is a JSON object: "time" (UTC, when the event arrived here), then
     the event's "event", "key", "revision", "value", "by", "reason", "cause", "initial",
-    "skipped" and "unacked". With --no-values the broker sends none: the log stays small, and
-    tells nobody what was in them. A second "synced" line means that the connection was lost in between,
-    "lagged" with "dropped" and "first" that events are missing up to its revision.
+    "skipped" and "unacked". With --no-values the broker sends no values: the log stays small
+    and reveals none. A second "synced" line means that the connection was lost in between.
+    A "lagged" line, with "dropped" and "first", means that events up to its revision are
+    missing.
     """,
     options: [file, maxBytes, keep, withoutValues, verbose]
 )

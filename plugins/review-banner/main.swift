@@ -1,23 +1,23 @@
-// review-banner: tells of reviews that are new since the user last looked.
+// review-banner: announces reviews that are new since the user last looked.
 //
 //   screen           = {"name":"list"} or {"name":"detail","sku":"B07"}
 //   reviews.B07      = {"rating":3.9,"count":14}
 //   indicator.B07    = {"new":2}                             on the list screen
 //   banner           = {"sku":"B07","text":"2 new reviews …"}  on B07's detail screen
 //
-// A product was seen when a screen that shows it (the list shows all, a detail screen its
-// own) gives way to another screen. Then indicators and banner are deleted.
+// A product counts as seen when a screen that showed it is replaced by another screen. (The
+// list shows all products, a detail screen one.) Then indicators and banner are deleted.
 
 import PlugboardClient
 
 let arguments = PluginArguments.read(
     "review-banner",
     """
-    tells of new reviews, on the list and on a product's own screen
+    announces new reviews, on the list and on a product's own screen
 
-    Observes reviews.<sku> and screen. On the list screen a product with more reviews than
-    when it was last seen gets indicator.<sku> {"new":…}; on its detail screen it gets
-    banner {"sku":…,"text":…} instead. Both go when another screen comes.
+    Observes reviews.<sku> and screen. If a product has more reviews than when it was last
+    seen, it gets indicator.<sku> {"new":…} on the list screen, and banner {"sku":…,"text":…}
+    on its detail screen. Both are deleted when another screen comes.
     """
 )
 

@@ -17,7 +17,7 @@ let thenEvery = PluginOption.number(
     "then-every",
     "SECONDS",
     0.001...86_400,
-    "after the last line, make up one review more every so many seconds, until it is stopped"
+    "after the last line, invent one more review every so many seconds, until stopped"
 )
 
 let arguments = PluginArguments.read(
@@ -26,10 +26,10 @@ let arguments = PluginArguments.read(
     publishes products and reviews that it reads from a file
 
     Each line is a JSON object with "sku" and "title", "price", "rating", "count" and more;
-    or an array with the values of the columns that the first line names. "asin", "prices"
-    and "totalReviews" are understood as well. A price may be text such as "$1,299.99";
-    of several the lowest counts, and without one the product is not for sale. What can't
-    be understood is reported with its line number and skipped.
+    or an array with the values of the columns that the first line names. The names "asin",
+    "prices" and "totalReviews" work, too. A price may be text such as "$1,299.99". Of several
+    prices the lowest counts. Without a price the product is not for sale. If a line can't be
+    understood, the plugin reports its number and skips it.
     """,
     options: [file, rate, thenEvery]
 )

@@ -4,7 +4,7 @@ import Observables
 import PlugboardWire
 
 extension Bus {
-    /// Asks whoever serves a key, and returns the answer as a type of yours (or as `JSON`).
+    /// Calls the server of a key, and returns the answer as a type of yours (or as `JSON`).
     ///
     /// ```swift
     /// let items: Int = try await bus.call("cart.add", ["sku": "B07"], timeout: .seconds(2))
@@ -30,7 +30,7 @@ extension Bus {
         body.add(",\"timeout\":", integer: max(1, timeout.milliseconds))
         if let cause { body.add(",\"cause\":", integer: cause) }
         do {
-            // The broker keeps the time; it is given a moment to say that it is over.
+            // The broker keeps the time. It gets a moment more to report the time-out.
             let reply = try await link.request(body, "call", timeout: timeout + .seconds(1))
             return try reply.value.decode(as: type, for: key)
         } catch let error as BusError where error.code == .timeout {
@@ -38,8 +38,9 @@ extension Bus {
         }
     }
 
-    /// Answers calls of a key, or of all keys that match a pattern, until the handle is
-    /// disposed of or released. The most specific of all clients' patterns gets a call.
+    /// Answers calls of a key, or of all keys that match a pattern, until the handle is disposed of
+    /// or released. If several clients serve matching patterns, the most specific one gets the
+    /// call.
     ///
     /// ```swift
     /// let serving = try await bus.serve("cart.add") { (request: AddToCart) async throws -> Int in
@@ -47,8 +48,8 @@ extension Bus {
     ///     return request.quantity
     /// }
     /// ```
-    /// It goes on across reconnections; where another client serves the key by then, it ends,
-    /// which is told as a fault.
+    /// Serving continues after a reconnection. If another client serves the key by then, serving
+    /// ends with a fault.
     /// - Parameter handler: called in a task of its own for each call, side by side. Its
     ///   answer may be any Encodable. A `CallError` is what the caller gets, any other error
     ///   is one with the code `failed`, a request that can't be decoded is `bad_request`.
@@ -71,7 +72,7 @@ extension Bus {
         }
     }
 
-    /// The same with the call as it came: its key, its caller, its value as JSON.
+    /// The same with the whole call: its key, its caller, its value as JSON.
     public func serve<Answer: Encodable & SendableMetatype>(
         _ key: String,
         timeout: Duration? = nil,

@@ -5,7 +5,8 @@ import Observables
 import PlugboardWire
 
 extension Bus {
-    /// Whom a write to a key would reach and how they are doing, who wrote it, who serves it.
+    /// The observers that a write to a key would reach and how they are doing, its writer, and its
+    /// server.
     ///
     /// ```swift
     /// let behind = try await bus.who("cart.summary").observers.filter { $0.state != .live }
@@ -40,17 +41,17 @@ extension Bus {
     /// let outcome = try await bus.explain(.publish("seat.12", "bob", ifRevision: 0))
     /// print(outcome.refusal.map { "\($0)" } ?? "\(outcome.observers.count) would be told")
     /// ```
-    /// - Throws: `BusError.refused` for what is no write that the broker can read. One that it
-    ///   can read and would refuse is told in `Explanation.refusal`.
+    /// - Throws: `BusError.refused` if the broker can't read the write. If it can read the write
+    ///   but would refuse it, `Explanation.refusal` says so.
     public func explain(_ write: Write, timeout: Duration? = nil) async throws -> Explanation {
         var body = RequestBody("explain")
         body.add(",\"write\":", body: RequestBody(write))
         return Explanation(try await link.request(body, "explain", timeout: timeout).json)
     }
 
-    /// Tells what becomes of each write to a key that matches one of the patterns, from now on,
-    /// until the handle is disposed of or released. It goes on across reconnections; what was
-    /// written meanwhile isn't told.
+    /// Reports what becomes of each write to a key that matches one of the patterns, from now on,
+    /// until the handle is disposed of or released. It continues after a reconnection, without the
+    /// writes made meanwhile.
     ///
     /// ```swift
     /// let tracing = try await bus.trace("cart.**") { trace in

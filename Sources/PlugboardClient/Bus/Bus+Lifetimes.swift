@@ -1,25 +1,26 @@
-// What outlives a program only so far: values bound to its connection, and its last will.
+// What ends or begins with a program's connection: values bound to it, and its disconnect action
+// (the will).
 
 import Observables
 
 /// Until when a published value stays.
 public enum Lifetime: Sendable, Equatable {
-    /// While the connection stands that wrote it. Its end is told as a `delete` with the
-    /// reason `disconnected`.
+    /// As long as the connection that wrote it is open. At its end observers get a `delete` with
+    /// the reason `disconnected`.
     case connected
 }
 
 extension Bus {
     /// Publishes a value for as long as this program is connected and the handle is neither
-    /// disposed of nor released: whoever reads it knows that the program is there.
+    /// disposed of nor released. So a reader of the value knows that the program is there.
     ///
     /// ```swift
     /// let presence = try await bus.announce("tills.3", ["since": "09:00"])
     /// ```
-    /// The broker deletes it when the connection ends, however that comes; on the next
-    /// connection it is published anew, also over what others wrote there. Announce the key
-    /// once more to change it, and only then dispose of the earlier handle: a handle takes
-    /// away what it published, and nothing else.
+    /// The broker deletes the value when the connection ends, for whatever reason. On the next
+    /// connection the bus publishes it again, even over a value that another client wrote there. To
+    /// change the value, announce the key again, and only then dispose of the earlier handle: a
+    /// handle deletes what it published, and nothing else.
     /// - Throws: `BusError.refused`, for example `badKey`, or another failure of publishing.
     public func announce(
         _ key: String,
@@ -33,15 +34,15 @@ extension Bus {
         return Disposable { self.link.withdraw(number) }
     }
 
-    /// Leaves a write with the broker, to be made if this program's connection ends without
-    /// ``finish(within:)``: its process has crashed, say. Observers are told it with the reason
-    /// `will`.
+    /// Leaves a write with the broker, which makes it if this program's connection ends without
+    /// ``finish(within:)``, for example in a crash. Observers get it with the reason `will`.
     ///
     /// ```swift
     /// try await bus.setWill(.publish("till.state", "lost"))
     /// ```
-    /// A bus has one will: a later one takes its place, nil takes it back. It is left again on
-    /// each new connection; when one breaks and is made again, it has been written once.
+    /// A bus has one will: a later one replaces it, and nil takes it back. The bus leaves it again
+    /// on each new connection. When a connection breaks and is made again, the broker has written
+    /// the will once.
     /// - Throws: `BusError.refused` for what can't be a will (a key that is forbidden, a value
     ///   with a `Lifetime`), or another failure; then the will is the one from before.
     public func setWill(_ write: Write?, timeout: Duration? = nil) async throws {
@@ -67,7 +68,7 @@ extension RequestBody {
 /// A value that is there while this client is.
 struct Announcement: Sendable {
     var write: Write
-    /// Of its newest publication; nil while one is under way.
+    /// The revision of its newest publication; nil while one is under way.
     var revision: Int?
 }
 
@@ -85,7 +86,7 @@ extension Link {
         return number
     }
 
-    /// Takes away what was announced, unless somebody else wrote there since.
+    /// Deletes what was announced, unless another client has written there since.
     fileprivate func withdraw(_ number: Int) {
         change { state in
             guard let announcement = state.announcements.removeValue(forKey: number) else { return }
@@ -96,11 +97,11 @@ extension Link {
     private func take(_ key: String, at revision: Int, _ state: inout LinkState) {
         guard case .joined = state.phase else { return }
         let write = Write.delete(key, ifRevision: revision, cause: nil)
-        // A refusal says that there is nothing left to do.
+        // A refusal means that there is nothing left to do.
         appendInternal(RequestBody(write), "delete", &state) { _ in }
     }
 
-    /// Tells a new connection what this client announces.
+    /// Publishes on a new connection what this client announces.
     func announceAgain(_ state: inout LinkState) {
         for (number, announcement) in state.announcements.sorted(by: { $0.key < $1.key }) {
             state.announcements[number]?.revision = nil
@@ -127,8 +128,7 @@ extension Link {
         }
     }
 
-    /// Appends a request that a new connection begins with. What the broker refuses is
-    /// told as a fault, and as nil.
+    /// Appends a request that a new connection begins with. A refusal becomes a fault, and nil.
     private func setUp(
         _ body: RequestBody,
         _ operation: StaticString,

@@ -1,10 +1,10 @@
-// The requests that wait for their answer. Each may take `options.requestTimeout`, or
-// the `timeout` it is given; then it throws `BusError.timedOut`.
+// The requests that wait for their answer. After `options.requestTimeout`, or their own `timeout`,
+// they throw `BusError.timedOut`.
 
 import PlugboardWire
 
 extension Bus {
-    /// Sets the value of a key and returns the bus's revision of that.
+    /// Sets the value of a key and returns the revision of this write.
     ///
     /// ```swift
     /// let revision = try await bus.publish("cart.summary", ["items": 3])
@@ -65,7 +65,7 @@ extension Bus {
         try await write(.patch(key, value, ifRevision: ifRevision, cause: cause), timeout: timeout)
     }
 
-    /// Takes a key away and returns the revision of that.
+    /// Deletes a key and returns the revision of this write.
     /// - Throws: `.refused` with `code == .notFound` where there is no such key.
     @discardableResult
     public func delete(
@@ -144,8 +144,8 @@ extension Bus {
         }
     }
 
-    /// Waits until the broker has carried out everything this bus sent before, and
-    /// everything that caused has been handed to this bus's observers. Returns the revision.
+    /// Waits until the broker has carried out everything that this bus sent before, and until this
+    /// bus's observers have got all resulting events. Returns the revision.
     ///
     /// - Throws: `BusError.disconnected` as well if the connection broke since the last
     ///   `sync()` with pipelined writes under way, which may then be lost.
@@ -157,8 +157,8 @@ extension Bus {
         return try await link.request(RequestBody("sync"), "sync", timeout: timeout).revision
     }
 
-    /// Waits until remote observables have sent what they hold until they know their value: that
-    /// is before this barrier is answered.
+    /// Waits until remote observables have sent the changes that they hold until they know their
+    /// value. They do so before this barrier is answered.
     func sendHeld(timeout: Duration?) async throws {
         guard link.state.withLock({ !$0.holding.isEmpty }) else { return }
         _ = try await link.request(RequestBody("sync"), "sync", timeout: timeout)

@@ -4,18 +4,17 @@
 import PlugboardPosix
 
 extension Bus {
-    /// Ends all subscriptions and observers, now and for later ones; `for await` loops end
-    /// after what waits. Requests still go, for the last things to write; without a
-    /// connection they now fail at once, since there is nothing to wait for. Wakes
-    /// `waitUntilStopped`.
+    /// Ends all subscriptions and observers, present and later ones. `for await` loops end after
+    /// the waiting events. Requests still work, for the last writes. Without a connection they now
+    /// fail at once. Wakes `waitUntilStopped`.
     public func stop() {
         link.stop()
     }
 
-    /// Calls `stop()` when SIGTERM or SIGINT comes, after everything that the broker has
-    /// told by then was handed over: a loop misses nothing that happened before the signal.
-    /// A second signal ends the program at once, as signals do. The handlers stay for the
-    /// life of the process.
+    /// Calls `stop()` when SIGTERM or SIGINT comes, but only after the bus has handed over
+    /// everything that the broker had sent by then. So a loop misses nothing that happened before
+    /// the signal. A second signal ends the program at once, as signals do. The handlers stay for
+    /// the life of the process.
     public func stopAtSignals() {
         StopSignals.shared.add { [weak link] in link?.stopInStep() }
     }
@@ -40,9 +39,9 @@ extension Bus {
         }
     }
 
-    /// Stops, waits until the broker has carried out everything that was written, says
-    /// goodbye, so that the will (``setWill(_:timeout:)``) isn't written, and closes. Returns
-    /// whether it has; without a connection it doesn't wait.
+    /// Stops, waits until the broker has carried out all writes, says goodbye, so that the broker
+    /// doesn't write the will (``setWill(_:timeout:)``), and closes. Returns whether the broker has
+    /// carried out the writes. Without a connection it doesn't wait.
     @discardableResult
     public func finish(within limit: Duration = .seconds(1)) async -> Bool {
         await finish(within: limit, saysGoodbye: true)
@@ -62,14 +61,14 @@ extension Bus {
                 }
                 isFlushed = true
             } catch {
-                // The result says it; there is nothing else left to do.
+                // The result says so; there is nothing else to do.
             }
         }
         close()
         return isFlushed
     }
 
-    /// Why what was held is not sent, before there is nothing to wait for any more.
+    /// Why held changes are not sent, before the wait for them ends.
     private func sent(within limit: Duration) async -> (any Error)? {
         do {
             try await sendHeld(timeout: limit)
@@ -79,19 +78,19 @@ extension Bus {
         }
     }
 
-    /// The barrier that is the last: its answer comes after those to everything before it.
+    /// The last barrier: its answer comes after the answers to all earlier requests.
     private func goodbye(timeout: Duration) async throws {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         let link = link
         _ = try await link.request(RequestBody("goodbye"), "goodbye", timeout: timeout) { result in
-            // Closed before the broker does, its end is no news to anybody.
+            // The bus closes before the broker does, so the end of the connection isn't reported.
             if case .success = result { link.close(nil) }
         }
         if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
     }
 
-    /// The last line of a plugin: runs until SIGTERM or SIGINT comes or the bus ends, then
-    /// writes what is left and closes. The program then ends with status 0 by itself.
+    /// The last line of a plugin. Runs until SIGTERM or SIGINT comes or the bus ends, then sends
+    /// the remaining writes and closes. The program then ends with status 0 by itself.
     ///
     /// - Throws: why the bus ended, where neither a signal nor this program ended it.
     public func runUntilStopped() async throws {
@@ -103,7 +102,7 @@ extension Bus {
 }
 
 extension Link {
-    /// How long a broker that doesn't answer holds up a stop, in nanoseconds.
+    /// How long a broker that doesn't answer delays a stop, in nanoseconds.
     private static let stopTimeout: UInt64 = 700_000_000
 
     /// Stops behind a barrier: its reply comes after all events that were caused before it.

@@ -15,7 +15,7 @@ extension Bus {
         try await subscribe([pattern], options: options, timeout: timeout)
     }
 
-    /// The same for several patterns; a key that several match is told once.
+    /// The same for several patterns. A key that matches several of them gives one event.
     public func subscribe(
         _ patterns: [String],
         options: SubscribeOptions = SubscribeOptions(),
@@ -54,7 +54,7 @@ extension Bus {
         try await subscribe([pattern], options: options, timeout: timeout, onEnd: onEnd, handler)
     }
 
-    /// The same for several patterns; a key that several match is told once.
+    /// The same for several patterns. A key that matches several of them gives one event.
     public func subscribe(
         _ patterns: [String],
         options: SubscribeOptions = SubscribeOptions(),

@@ -1,6 +1,5 @@
-// The library's door: one connection to a broker, kept up for as long as someone holds
-// it. All of it may be used from any thread or task; nothing of it waits for the broker
-// but what is marked `async`.
+// The library's entry point: one connection to a broker, kept up for as long as someone holds it.
+// All of it may be used from any thread or task. Only `async` functions wait for the broker.
 
 import Observables
 import PlugboardPosix
@@ -17,13 +16,13 @@ import PlugboardPosix
 /// **Threads.** A bus has one thread of its own that writes, reads and calls callbacks:
 /// keep those short. Callers only ever add to a queue, which has a limit.
 ///
-/// **Reconnecting.** When the connection breaks, it is made again with growing pauses;
-/// the name, all subscriptions, what is announced and the will are the same as before, and
-/// `onStateChange` says so. Each subscription is then told the current values once more, marked
-/// `isInitial`, after them what went meanwhile as `delete`, and another `synced`: whoever
-/// follows its events knows what is on the bus, with nothing missing and nothing left over.
-/// Requests under way at that moment fail with `BusError.disconnected` and are never
-/// repeated. Requests made while there is no connection wait for one until they time out.
+/// **Reconnecting.** When the connection breaks, the bus makes it again after growing pauses. The
+/// name, all subscriptions, announced values and the will are the same as before, and
+/// `onStateChange` reports it. Each subscription then gets the current values once more, marked
+/// `isInitial`, a `delete` for each key that is gone, and another `synced`. So its events always
+/// give the exact state of the bus. Requests under way at that moment fail with
+/// `BusError.disconnected` and are never repeated. Requests made while there is no connection wait
+/// for one until they time out.
 ///
 /// **Order.** What one task writes reaches the broker in the order of its calls, awaited
 /// and pipelined alike.
@@ -99,16 +98,16 @@ public final class Bus: Sendable {
         }
     }
 
-    /// Calls `handler` for what fails with nobody waiting for it: pipelined writes,
-    /// changes of remote observables, values that can't be decoded. While there is no
-    /// handler, such a fault is a line on standard error.
+    /// Calls `handler` for failures that nobody waits for: pipelined writes, changes of remote
+    /// observables, values that can't be decoded. Without a handler, such a fault is a line on
+    /// standard error.
     public func onFault(_ handler: @escaping @Sendable (Fault) -> Void) -> Disposable {
         link.faults.observe(handler)
     }
 
-    /// Ends the connection at once, and with it every request (`BusError.closed`), every
-    /// sequence and every observer. What was not written yet is dropped, and the broker
-    /// writes the will if there is one: `finish()` is the gentle way. Harmless to repeat.
+    /// Ends the connection at once, and with it every request (`BusError.closed`), every sequence
+    /// and every observer. Writes that were not sent yet are dropped, and the broker writes the
+    /// will if there is one. `finish()` is the gentle way. Harmless to repeat.
     public func close() {
         link.close(nil)
     }
@@ -128,8 +127,8 @@ extension Bus {
         public var backoff: Backoff
         /// Bytes that may wait to be written.
         public var outboxBytesMax: Int
-        /// The user, by name or number, whose broker may answer beside one of the own user's or
-        /// of root's; where it is nil, `PLUGBOARD_PEER` may name one.
+        /// A user, by name or number, whose broker the bus accepts, beside this user's and root's.
+        /// If it is nil, `PLUGBOARD_PEER` may name one.
         public var peer: String?
 
         public init(

@@ -1,6 +1,5 @@
-// Everything that can go wrong between a program and the bus, as one type with
-// words for a person. Thrown by whoever asked; what nobody waits for goes to
-// `Bus.onFault` as a `Fault`.
+// Everything that can go wrong between a program and the bus, as one type with words for a person.
+// Thrown to the caller; a failure that nobody waits for goes to `Bus.onFault` as a `Fault`.
 
 /// Why a request, a subscription or the connection failed.
 public enum BusError: Error, Equatable, Sendable {
@@ -8,13 +7,13 @@ public enum BusError: Error, Equatable, Sendable {
     case refused(code: Code, message: String, hint: String?, revision: Int?)
     /// Nobody answers at the socket. The reason is the system's.
     case noBroker(path: String, reason: String)
-    /// Who answers there, or made the socket's folder, is another user: nothing was sent. Or the
-    /// user who was to be allowed doesn't exist. See `Bus.Options.peer`.
+    /// Another user runs the broker there, or made the socket's folder: nothing was sent. Or the
+    /// user to be accepted doesn't exist. See `Bus.Options.peer`.
     case untrusted(path: String, reason: String)
-    /// Who answers there isn't a broker that this library can talk to.
+    /// The program that answers there isn't a broker that this library can talk to.
     case notABroker(path: String, reason: String)
-    /// The connection broke, or was broken while the request was under way: whether the
-    /// broker carried it out is not known, and it is not sent again.
+    /// The connection broke before or during the request. It isn't known whether the broker carried
+    /// it out, and the bus doesn't send it again.
     case disconnected(reason: String)
     /// No answer in time. A write may still have been carried out.
     case timedOut(operation: String)
@@ -24,10 +23,10 @@ public enum BusError: Error, Equatable, Sendable {
     case unreadFull(limit: Int)
     /// `close()` was called, or the bus was released.
     case closed
-    /// The value is not what it was to be decoded as.
+    /// The value doesn't have the type that was asked for.
     case undecodable(key: String, reason: String)
-    /// A remote observable was changed before its value had arrived, and that change would have
-    /// overwritten what is there: it was not sent. Wait for `ready()` first.
+    /// A remote observable was changed before its value had arrived. The change was not sent,
+    /// because it would have overwritten the value. Wait for `ready()` first.
     case notReady(key: String, reason: String)
     /// The value can't be written as JSON.
     case unencodable(reason: String)
@@ -82,8 +81,8 @@ extension BusError: CustomStringConvertible {
     }
 }
 
-/// Something that failed with nobody waiting for it: a pipelined write, a change of a
-/// `RemoteObservable`, a value that isn't what an observable holds.
+/// A failure that nobody waits for: of a pipelined write, of a change of a `RemoteObservable`, or
+/// of a value that has the wrong type for an observable.
 public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     public let error: BusError
     /// The key it is about, where that is known.

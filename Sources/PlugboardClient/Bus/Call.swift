@@ -4,7 +4,7 @@ import PlugboardWire
 
 /// A call as its server sees it.
 public struct Call: Sendable, Equatable {
-    /// What to do, or whom it asks.
+    /// The name of what to do.
     public let key: String
     /// Whatever the caller sent along.
     public let value: JSON?
@@ -12,7 +12,7 @@ public struct Call: Sendable, Equatable {
     public let by: String?
     /// The revision that made the caller call, where it named one.
     public let cause: Int?
-    /// What the answer names it by, and the connection it holds for.
+    /// The name that the answer uses for the call, and the connection on which it is valid.
     let id: String
     let greeting: Greeting?
 
@@ -45,7 +45,7 @@ public struct CallError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Whatever a handler has thrown.
+    /// Makes one from an error that a handler has thrown.
     init(_ error: any Error) {
         switch error {
         case let error as CallError: self = error

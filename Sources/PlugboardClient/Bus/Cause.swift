@@ -1,6 +1,6 @@
-// Which event the running code is handling, so that what it writes can name its cause
-// without being told. What always holds: an event is the cause only inside the callback,
-// or the `causing`, that handles it, and of the tasks begun there.
+// The event that the running code is handling, so that its writes can name their cause by
+// themselves. Invariant: an event is the cause only inside the callback, or the `causing`, that
+// handles it, and in tasks begun there.
 
 /// The cause that writes name by themselves; `why` follows it from a value to its origin.
 ///
@@ -9,17 +9,17 @@
 /// batch, through a remote observable, and in a `Task { }` begun there (not in a detached
 /// one, nor on another queue or thread that the work is handed to).
 ///
-/// A `for await` loop is no callback: its body is covered by `Event.causing`, and the body
-/// of `Subscription.forEach` is without more ado. A write with `cause: nil` has none, and so
-/// has everything within `Cause.$current.withValue(nil) { … }`.
+/// A `for await` loop is not a callback: use `Event.causing` in its body. The body of
+/// `Subscription.forEach` needs nothing. A write with `cause: nil` has none, and so has everything
+/// within `Cause.$current.withValue(nil) { … }`.
 public enum Cause {
     /// The revision of the event that is being handled; nil where none is.
     @TaskLocal public static var current: Int?
 }
 
 extension Event {
-    /// The revision that a write because of this event names; nil for what no write caused
-    /// that is known here: `synced`, `lagged`, and what is noticed only after a reconnection.
+    /// The revision that a write caused by this event names. It is nil if no known write caused the
+    /// event: for `synced`, `lagged`, and what the bus notices only after a reconnection.
     public var asCause: Int? {
         switch kind {
         case .update, .emit: revision

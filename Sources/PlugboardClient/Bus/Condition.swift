@@ -1,7 +1,7 @@
-// What must hold of a value for a subscription to be told of it, in Swift's own signs. What
-// a condition means, and whether it can be one, is the broker's to say.
+// The conditions on a value for `where` of a subscription, in Swift's own operators. The broker
+// decides what a condition means and whether it is valid.
 
-/// A part of a value, named by a JSON Pointer (RFC 6901), to say what must hold of it.
+/// A part of a value, named by a JSON Pointer (RFC 6901), for a condition on it.
 ///
 /// ```swift
 /// let options = SubscribeOptions(where: [
@@ -25,7 +25,7 @@ public struct Part: Sendable {
         Condition(part, "==", value.conditionOperand)
     }
 
-    /// Holds as well where the part isn't there.
+    /// Also holds if the part is missing.
     public static func != (part: Part, value: some ConditionOperand) -> Condition {
         Condition(part, "!=", value.conditionOperand)
     }

@@ -1,4 +1,4 @@
-// Where the connection stands, as it is told to the program.
+// The state of the connection, as the program sees it.
 
 /// The state of a bus's connection.
 public enum ConnectionState: Sendable, Equatable {
@@ -8,10 +8,10 @@ public enum ConnectionState: Sendable, Equatable {
     case connected(Greeting)
     /// The connection broke; it is tried again, after growing pauses.
     case disconnected(BusError)
-    /// The broker is back, and all subscriptions are. With `epochChanged` it is one that
-    /// counts revisions anew: what was known of revisions no longer holds.
+    /// The broker is back, and so are all subscriptions. With `epochChanged` it counts revisions
+    /// anew: earlier revisions mean nothing any more.
     case reconnected(Greeting, epochChanged: Bool)
-    /// Over for good; with the reason where it wasn't `close()`.
+    /// Closed for good; with the reason if it wasn't `close()`.
     case closed(BusError?)
 
     public var isConnected: Bool {

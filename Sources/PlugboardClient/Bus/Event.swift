@@ -1,22 +1,23 @@
-// What a subscription tells: one line of the broker's, with its value still as bytes.
+// An event of a subscription: one line from the broker, with its value still as bytes.
 
 import PlugboardWire
 
 /// A change of a key, an event that is not kept, the end of a snapshot, or a gap.
 public struct Event: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
-        /// The key has a new value; with `isInitial`, it is the value it has had.
+        /// The key has a new value. With `isInitial`, it is the current value.
         case update
         /// An event that is not kept.
         case emit
-        /// The key is gone. With `isInitial` it went while the connection was down.
+        /// The key is gone. With `isInitial`, it was deleted while the connection was down.
         case delete
-        /// The value no longer is one that the subscription asked for with `where`. With
-        /// `isInitial` that, or its end, came about while the connection was down.
+        /// The value no longer matches the subscription's `where`. With `isInitial`, that happened
+        /// while the connection was down, or the key was deleted then.
         case leave
         /// The snapshot is complete: what follows is live. Its key is empty.
         case synced
-        /// Events that waited too long were dropped here; `gap` says which. Its key is empty.
+        /// The broker dropped events here for which there was no room; `gap` says which. Its key is
+        /// empty.
         case lagged
     }
 
@@ -29,8 +30,7 @@ public struct Event: Sendable, Equatable {
         public let last: Int
     }
 
-    /// Why the broker wrote in a client's name: a known reason, or one that this library
-    /// doesn't know.
+    /// Why the broker wrote in a client's name. Reasons that this library doesn't know are kept.
     public struct Reason: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -40,7 +40,7 @@ public struct Event: Sendable, Equatable {
         public static let disconnected: Reason = "disconnected"
         /// The value's `ttl` is over.
         public static let expired: Reason = "expired"
-        /// It is the last will of a client whose connection has ended.
+        /// It is the will (disconnect action) of a client whose connection has ended.
         public static let will: Reason = "will"
     }
 
@@ -49,34 +49,33 @@ public struct Event: Sendable, Equatable {
     public let key: String
     /// The bus's revision of this change; of `lagged`, that of the last event dropped.
     public let revision: Int
-    /// The new value; nil for `delete`, `leave` and `synced`, and where the subscription asked
-    /// for parts or for none. With `diff` too it is the whole value.
+    /// The new value. It is nil for `delete`, `leave` and `synced`, and if the subscription asked
+    /// for parts or for no values. With `diff`, too, it is the whole value.
     public internal(set) var value: JSON?
-    /// The value before, where the subscription asked for it and there was one.
+    /// The previous value, if the subscription asked for it and there was one.
     public let old: JSON?
     /// Who wrote it: a client's name, or `#` and its number.
     public let by: String?
     /// The revision that caused it, where its writer named one.
     public let cause: Int?
-    /// Whether it tells the state found on subscribing rather than a change just made.
+    /// Whether it is part of the state on subscribing, and not a change just made.
     public let isInitial: Bool
     /// The parts that changed, by their pointers, where the subscription asked for `fields`.
     /// With `isInitial`, all those that are there.
     public var fields: [String: JSON] = [:]
-    /// The pointers of the parts that are there no more.
+    /// The pointers of the parts that are gone.
     public var gone: [String] = []
-    /// With `diff`, what made the value before into this one (a merge patch, RFC 7396); nil
-    /// where the broker told the whole value.
+    /// With `diff`, the merge patch (RFC 7396) from the previous value to this one; nil if the
+    /// broker sent the whole value.
     public var patch: JSON?
     /// Why the broker wrote it in its writer's name; nil where the writer itself did.
     public var reason: Reason?
-    /// How many earlier updates of the key this one stands for, which were not told because
-    /// they had to wait.
+    /// How many earlier updates of the key were folded into this one, because they had to wait.
     public var skipped = 0
     /// The names of observers of an earlier phase that didn't acknowledge it in time.
     public var unacknowledged: [String] = []
-    /// Whether the connection that wrote it still stands; nil where that isn't told, as it
-    /// is only with `isInitial`.
+    /// Whether the connection that wrote it is still open. Known only with `isInitial`; otherwise
+    /// nil.
     public var isWriterLive: Bool?
     /// What was dropped, of `lagged`; otherwise nil.
     public var gap: Gap?
@@ -122,7 +121,8 @@ extension Event {
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
     }
 
-    /// A key that was told before the connection broke, and wasn't afterwards.
+    /// An event for a key that the subscription knew before the connection broke, and didn't get
+    /// afterwards.
     static func noticed(_ kind: Kind, of key: String, revision: Int) -> Event {
         Event(
             kind: kind,

@@ -13,8 +13,8 @@ final class EventBuffer: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Adds an event. False, once, when there are too many: what was added before can
-    /// still be read, then the reader is told.
+    /// Adds an event. Returns false, once, when there are too many: the reader still gets the
+    /// events added before, and then the failure.
     func add(_ event: Event) -> Bool {
         let (reader, isAccepted): (Reader?, Bool) = state.withLock { state in
             if state.isEnded { return (nil, true) }
@@ -25,14 +25,14 @@ final class EventBuffer: Sendable {
         return isAccepted
     }
 
-    /// No event comes any more; those that wait can still be read.
+    /// No further event comes. Those that wait can still be read.
     func end(_ error: BusError?) {
         let (readers, failure) = state.withLock { state in
             if !state.isEnded {
                 state.isEnded = true
                 state.failure = error
             }
-            // Where someone waits to read, nothing waits to be read.
+            // If a reader waits, no event waits.
             let readers = Array(state.readers.values)
             state.readers = [:]
             return (readers, readers.isEmpty ? nil : state.failure.take())

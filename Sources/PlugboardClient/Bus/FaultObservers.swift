@@ -1,5 +1,5 @@
-// Who is told of failures that nobody waits for. Where no one asked to be told, a line
-// on standard error: a silently refused write would be the worst answer.
+// The observers of failures that nobody waits for. Without any, a failure is a line on standard
+// error: a silently refused write would be worse.
 
 import Observables
 import PlugboardPosix

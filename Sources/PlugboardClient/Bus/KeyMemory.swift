@@ -1,7 +1,6 @@
-// What a subscription has been told of each key, where something hangs on it: the keys
-// that went while the connection was down are missed once it is back, and a difference is
-// put together with the value before it. What always holds: a key is known here exactly
-// while its observer believes that it is there.
+// What a subscription knows of each key, if it needs that later: to notice keys that were deleted
+// while the connection was down, and to apply a difference to the previous value. Invariant: a key
+// is known here exactly as long as its observer believes that it exists.
 
 import PlugboardWire
 import Synchronization
@@ -9,9 +8,9 @@ import Synchronization
 /// The keys of one subscription. Only the bus's thread uses it; the lock is for the compiler.
 final class KeyMemory: Sendable {
     private struct Key {
-        /// The connection, counted from 1, on which it was told last.
+        /// The connection, counted from 1, on which it last came.
         var connection: Int
-        /// Where differences are told.
+        /// Kept with `diff`.
         var value: JSON?
     }
 
@@ -31,25 +30,25 @@ final class KeyMemory: Sendable {
         self.options = options
     }
 
-    /// A new connection: what was missed follows, or a snapshot where one is asked for.
+    /// A new connection: what was missed follows, or a snapshot if the subscription asks for one.
     func begin(isResumed: Bool) {
         state.withLock { state in
             state.isCatchingUp = options.initial
             state.connection += 1
             if isResumed {
-                // What isn't told is as it was.
+                // Keys that don't come are unchanged.
                 state.keys = state.keys.mapValues { Key(connection: state.connection, value: $0.value) }
                 return
             }
-            // What is not told anew can't be compared.
+            // Keys that don't come again can't be compared.
             if !options.initial { state.keys = [:] }
         }
     }
 
-    /// Takes note of an event, and adds to it what only the memory knows. At the end of a
-    /// snapshot it returns what goes ahead of the event: a notice for each key, in order, that
-    /// was known before and wasn't told on this connection. Nil where the event is none for this
-    /// observer: a key is gone that came and went while the connection was down.
+    /// Notes an event, and adds to it what only the memory knows. At the end of a snapshot it also
+    /// returns, ahead of the event, an event for each key that was known before and didn't come on
+    /// this connection, in order. Nil if the event doesn't concern this observer: a key came and
+    /// went while the connection was down.
     func complete(_ event: inout Event) -> [Event]? {
         state.withLock { state in
             switch event.kind {
@@ -86,7 +85,7 @@ final class KeyMemory: Sendable {
 }
 
 extension JSON {
-    /// This value with a merge patch (RFC 7396) applied; parts that it leaves alone keep
+    /// This value with a merge patch (RFC 7396) applied. Parts that the patch doesn't touch keep
     /// their bytes.
     func merged(with patch: JSON) -> JSON {
         var buffer = ByteBuffer()

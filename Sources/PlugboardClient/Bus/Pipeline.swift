@@ -1,5 +1,5 @@
-// Writes without an answer, for high rates: one call costs no round trip and no task
-// switch, and many calls leave in one system call.
+// Writes without an answer, for high rates: a call costs no round trip and no task switch, and one
+// system call sends many writes.
 
 /// The pipelined form of a bus's writes: the same verbs, nothing to wait for.
 ///
@@ -10,9 +10,9 @@
 /// }
 /// try await bus.sync()
 /// ```
-/// A verb returns when the write is in the outbox. It throws `.outboxFull` where that has
-/// no room, `.disconnected` (or `.noBroker`) without a connection, `.closed`. What the
-/// broker refuses is told by `Bus.onFault`. Whether all arrived is known after `Bus.sync()`.
+/// A function returns when the write is in the outbox. It throws `.outboxFull` if the outbox has no
+/// room, `.disconnected` (or `.noBroker`) without a connection, and `.closed`. `Bus.onFault`
+/// reports what the broker refuses. After `Bus.sync()` you know whether all writes arrived.
 public struct Pipeline: WriteTarget, Sendable {
     let link: Link
 

@@ -1,4 +1,4 @@
-// What a subscription wants to be told, and how.
+// What a subscription asks for, and how.
 
 /// Options of a subscription; the defaults are the protocol's.
 ///
@@ -9,47 +9,50 @@
 /// )
 /// ```
 public struct SubscribeOptions: Sendable, Equatable {
-    /// What becomes of events that have to wait: because they are read slowly, for a pause,
-    /// for `every` or for an earlier phase.
+    /// What happens to events that have to wait: for a slow reader, a pause, `every` or an earlier
+    /// phase.
     public enum Delivery: Sendable, Equatable {
-        /// The newest of each key is told, with the number it stands for in `Event.skipped`.
+        /// The newest of each key comes. `Event.skipped` counts the ones it replaces.
         case latest
-        /// Every one is, as many as the broker has room for, or its journal has; a gap is told as `lagged`.
+        /// Every event comes, as long as the broker has room for it, or has it in the journal. A
+        /// gap comes as `lagged`.
         case all
     }
 
     /// Whether the current values come first, ended by `synced`.
     public var initial: Bool
-    /// Whether `update` and `delete` carry the value before.
+    /// Whether `update` and `delete` carry the previous value.
     public var old: Bool
-    /// Whether values come at all, or only which key changed. That, `fields` and `diff` are
-    /// three answers to one question: two of them are refused.
+    /// Whether values come at all, or only the keys that changed. `fields`, `diff` and false here
+    /// exclude each other: two of them are refused.
     public var values: Bool
-    /// What must hold of a value to be told: all of it, or where it is empty, nothing. When a
-    /// value that matched no longer does, that is a `leave`.
+    /// The conditions that a value must meet to come: all of them. When a value that matched no
+    /// longer does, a `leave` comes.
     public var `where`: [Condition]
-    /// JSON Pointers (RFC 6901) of the parts to be told, in `Event.fields` and `Event.gone`, when
-    /// one of them changed; where it is empty, whole values are.
+    /// JSON Pointers (RFC 6901) of the wanted parts. They come in `Event.fields` and `Event.gone`
+    /// when one of them changed. If it is empty, whole values come.
     public var fields: [String]
-    /// Whether the broker tells what changed in a value rather than the value: less to send
-    /// where large values change a little. `Event.value` is the whole value all the same, put
-    /// together here, and `Event.patch` what changed. Costs the memory for all those values.
+    /// Whether the broker sends what changed in a value instead of the value. That saves bytes if
+    /// large values change a little. `Event.value` is the whole value all the same, put together
+    /// here, and `Event.patch` is what changed. It costs the memory for all those values.
     public var diff: Bool
     public var delivery: Delivery
-    /// The time in which a key is told at most once, with its newest value; the last one
-    /// always comes. From a millisecond, to which it is rounded up, to a day; nil: at once.
+    /// The time in which a key comes at most once, with its newest value. The last value always
+    /// comes. From a millisecond (it is rounded up to whole ones) to a day; nil: every change at
+    /// once.
     public var every: Duration?
-    /// When it is told, 0 to 9: observers of a lower phase that acknowledge come first.
+    /// The phase, 0 to 9: acknowledging observers of a lower phase get an event first.
     public var phase: Int
-    /// Whether observers of later phases wait until this one has dealt with an update, for
-    /// a second at most. The library says so by itself: when the callback has returned, or
-    /// the loop asks for the next event. A batch counts as dealt with when all of it that
-    /// came together is.
+    /// Whether observers of later phases wait until this one has handled an update, for a second at
+    /// most. The library acknowledges by itself: when the callback has returned, or the loop asks
+    /// for the next event. A batch is acknowledged when all of its events that came together are
+    /// handled.
     public var acknowledges: Bool
-    /// Whether keys are remembered, so that those deleted while the connection was down
-    /// are told as `delete` with `isInitial` once it is back (with `where` as `leave`, since
-    /// they may only match no more). Costs some hundred bytes for each key. Without it, and without
-    /// `initial`, what happened meanwhile is told as far as the broker still knows it.
+    /// Whether the subscription remembers keys. Then each key that was deleted while the connection
+    /// was down comes as a `delete` with `isInitial` once it is back (with `where` as a `leave`,
+    /// because the key may still exist and only not match). It costs some hundred bytes for each
+    /// key. Without it, and without `initial`, missed events come as far as the broker still knows
+    /// them.
     public var noticesDeletes: Bool
     /// Bytes of events that may wait for a `for await` loop; then the loop throws.
     public var unreadBytesMax: Int

@@ -14,12 +14,12 @@
 ///     }
 /// }
 /// ```
-/// It goes on across reconnections, those to a new broker on the same journal included: then
-/// what was missed comes, the newest of each key, and ends with another `synced`. Where that
-/// isn't known any more, the current values come once more, marked `isInitial`. It ends when the bus closes or `cancel()`
-/// is called, after what waits has been read; it throws `.unreadFull` where it was read
-/// too slowly, and `.refused` where a broker that came back doesn't grant it any more.
-/// For one loop: a second one at the same time would share the events with the first.
+/// It continues after a reconnection, even to a new broker on the same journal: then the newest
+/// value of each missed key comes, followed by another `synced`. If the broker no longer knows what
+/// was missed, the current values come once more, marked `isInitial`. It ends when the bus closes
+/// or `cancel()` is called, after the waiting events have been read. It throws `.unreadFull` if it
+/// was read too slowly, and `.refused` if a broker that came back no longer allows it. For one
+/// loop: a second one at the same time would share the events with the first.
 public final class Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = any Error
@@ -38,7 +38,7 @@ public final class Subscription: AsyncSequence, Sendable {
 
     deinit { cancel() }
 
-    /// Ends the subscription; the loop ends after the events that wait already.
+    /// Ends the subscription. The loop ends after the waiting events.
     public func cancel() {
         bus.link.unsubscribe(sub)
         buffer.end(nil)
@@ -70,7 +70,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Reads the events of its subscription.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let subscription: Subscription
-        /// The revision of the event that the loop deals with, where it is acknowledged.
+        /// The revision of the event that the loop is handling, if it is acknowledged.
         private var handled: Int?
 
         fileprivate init(subscription: Subscription) {
@@ -88,7 +88,7 @@ public final class Subscription: AsyncSequence, Sendable {
             return event
         }
 
-        /// What the loop asked for last is dealt with, unless there is more of that revision.
+        /// The loop has handled its last event, unless there is more of that revision.
         private mutating func acknowledge() {
             guard let revision = handled, !subscription.buffer.beginsWith(revision) else { return }
             handled = nil

@@ -1,5 +1,5 @@
-// A subscription's values as a type of the program's own. One that can't be decoded is a fault and
-// not the end: whoever wrote it can correct it, and then it is told like any other.
+// A subscription's values as a type of the program's own. A value that can't be decoded is a fault,
+// but not the end: when its writer corrects it, it comes like any other.
 
 /// The updates of one subscription, each with its value decoded.
 ///
@@ -8,9 +8,10 @@
 ///     print(update.key, update.value)
 /// }
 /// ```
-/// A value that isn't what was asked for is told by ``Bus/onFault(_:)``, without a handler on
-/// standard error, and left out. Other events than `update` are left out as well: the
-/// subscription itself has them. It ends and throws as that does.
+/// A value of another type is left out and reported by
+/// ``Bus/onFault(_:)``, or without a handler on standard error. Events other than `update` are left
+/// out as well: the subscription itself has them. The sequence ends and throws as the subscription
+/// does.
 public struct Updates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Update<Value>
     public typealias Failure = any Error
@@ -45,7 +46,7 @@ public struct Updates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// A value that was told, and the event that told it.
+/// A value, and the event that brought it.
 public struct Update<Value: Sendable>: Sendable {
     public let value: Value
     public let event: Event

@@ -15,11 +15,12 @@ public struct Write: Sendable {
     public let key: String
     /// The value; nil for a delete.
     public let value: JSON?
-    /// The revision that the key must have (0: be absent) for the write to be carried out.
+    /// The revision that the key must have (0: it must be absent). Otherwise the broker refuses the
+    /// write.
     public var ifRevision: Int?
     /// The revision that caused this write: what was given, or the ``Cause`` at that moment.
     public var cause: Int?
-    /// Until when a published value stays, where not for good.
+    /// When a published value ends, if it doesn't stay for good.
     public var lifetime: Lifetime?
     /// How long a published value stays at most.
     public var ttl: Duration?
@@ -87,7 +88,7 @@ public struct Write: Sendable {
     }
 }
 
-/// Whatever takes writes without answering each: a ``Pipeline`` or a ``Batch``.
+/// A receiver of writes that doesn't answer each one: a ``Pipeline`` or a ``Batch``.
 public protocol WriteTarget {
     /// Takes one write.
     func add(_ write: Write) throws

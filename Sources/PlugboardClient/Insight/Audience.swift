@@ -1,13 +1,13 @@
 // The answer to "who": the observers of a key, its writer and its server.
 
-/// Who has to do with a key.
+/// The observers, the writer and the server of a key.
 public struct Audience: Sendable, Equatable {
-    /// A subscription that a write to the key would be told to.
+    /// A subscription that would get a write to the key.
     public struct Observer: Sendable, Equatable {
         public enum State: String, Sendable {
-            /// It is told at once.
+            /// It gets events at once.
             case live
-            /// It is owed something, or doesn't read what it is sent.
+            /// The broker owes it something, or it doesn't read what it is sent.
             case lagging
             /// It waits for somebody to let it go on.
             case paused
@@ -25,15 +25,15 @@ public struct Audience: Sendable, Equatable {
         public let state: State?
         /// Bytes that wait in the broker for the client.
         public let queuedBytes: Int
-        /// Keys and lines that the subscription is owed.
+        /// Keys and lines that the broker owes the subscription.
         public let owed: Int
-        /// Everything up to this one was told, or is among the bytes that wait.
+        /// Everything up to this one was sent, or is among the bytes that wait.
         public let revision: Int
     }
 
-    /// Whoever wrote the value.
+    /// The writer of the value.
     public struct Writer: Sendable, Equatable {
-        /// Nil for the broker itself, and for who wrote to an earlier one.
+        /// Nil for the broker itself, and for a client of an earlier broker.
         public let client: Int?
         public let name: String
         /// Whether the connection that wrote it still stands.
@@ -41,7 +41,7 @@ public struct Audience: Sendable, Equatable {
         public let revision: Int
     }
 
-    /// Whoever answers calls of the key.
+    /// The server of the key.
     public struct Server: Sendable, Equatable {
         public let client: Int
         public let name: String
@@ -53,7 +53,7 @@ public struct Audience: Sendable, Equatable {
     }
 
     public let key: String
-    /// In the order in which they are told; at most 1,000.
+    /// In the order in which they get events; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those; then those that aren't `live` come first.
     public let hasMore: Bool

@@ -1,23 +1,23 @@
 // The answer to "what if": what a write would do.
 
-/// What would come of a write.
+/// The outcome that a write would have.
 public struct Explanation: Sendable, Equatable {
     /// A subscription that would be concerned.
     public struct Observer: Sendable, Equatable {
         public enum Outcome: String, Sendable {
-            /// It would be told at once.
+            /// It would get the event at once.
             case sent
-            /// It is behind, or told only so often: the event would wait in its turn.
+            /// It is behind, or has `every`: the event would wait for its turn.
             case queued
-            /// The same, but it would be owed only the newest value.
+            /// The same, but it would get only the newest value.
             case conflated
             /// It waits for somebody to let it go on.
             case paused
-            /// It waits for an earlier phase; `awaits` says for whom.
+            /// It waits for an earlier phase; `awaits` names the observers that it waits for.
             case waiting
-            /// It asked for nothing that would change.
+            /// It didn't ask for this change.
             case filtered
-            /// There is no room; it would be told of the gap.
+            /// There is no room; it would learn of the gap.
             case dropped
         }
 
@@ -56,17 +56,17 @@ public struct Explanation: Sendable, Equatable {
     /// The error that the write would get; nil where it would be made. Otherwise the rest of
     /// this is empty.
     public let refusal: BusError?
-    /// What would be told: `update`, `delete` or `emit`.
+    /// The event that observers would get: `update`, `delete` or `emit`.
     public let event: Event.Kind?
     /// The revision that it would have.
     public let revision: Int?
-    /// The value that would be told; of a patch the whole result.
+    /// The value that observers would get; for a patch the whole result.
     public let value: JSON?
-    /// In the order in which they would be told; at most 1,000.
+    /// In the order in which they would get the event; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those.
     public let hasMore: Bool
-    /// For a person: what is remarkable about it, such as that nobody observes the key.
+    /// A remark for a person, such as that nobody observes the key.
     public let note: String?
 
     init(_ json: JSON) {

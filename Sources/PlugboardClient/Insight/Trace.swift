@@ -4,7 +4,7 @@ import PlugboardWire
 
 /// A write to a key that is traced.
 public struct Trace: Sendable, Equatable {
-    /// A subscription that was to be told of it.
+    /// A subscription that the write concerned.
     public struct Observer: Sendable, Equatable {
         /// The client's number and its name.
         public let client: Int
@@ -15,8 +15,7 @@ public struct Trace: Sendable, Equatable {
         public let outcome: Explanation.Observer.Outcome?
         /// Nil where it waits for no earlier phase.
         public let awaits: Explanation.Observer.Awaited?
-        /// The time from the write until it was handed to the observer's socket; nil where it
-        /// was not sent at once.
+        /// The time from the write to the observer's socket; nil if the line was not sent at once.
         public let microseconds: Int?
     }
 
@@ -30,12 +29,11 @@ public struct Trace: Sendable, Equatable {
     public let reason: Event.Reason?
     /// The revision that it named as its cause.
     public let cause: Int?
-    /// In the order in which they are told; at most 1,000.
+    /// In the order in which they get the event; at most 1,000.
     public let observers: [Observer]
     /// Whether there are observers beyond those.
     public let hasMore: Bool
-    /// How many writes just before this one aren't told, since what came before was read too
-    /// slowly.
+    /// How many writes just before this one are missing, because the trace was read too slowly.
     public internal(set) var dropped = 0
 
     init(_ json: JSON) {
@@ -61,10 +59,10 @@ extension Trace.Observer {
     }
 }
 
-/// From a trace's lines to what its owner is told. Confined to the bus's thread.
+/// Turns a trace's lines into calls of its handler. Confined to the bus's thread.
 final class TraceLines: @unchecked Sendable {
     private let handler: @Sendable (Trace) -> Void
-    /// Writes that a gap left out, to be told with the next one.
+    /// Writes that a gap left out, to be reported with the next one.
     private var dropped = 0
 
     init(_ handler: @escaping @Sendable (Trace) -> Void) {

@@ -1,5 +1,5 @@
-// Decimal numbers for money and the like: what a JSON number says is what is counted,
-// since no binary floating point comes near it. A value is either exact or not there.
+// Decimal numbers for money and the like. They are exactly what the JSON number says, because no
+// binary floating point is involved. A value is either exact or nil.
 
 /// An exact decimal number with up to 12 decimals and 26 digits before the point.
 ///
@@ -8,8 +8,8 @@
 /// let total = price?.multiplied(by: 10_000)
 /// print(total?.text(decimals: 2) ?? "too large")   // 1000.00
 /// ```
-/// Nothing here traps or rounds in silence: what can't be held exactly is nil. Only
-/// `text(decimals:)` rounds, where it is asked for fewer decimals than there are.
+/// Nothing here traps or rounds silently: a number that can't be held exactly is nil. Only
+/// `text(decimals:)` rounds, if it is asked for fewer decimals than there are.
 public struct ExactDecimal: Sendable, Hashable, Comparable {
     /// The most decimals a number can have.
     public static let decimalsMax = 12

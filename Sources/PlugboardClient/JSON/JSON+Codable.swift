@@ -1,5 +1,5 @@
-// Between Codable types and JSON: the one file that needs Foundation, of which the
-// part without localisation is enough and starts faster.
+// Converts between Codable types and JSON. It is the one file that needs Foundation; the part
+// without localisation is enough and starts faster.
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -9,7 +9,7 @@
 import PlugboardWire
 
 extension JSON {
-    // Neither is changed after it was made, which is what makes sharing them safe.
+    // Neither changes after it was made, so it is safe to share them.
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]

@@ -1,5 +1,5 @@
-// A `JSON` as a part of another Codable type. Coders hand out and take parsed parts,
-// so here the value survives but the spelling of its numbers may not.
+// A `JSON` as a part of another Codable type. Coders work on parsed parts, so the value survives,
+// but maybe not the spelling of its numbers.
 
 import PlugboardWire
 

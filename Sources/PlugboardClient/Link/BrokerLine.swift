@@ -1,5 +1,5 @@
-// One line from the broker, read once: which of the three kinds it is, and where the
-// fields lie that this library knows. Values stay bytes; unknown fields are walked over.
+// One line from the broker, read once: its kind (one of three), and the places of the fields that
+// this library knows. Values stay bytes. Unknown fields are skipped.
 
 import PlugboardWire
 

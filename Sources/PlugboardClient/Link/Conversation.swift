@@ -13,13 +13,13 @@ final class Conversation {
     private let socket: Descriptor
     private let poller = PollPoller()
     private var inbox = ByteBuffer()
-    /// How much of the inbox was searched for a line feed already.
+    /// How much of the inbox has been searched for a line feed.
     private var searched = 0
     private let reader: LineReader
     private var sending: [UInt8] = []
     private var sent = 0
     private var isBlocked = false
-    /// When a broker that has not answered the beginning of the connection is given up.
+    /// When to give up a broker that has not answered the beginning of the connection.
     private let setupDeadline: UInt64
 
     init(_ link: Link, _ socket: consuming Descriptor) throws {
@@ -56,7 +56,7 @@ final class Conversation {
         }
     }
 
-    /// Rounded up, so that a wait doesn't end before what it waits for.
+    /// Rounded up, so that a wait doesn't end before the deadline.
     static func milliseconds(from now: UInt64, to deadline: UInt64) -> Int32 {
         if deadline == .max { return -1 }
         if deadline <= now { return 0 }
@@ -130,7 +130,7 @@ final class Conversation {
         }
     }
 
-    /// What a read came to.
+    /// The result of a read.
     private enum Outcome {
         case lines
         case nothing

@@ -9,7 +9,7 @@ final class LineReader {
     private(set) var isGreeted = false
     /// Why the broker ended the connection, where it said so.
     private(set) var reason: BusError?
-    /// The newest revision that callbacks have dealt with, by subscription.
+    /// The newest revision that callbacks have handled, by subscription.
     private var handled: [Int: Int] = [:]
 
     init(_ link: Link) {
@@ -34,7 +34,7 @@ final class LineReader {
         return nil
     }
 
-    /// All that came together was handed over: what was dealt with is acknowledged, once.
+    /// All events that came together were handed over. Acknowledges the handled ones, once.
     func acknowledge() {
         guard !handled.isEmpty else { return }
         for (sub, revision) in handled { link.acknowledge(sub, revision) }

@@ -10,7 +10,7 @@ extension Link {
             state.greeting = greeting
             state.phase = .joined
             state.setupLeft = 0
-            // What a supervisor has named has no other name.
+            // A plugin that a supervisor has named has no other name.
             if let name, greeting.name == nil {
                 var body = RequestBody("hello")
                 body.add(",\"name\":", text: name)
@@ -68,7 +68,7 @@ extension Link {
         return .reconnected(greeting, epochChanged: previous.epoch != greeting.epoch)
     }
 
-    /// The connection is no more: whatever was under way on it has failed.
+    /// The connection has ended: all requests on it have failed.
     func broke(_ reason: BusError) {
         let (sent, waiters, isNews, isFault) = state.withLock { state in
             if case .closed = state.phase {
@@ -136,8 +136,8 @@ extension Link {
         }
     }
 
-    /// Hands a reply or an error to whoever asked. A subscription goes live here, ahead
-    /// of its first event.
+    /// Hands a reply or an error to the caller. A subscription goes live here, ahead of its first
+    /// event.
     func answer(_ id: Int, _ result: Result<Reply, any Error>) {
         let (request, isTooLate, epoch): (LinkState.Pending?, Bool, String) = state.withLock { state in
             let epoch = state.greeting?.epoch ?? ""
@@ -158,7 +158,7 @@ extension Link {
     }
 }
 
-/// What is left to be told when a link closes.
+/// What has to be reported when a link closes.
 private struct Ended: Sendable {
     let registrations: [Registration]
     let requests: [LinkState.Pending]

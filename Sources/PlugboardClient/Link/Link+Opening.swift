@@ -1,8 +1,8 @@
-// The first connection: the one that someone waits for.
+// The first connection, which `connect` waits for.
 
 extension Link {
-    /// Starts the thread and waits until the first connection stands, or never will.
-    /// A cancelled wait closes the link.
+    /// Starts the thread and waits until the first connection is made, or never will be. A
+    /// cancelled wait closes the link.
     func open() async throws {
         do {
             try await withTaskCancellationHandler {
@@ -18,7 +18,7 @@ extension Link {
             try Task.checkCancellation()
             throw error
         }
-        // Cancelled just when it stood: closed all the same.
+        // Cancelled just when it was made: closed all the same.
         try Task.checkCancellation()
     }
 

@@ -1,4 +1,4 @@
-// What this client serves: asked for by callers, told to each new connection, and the way
+// What this client serves: registered by the program, renewed on each new connection. And the way
 // of a call from its line to its answer.
 
 import PlugboardWire
@@ -44,7 +44,7 @@ final class Server: Sendable {
 }
 
 extension Link {
-    /// Asks to serve. A call may come with the reply, so the server stands before it does.
+    /// Asks to serve. A call may come with the reply, so the handler is registered before.
     func serve(_ server: Server, timeout: Duration?) async throws {
         let refusal: BusError? = state.withLock { state in
             if state.isStopped { return .closed }
@@ -84,7 +84,7 @@ extension Link {
         appendInternal(body, "unserve", &state) { _ in }
     }
 
-    /// A program that stops is called no more.
+    /// A program that stops gets no more calls.
     func unserveAll(_ state: inout LinkState) {
         let servers = state.servers.values.map(\.server)
         state.servers = [:]
@@ -92,7 +92,7 @@ extension Link {
         for server in servers { appendUnserve(server, &state) }
     }
 
-    /// Tells a new connection what this client serves. A refusal ends it.
+    /// Registers on a new connection what this client serves. A refusal ends serving.
     func serveAgain(_ state: inout LinkState) {
         for serving in state.servers.values where serving.isLive {
             let server = serving.server
@@ -111,7 +111,7 @@ extension Link {
         }
     }
 
-    /// A call has come: it is answered by a task of its own.
+    /// Handles a call in a task of its own.
     func called(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
         let call = Call(line, bytes, state.withLock { $0.greeting })
         guard let server = state.withLock({ $0.server(of: call.key) }) else {
@@ -123,8 +123,8 @@ extension Link {
         }
     }
 
-    /// Sends an answer, unless the connection that asked is no more. One that is too long
-    /// to be sent is an error, so that nobody waits for it.
+    /// Sends an answer, unless the call's connection has ended. If the answer is too long, sends an
+    /// error, so that nobody waits for it.
     private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
         var body = RequestBody("return")
         body.add(",\"call\":", text: call.id)
@@ -159,7 +159,7 @@ extension LinkState {
         return true
     }
 
-    /// Whom the broker means when it passes on a call: the most specific.
+    /// The server that the broker means when it passes on a call: the most specific one.
     func server(of key: String) -> Server? {
         servers.values.map(\.server).filter { $0.serves(key) }.min { $0.isMoreSpecific(than: $1) }
     }

@@ -1,4 +1,4 @@
-// Subscriptions: made and ended by callers, told to each new connection.
+// Subscriptions: made and ended by the program, renewed on each new connection.
 
 extension Link {
     /// Asks for a subscription; it becomes live with the broker's reply, ahead of its
@@ -14,7 +14,7 @@ extension Link {
         )
     }
 
-    /// Makes a subscription live that is wanted whenever there is a broker, now or later.
+    /// Registers a subscription that is to be live whenever there is a broker, now or later.
     func keep(_ registration: Registration) -> BusError? {
         let isAdded: Bool = change { state in
             guard !state.isStopped else { return false }

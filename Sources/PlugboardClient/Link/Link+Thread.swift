@@ -13,7 +13,7 @@ extension Link {
         state.withLock { $0.registrations[sub] }
     }
 
-    /// Hands over what is to be written in exchange for an array that was written.
+    /// Returns the bytes to write, in exchange for an array that was written.
     func take(_ sending: inout [UInt8]) {
         sending.removeAll(keepingCapacity: sending.capacity <= 4 * ClientLimits.readBytes)
         let spare = sending

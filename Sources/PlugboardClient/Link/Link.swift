@@ -12,7 +12,7 @@ final class Link: Sendable {
     let socketPath: String
     let name: String?
     let options: Bus.Options
-    /// Whose broker may be at the socket.
+    /// The users whose broker the link accepts.
     let trusted: TrustedUsers
     let connectionState = ObservableValue(ConnectionState.connecting)
     let faults = FaultObservers()
@@ -95,8 +95,8 @@ final class Link: Sendable {
         }
     }
 
-    /// A line that the broker would leave out unread, so that its answer could not say
-    /// which request it is about, is refused here, in the broker's words.
+    /// Refuses a line that is too long, in the broker's words. The broker would skip it unread, so
+    /// its answer couldn't say which request it is about.
     private static func lengthFailure(_ line: [UInt8]) -> BusError? {
         let count = line.count - 1
         guard count > Limits.lineBytesMax else { return nil }

@@ -6,7 +6,7 @@ struct LinkState {
     enum Phase {
         /// No connection; the last attempt's outcome where there was one.
         case apart(BusError?)
-        /// Greeted: what is in the outbox gets written.
+        /// Greeted: the thread writes what is in the outbox.
         case joined
         case closed(BusError?)
     }
@@ -40,7 +40,7 @@ struct LinkState {
     var registrations: [Int: Registration] = [:]
     /// What this client serves, by key or pattern.
     var servers: [String: Serving] = [:]
-    /// What is to be written when the connection ends without a farewell.
+    /// The will: what the broker writes when the connection ends without goodbye.
     var will: Write?
     /// What this client announces, by a number of its own.
     var announcements: [Int: Announcement] = [:]
@@ -61,7 +61,7 @@ struct LinkState {
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
     /// Subscriptions of remote observables whose changes wait for the first answer.
     var holding: Set<Int> = []
-    /// Told once the first connection stands, or never will.
+    /// Called once the first connection is made, or never will be.
     var opening: Waiter?
 
     /// What is known about writes that nobody waits for.
@@ -86,8 +86,8 @@ struct LinkState {
         if case .closed = phase { true } else { false }
     }
 
-    /// Whether it is news that another user's broker stands where the own one was: that it is
-    /// tried again and again is not told, but it may be the end of waiting in vain.
+    /// Whether it is news that another user's broker is now at the socket. The bus doesn't report
+    /// each further attempt, but this may end a wait in vain.
     func meetsStranger(_ reason: BusError) -> Bool {
         guard case .untrusted = reason, opening == nil else { return false }
         if case .apart(reason) = phase { return false }
@@ -128,25 +128,25 @@ struct LinkState {
         parked.removeFirst(moved)
     }
 
-    /// Takes a pending request out, whoever ends it.
+    /// Removes a pending request, whatever ends it.
     mutating func take(_ id: Int) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
         if let line = request.parked {
             parkedBytes -= line.count
-            // Requests that were given up leave their number behind; not for ever.
+            // Requests that were given up leave their number behind, but not for ever.
             if parked.count > 2 * pending.count + 64 { parked.removeAll { pending[$0] == nil } }
         }
         return request
     }
 
-    /// Takes out everything that was handed to a connection that is no more. What is
-    /// still parked was never sent and waits on, but for a program that is stopping.
+    /// Removes everything that was handed to a connection that has ended. Parked requests were
+    /// never sent; they go on waiting, unless the program is stopping.
     mutating func takeHopeless() -> [Pending] {
         let ids = pending.filter { $0.value.parked == nil || isStopped }.keys.sorted()
         return ids.compactMap { take($0) }
     }
 
-    /// Takes out what is due, and learns the next deadline.
+    /// Removes the requests that are due, and finds the next deadline.
     mutating func takeExpired(_ now: UInt64) -> [Pending] {
         guard earliestDeadline <= now else { return [] }
         var expired: [Int] = []

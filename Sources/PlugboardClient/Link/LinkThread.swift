@@ -1,6 +1,6 @@
-// The bus's own thread: connects, reads, writes and waits, again and again until the
-// link is closed. What it holds is its alone (descriptor, bytes read and taken, keys
-// remembered); what it shares with callers is in `Link`.
+// The bus's own thread: it connects, reads, writes and waits, until the link is closed. Its own
+// state (descriptor, bytes read and taken, remembered keys) belongs to it alone. What it shares
+// with callers is in `Link`.
 
 import PlugboardPosix
 import PlugboardWire
@@ -59,7 +59,7 @@ final class LinkThread {
         return MonotonicClock.nanoseconds() < waitsForBrokerUntil
     }
 
-    /// Waits before the next attempt, and fails meanwhile what runs out of time.
+    /// Waits before the next attempt. Meanwhile it fails the requests that run out of time.
     private func pause() {
         let length = link.options.backoff.pause(max(0, failures - 1))
         let end = Link.deadline(after: link.isOpening ? min(length, 50_000_000) : length)

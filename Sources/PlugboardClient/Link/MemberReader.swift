@@ -1,6 +1,6 @@
-// Walks over the members of one JSON object, or the elements of one array, without
-// building anything: ranges of bytes. Tolerant where the protocol tells clients to be:
-// unknown names and any value are just walked over.
+// Walks over the members of one JSON object, or the elements of one array, without building
+// anything: ranges of bytes. It is as tolerant as the protocol asks clients to be: it skips unknown
+// names and any value.
 
 import PlugboardWire
 

@@ -1,5 +1,5 @@
-// One live subscription as the connection knows it: what is asked of the broker, now
-// and after each reconnection, and who is told. A trace is one too.
+// One live subscription as the connection knows it: its request, now and after each reconnection,
+// and its handlers. A trace is one, too.
 
 /// A subscription that the broker confirmed, or that is wanted whenever there is a broker.
 final class Registration: Sendable {
@@ -7,7 +7,7 @@ final class Registration: Sendable {
     let sub: Int
     let patterns: [String]
     let options: SubscribeOptions
-    /// Whether an event is dealt with when its callback has returned.
+    /// Whether an event is handled when its callback has returned.
     let acknowledgesCallbacks: Bool
     /// Who takes its lines, where it is a trace.
     let trace: TraceLines?
@@ -41,7 +41,7 @@ final class Registration: Sendable {
         self.onEnd = onEnd
     }
 
-    /// A trace, which tells of writes rather than values.
+    /// A trace, which reports writes instead of values.
     init(
         tracing patterns: [String],
         sub: Int,
@@ -83,7 +83,7 @@ final class Registration: Sendable {
         trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
     }
 
-    /// The same for a later connection: where the broker can go on, it is told from where.
+    /// The same for a later connection. If the broker can resume, the request says from where.
     func body(for greeting: Greeting?) -> RequestBody {
         var body = body
         guard trace == nil, let greeting, greeting.features.contains("since"), let place = resumePoint.place

@@ -14,12 +14,12 @@ struct Reply: Sendable {
 
     var revision: Int { bytes.withUnsafeBytes { $0.integer(line.revision) } ?? 0 }
 
-    /// What a call came to.
+    /// The result of a call.
     var value: JSON {
         bytes.withUnsafeBytes { line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: $0)) }
     }
 
-    /// All of it, for what has many fields and is read seldom.
+    /// The whole line, for replies that have many fields and are read seldom.
     var json: JSON { JSON(trusted: bytes) }
 
     /// Whether a subscription goes on where it was.

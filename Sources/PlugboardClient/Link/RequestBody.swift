@@ -82,7 +82,7 @@ extension [UInt8] {
         append(contentsOf: String(value).utf8)
     }
 
-    /// A JSON string with this content: escaped is what JSON wants so, and what nobody could see.
+    /// A JSON string with this content. It escapes what JSON requires, and invisible characters.
     mutating func appendQuoted(_ text: String) {
         append(UInt8(ascii: "\""))
         let needsEscapes = text.unicodeScalars.contains {

@@ -1,7 +1,6 @@
-// Up to where a subscription knows everything: what a later connection is told, so that it
-// goes on there, and what is left out there because it was told before. Revisions never
-// fall within a subscription, so all before the newest is known; of the newest itself, which
-// a batch's events share, it is known which keys were told.
+// Up to which revision a subscription knows everything. A later connection resumes there, and skips
+// what came before. Revisions never decrease within a subscription, so everything before the newest
+// is known. A batch's events share a revision, so for the newest one it keeps the keys that came.
 
 import Synchronization
 
@@ -14,16 +13,16 @@ final class ResumePoint: Sendable {
     }
 
     fileprivate struct State {
-        /// Everything up to it was told.
+        /// Everything up to it has come.
         var place: Place?
         /// Of this connection.
         var epoch = ""
         var newest = 0
-        /// The keys that were told with the newest revision.
+        /// The keys that came with the newest revision.
         var keys: [String] = []
-        /// The current values are being told, so that nothing is known before `synced`.
+        /// The snapshot is on its way, so nothing is known before `synced`.
         var isInSnapshot = false
-        /// Keys of the newest revision may be told once more.
+        /// Keys of the newest revision may come once more.
         var mayRepeat = false
         /// Of these keys one write that was told is counted once more by the first `skipped`.
         var counted: Set<String> = []
@@ -37,7 +36,7 @@ final class ResumePoint: Sendable {
     /// A broker agreed to the subscription, at a revision.
     func begin(epoch: String, revision: Int, isResumed: Bool, hasSnapshot: Bool) {
         state.withLock { state in
-            // What was told of another life says nothing of this one's revisions.
+            // Events of another epoch say nothing about this one's revisions.
             if epoch != state.epoch { state.forgetNewest() }
             state.epoch = epoch
             state.mayRepeat = isResumed
@@ -52,8 +51,7 @@ final class ResumePoint: Sendable {
         }
     }
 
-    /// Takes note of an event. Returns what is new of it; nil where all of it was told before the
-    /// connection broke.
+    /// Notes an event. Returns what is new of it; nil if it came before the connection broke.
     func news(of event: Event) -> Event? {
         guard isNews(event) else { return nil }
         var event = event
@@ -61,6 +59,7 @@ final class ResumePoint: Sendable {
         return event
     }
 
+    /// Notes an event; false if it came before the connection broke.
     func isNews(_ event: Event) -> Bool {
         state.withLock { state in
             switch event.kind {
@@ -93,7 +92,7 @@ extension ResumePoint.State {
         if !isInSnapshot { place?.revision = revision - 1 }
     }
 
-    /// `synced` has the revision of the line before it where more is on its way.
+    /// `synced` has the revision of the line before it if more is on its way.
     fileprivate mutating func finish(at revision: Int) {
         let isAll = revision > newest
         if isAll {

@@ -5,7 +5,7 @@ import PlugboardPosix
 import PlugboardWire
 import Synchronization
 
-/// Tells whoever asked that the program is to stop.
+/// Calls the handlers when the program should stop.
 final class StopSignals: Sendable {
     static let shared = StopSignals()
 
@@ -67,7 +67,7 @@ final class StopSignals: Sendable {
 }
 
 extension StandardStream {
-    /// A line for a person; where standard error is gone, there is nobody to tell.
+    /// A line for a person. If standard error is closed, nobody can read it.
     static func complain(_ line: String) {
         _ = StandardStream.error.write(Array("\(Printable.text(line))\n".utf8))
     }

@@ -1,5 +1,5 @@
-// What a plugin prints. Lines leave at once, also into a pipe, and whatever came over the
-// bus can't do anything to a terminal. Shared by the whole process, from any thread.
+// What a plugin prints. Lines leave at once, also into a pipe. Text from the bus can't control a
+// terminal. Shared by the whole process, usable from any thread.
 
 import PlugboardPosix
 import Synchronization
@@ -16,8 +16,8 @@ public enum Console {
         line.withLock { $0.print(text, to: .error) }
     }
 
-    /// Shows where things stand: on a terminal a line that each call redraws in place,
-    /// cut to its width; otherwise a plain line.
+    /// Shows the current status. On a terminal it is a line that each call redraws in place, cut to
+    /// its width; otherwise a plain line.
     public static func status(_ text: String) {
         line.withLock { $0.showStatus(text) }
     }

@@ -1,5 +1,5 @@
-// `Plugin.run` for programs with a command line: connects where it says, and tells a
-// person when the broker goes and comes.
+// `Plugin.run` for programs with a command line: it connects to the given socket, and reports on
+// standard error when the broker goes and comes back.
 
 import PlugboardPosix
 

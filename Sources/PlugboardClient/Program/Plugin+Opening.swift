@@ -1,13 +1,13 @@
-// How a plugin comes by its connection: it waits for a broker where a person can see
-// that it does, and can be stopped meanwhile as at any other time.
+// How a plugin gets its connection: it says so when it has to wait for a broker, and meanwhile it
+// can be stopped as at any other time.
 
 import PlugboardPosix
 
 extension Plugin {
-    /// What passes for a moment: brokers that `up` has just started are there by then.
+    /// How long to wait before saying so: a broker that `up` has just started is there by then.
     private static let noticeDelay = Duration.milliseconds(300)
 
-    /// Connects; nil where SIGTERM or SIGINT came first. Ends the process where it can't.
+    /// Connects; nil if SIGTERM or SIGINT came first. Ends the process if it can't connect.
     static func open(_ name: String, _ path: String, _ options: Bus.Options) async -> Bus? {
         let notice = Task {
             try await Task.sleep(for: noticeDelay)
@@ -36,7 +36,7 @@ extension Plugin {
         }
     }
 
-    /// EX_UNAVAILABLE of sysexits.h where nobody answers who may, or only to hang up.
+    /// EX_UNAVAILABLE of sysexits.h if no acceptable broker answers, or one that only closes.
     private static func status(of error: any Error) -> Int32 {
         switch error as? BusError {
         case .noBroker, .untrusted, .disconnected: 69

@@ -2,7 +2,7 @@
 
 import PlugboardPosix
 
-/// Runs a plugin: connects, lets it set itself up, and serves until it is to stop.
+/// Runs a plugin: connects, runs `body`, and goes on until the plugin is asked to stop.
 ///
 /// ```swift
 /// import PlugboardClient
@@ -14,15 +14,15 @@ import PlugboardPosix
 /// }
 /// ```
 public enum Plugin {
-    /// Connects under `name` and runs `body`. When that returns before a signal came, it
-    /// goes on until one does: observers and callbacks need no more. Then everything that
-    /// was written is brought to the broker.
+    /// Connects under `name` and runs `body`. If `body` returns before a signal comes, the plugin
+    /// goes on until one does: observers and callbacks need no more. Then it sends all remaining
+    /// writes to the broker.
     ///
-    /// A broker that isn't there yet is waited for, five seconds unless `options` says
-    /// otherwise; a line on standard error says so when it takes longer than a moment.
-    /// SIGTERM and SIGINT end the wait as well, and then `body` is never called.
+    /// If there is no broker yet, it waits for one: five seconds, unless `options` says otherwise.
+    /// After a moment, a line on standard error says so. SIGTERM and SIGINT end the wait as well,
+    /// and then `body` is never called.
     ///
-    /// A reader of the output that goes away is no reason to end: what is printed then is lost.
+    /// If the reader of the output goes away, the plugin goes on, and its output is lost.
     ///
     /// A ``Bus/setWill(_:timeout:)`` is written where the process ends in any other way than by a
     /// signal or its own `stop()`.
@@ -45,7 +45,7 @@ public enum Plugin {
                 try await bus.runUntilStopped()
             } catch {
                 let wasStopped = bus.link.state.withLock { $0.isStopped }
-                // An error isn't what was meant to happen: the will is written.
+                // An error is not an orderly end, so the broker writes the will.
                 _ = await bus.finish(saysGoodbye: wasStopped)
                 if !wasStopped { throw error }
             }
@@ -54,7 +54,7 @@ public enum Plugin {
         }
     }
 
-    /// Ends the process, below a status that may stand on the terminal.
+    /// Ends the process, with its message below a status line that may be on the terminal.
     static func fail(_ name: String, _ error: any Error, status: Int32) -> Never {
         Console.endStatus()
         Console.warn("\(name): \(error)")

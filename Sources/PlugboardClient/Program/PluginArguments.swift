@@ -14,11 +14,11 @@ import PlugboardWire
 /// }
 /// ```
 public struct PluginArguments: Sendable {
-    /// The name on the bus: `--name`, else `PLUGBOARD_NAME`, else the plugin's own.
+    /// The name on the bus: `--name`, or else `PLUGBOARD_NAME`, or else the plugin's own.
     public let name: String
     /// The broker's socket where `--socket` names one.
     public let socket: String?
-    /// The user whose broker may answer beside the own one and root, where `--peer` names one.
+    /// A user whose broker is accepted beside this user's and root's, if `--peer` names one.
     public let peer: String?
     private let values: [String: String]
 

@@ -53,14 +53,14 @@ public struct PluginOption: Sendable {
     static let socket = text(
         "socket",
         "PATH",
-        "where the broker is; else PLUGBOARD_SOCKET, else the user's own place"
+        "the broker's socket; by default PLUGBOARD_SOCKET, or else the user's own place"
     )
     static let peer = text(
         "peer",
         "USER",
-        "whose broker it may be beside your own and root's; else PLUGBOARD_PEER"
+        "also accept this user's broker, beside your own and root's; by default PLUGBOARD_PEER"
     )
-    static let ownName = text("name", "NAME", "the name to write under; else PLUGBOARD_NAME")
+    static let ownName = text("name", "NAME", "the name to write under; by default PLUGBOARD_NAME")
 
     var takesValue: Bool {
         if case .flag = kind { false } else { true }

@@ -37,7 +37,7 @@ struct StatusLine: Sendable {
     /// Back to the first column, and clear to the end of the line (ECMA-48, EL).
     private static let erasure = "\r\u{1B}[K"
 
-    /// Where nobody reads any more there is nobody to tell; the plugin works on.
+    /// If nobody reads the output any more, the plugin goes on all the same.
     private func write(_ text: String, to stream: StandardStream) {
         _ = stream.write(Array(text.utf8))
     }

@@ -5,12 +5,12 @@ import PlugboardWire
 import Synchronization
 
 extension RemoteObservable {
-    /// Subscribes for good; what the broker refuses is told by `ready()` and as a fault.
+    /// Subscribes for good. If the broker refuses, `ready()` throws, and there is a fault.
     func begin() {
         if let fault = Self.fault(of: key) { return ended(fault) }
         let registration = Registration(sub: sub, patterns: [key], options: SubscribeOptions()) {
             [weak self] isResumed in
-            // Where it goes on, a key that isn't told is as it was.
+            // If the broker resumes, a key that doesn't come is unchanged.
             self?.state.withLock { $0.isInSnapshot = isResumed }
         } onEvent: { [weak self] event in
             guard let self else { return }
@@ -69,7 +69,7 @@ extension RemoteObservable {
         observed?.update(value)
     }
 
-    /// A snapshot without the key: it went while the connection was down, or never was.
+    /// A snapshot without the key: it was deleted while the connection was down, or never existed.
     private func synced() {
         let (observed, fault) = state.withLock { state in
             let isThere = state.isInSnapshot
@@ -114,7 +114,7 @@ extension RemoteObservable {
 }
 
 extension RemoteObservable.State {
-    /// The key is absent. Returns whom to tell, if anyone.
+    /// The key is absent. Returns the observers to notify, if any.
     fileprivate mutating func forget(_ defaultValue: Value) -> ObservableValue<Value>? {
         known = defaultValue
         json = nil

@@ -1,7 +1,8 @@
-// Changes of a remote observable that came before the broker had told what the key holds. Sent at
-// once they would overwrite it with something made from the default. What always holds: as long
-// as one is held, a barrier is under way behind the subscription, whose answer or time-out keeps
-// the observable alive and ends the wait; and none is held once the value is known.
+// Changes of a remote observable that came before the broker had sent the key's value. If they were
+// sent at once, they would overwrite it with something made from the default. Invariants: as long
+// as a change is held, a barrier is under way behind the subscription. Its answer or time-out ends
+// the wait, and until then it keeps the observable alive. No change is held once the value is
+// known.
 
 import PlugboardWire
 
@@ -9,9 +10,9 @@ import PlugboardWire
 struct HeldChange<Value: Codable & Sendable>: Sendable {
     typealias Change = @Sendable (inout Value) -> Void
 
-    /// What the value is where the key is absent.
+    /// The value if the key is absent.
     let value: Value
-    /// How to make it again from another value; nil for what was assigned.
+    /// How to make it again from another value; nil for an assignment.
     let again: Change?
     /// The event that was being handled.
     let cause: Int?
@@ -33,7 +34,7 @@ extension RemoteObservable {
     /// The first answer has come: sends what was held. Returns why some of it was not.
     func sendHeld(isThere: Bool, _ state: inout State) -> BusError? {
         let held = takeHeld(&state)
-        // What is there but couldn't be decoded has left no trace.
+        // A value that is there but couldn't be decoded has left no trace here.
         let isReadable = state.revision > 0
         var fault: BusError?
         for change in held {
@@ -52,7 +53,7 @@ extension RemoteObservable {
         return fault
     }
 
-    /// Nothing will be told: gives up what was held. Returns that, where there was something.
+    /// No value will come: gives up the held changes. Returns the failure, if there were any.
     func dropHeld(_ reason: String, _ state: inout State) -> BusError? {
         takeHeld(&state).isEmpty ? nil : .notReady(key: key, reason: reason)
     }

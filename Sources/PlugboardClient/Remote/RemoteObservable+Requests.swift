@@ -1,8 +1,8 @@
-// What a remote observable has beyond a local one: it can be waited for, and it can be
-// changed against what others do.
+// What a remote observable has beyond a local one: a wait for its value, and a change that other
+// writers can't overwrite.
 
 extension RemoteObservable {
-    /// Waits until the broker has told what the key holds, and returns that value.
+    /// Waits until the broker has sent the key's value, and returns it.
     /// - Throws: `BusError.refused` for what is not a key, `.timedOut`, `.closed`.
     @discardableResult
     public func ready(timeout: Duration? = nil) async throws -> Value {
@@ -14,12 +14,12 @@ extension RemoteObservable {
         return value
     }
 
-    /// Changes the value in one step against all other writers of the bus: where one of
-    /// them was faster, `change` is called again with the newer value. Returns what
-    /// `change` returns, once the broker has the new value and observers know it.
+    /// Changes the value in one step, even against other writers on the bus: if one of them was
+    /// faster, `change` is called again with the newer value. Returns what `change` returns, once
+    /// the broker has the new value and observers have got it.
     ///
-    /// - Throws: what `change` throws, `BusError.timedOut` where others are always faster,
-    ///   or another failure of publishing.
+    /// - Throws: what `change` throws, `BusError.timedOut` if others are always faster, or another
+    ///   failure of publishing.
     @discardableResult
     public func modify<Result: Sendable>(
         timeout: Duration? = nil,
@@ -36,8 +36,8 @@ extension RemoteObservable {
                 try await bus.publish(key, new, ifRevision: revision, timeout: limit)
                 return result
             } catch let error as BusError where error.isConflict {
-                // What made it a conflict came ahead of the refusal. Where nothing did, the
-                // newer value can't be decoded, and trying again would change nothing.
+                // The write that caused the conflict came before the refusal. If none came, the
+                // newer value can't be decoded, and another attempt would change nothing.
                 if state.withLock({ $0.revision }) == revision { throw error }
                 if start.duration(to: .now) > limit { throw BusError.timedOut(operation: "modify") }
             }
@@ -48,8 +48,8 @@ extension RemoteObservable {
 extension Bus {
     /// A key as a value that can be read, changed and observed.
     ///
-    /// Returns at once: until the broker has answered, which `ready()` waits for, the value
-    /// is the default. Keep the observable for as long as you observe.
+    /// Returns at once. Until the broker has answered, the value is the default; `ready()` waits
+    /// for that. Keep the observable for as long as you observe.
     ///
     /// - Parameter defaultValue: the value while the key is absent.
     public func observable<Value: Codable & Sendable>(

@@ -1,5 +1,5 @@
-// A key of the bus with the verbs of a local observable: code that observes moves
-// between the two by changing the line that makes the value.
+// A key of the bus with the functions of a local observable. To move observing code between the
+// two, change the line that makes the value.
 
 import Observables
 import PlugboardWire
@@ -15,24 +15,25 @@ import Synchronization
 /// total.value = 42.5
 /// total.update { $0 += 1 }
 /// ```
-/// **What is seen when.** `value` shows your own change at once; observers are told when
-/// the broker's event arrives, in the broker's order, as everyone else on the bus is. When
-/// a change is refused or lost, `value` goes back to what the broker says, and
-/// `Bus.onFault` says why. Until the first answer (`ready()`), and whenever the key is
-/// absent or deleted, the value is the default; a deletion is a change to the default.
+/// **When a change shows.** `value` shows your own change at once. Observers are called when the
+/// broker's event arrives, in the broker's order, as for all other clients. If a change is refused
+/// or lost, `value` returns to the broker's value, and `Bus.onFault` says why. Until the first
+/// answer (`ready()`), and whenever the key is absent or deleted, the value is the default; a
+/// deletion is a change to the default.
 ///
-/// **Before the first answer** a change overwrites nothing. It waits for that answer, and is sent
-/// where the key turns out to be absent. Where there is a value, what ``update(_:)-(_)`` was
-/// given to do is done with that value; what was assigned, made from a default that doesn't
-/// hold, isn't sent but is a fault, `BusError.notReady`.
+/// **Before the first answer** a change overwrites nothing. It waits for that answer. If the key
+/// turns out to be absent, the change is sent. If there is a value, the closure of
+/// ``update(_:)-(_)`` runs again with that value. An assignment was made from a default that
+/// doesn't hold, so it isn't sent and becomes a fault, `BusError.notReady`.
 ///
-/// **Several writers.** Setting and `update` are last-writer-wins between programs:
-/// another one's change between your read and your write is overwritten. `modify` isn't.
+/// **Several writers.** Between programs the last writer wins with assignments and `update`: they
+/// overwrite a change that another program makes between your read and your write. `modify`
+/// doesn't.
 ///
-/// **Causes.** What an observer writes names the event that it was told of as its ``Cause``.
+/// **Causes.** What an observer writes names the observed event as its ``Cause``.
 ///
-/// **Reconnecting.** Observers then hear of each value that differs from what they know,
-/// a deletion included.
+/// **Reconnecting.** Afterwards observers get the value if it differs from what they know; a
+/// deletion counts, too.
 ///
 /// **End.** Observing ends when the observable is released, or the bus
 /// closes; `value` then stays what it was.
@@ -47,7 +48,7 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
     struct State {
         /// What observers know; nil once there is no more to observe.
         var observed: ObservableValue<Value>?
-        /// What the broker said last.
+        /// The broker's newest value.
         var known: Value
         var json: JSON?
         /// 0 while the key is absent.
@@ -58,9 +59,9 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
         var isReady = false
         /// Changes that wait for the first answer, oldest first.
         var held: [HeldChange<Value>] = []
-        /// The snapshot that is under way has the key.
+        /// The running snapshot has the key.
         var isInSnapshot = false
-        /// Why nothing is heard any more.
+        /// Why no further value comes.
         var end: BusError?
     }
 
@@ -86,7 +87,7 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
     /// The revision of the value that observers know; 0 while the key is absent.
     public var revision: Int { state.withLock { $0.revision } }
 
-    /// Whether the broker has told what the key holds.
+    /// Whether the broker has sent the key's value.
     public var isReady: Bool { state.withLock { $0.isReady } }
 
     /// Changes the value and publishes it; see the type's description. Before the first answer,
@@ -95,8 +96,8 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
         perform(change, again: change)
     }
 
-    /// The same for a change that returns something, or may throw. Since its result is known at
-    /// once, it can't be made again: before the first answer it counts as an assignment.
+    /// The same for a change that returns something, or may throw. Its result is returned at once,
+    /// so the change can't be made again: before the first answer it counts as an assignment.
     @discardableResult
     public func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result

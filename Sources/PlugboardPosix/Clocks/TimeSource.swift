@@ -1,5 +1,5 @@
-// Where a program takes the time from: the system's clocks, or one that a simulation sets.
-// Asked once a turn or less, never for each message.
+// Where a program gets the time: from the system's clocks, or from one that a simulation sets. It
+// is read once a turn or less, never for each message.
 
 import Synchronization
 
@@ -10,7 +10,7 @@ public struct TimeSource: Sendable {
     /// The clocks of the system.
     public static let system = TimeSource(simulated: nil)
 
-    /// Stands still but for what a simulation does.
+    /// Moves only when a simulation moves it.
     public init(_ time: SimulatedTime) {
         self.init(simulated: time)
     }
@@ -34,7 +34,7 @@ public struct TimeSource: Sendable {
     }
 }
 
-/// A time that moves on when it is told to.
+/// A time that moves on only on request.
 public final class SimulatedTime: Sendable {
     /// 2026-01-01, a day like any other.
     private static let start: UInt64 = 1_767_225_600_000

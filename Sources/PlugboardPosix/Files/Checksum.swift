@@ -1,8 +1,8 @@
-// CRC-32C (Castagnoli): what iSCSI (RFC 3720, section 12.1 and appendix B.4) and file
-// systems use against bits that change by themselves. By the processor's own instruction
-// where it has one, else eight bytes at a time by tables.
+// CRC-32C (Castagnoli), which iSCSI (RFC 3720, section 12.1 and appendix B.4) and file systems use
+// against bits that change by themselves. It uses the processor's instruction if there is one, and
+// otherwise tables, eight bytes at a time.
 
-/// A running CRC-32C. Chained: what comes out of one piece goes into the next.
+/// A running CRC-32C: the result for one piece is the start for the next.
 public enum Checksum {
     private static let hasInstruction = plugboard_has_crc32c() != 0
 

@@ -1,14 +1,14 @@
-// A private folder of data files that outlive the process, and the few calls that make
-// sure of what is on disk. Every failure is thrown as it came.
+// A private folder of data files that outlive the process, and the few calls that bring them to
+// disk. Every failure is thrown unchanged.
 
 /// A folder that only its user can enter.
 public final class DataFolder: Sendable {
     public let path: String
-    /// Kept open, so that a sync needs no descriptor when there is none left.
+    /// Kept open, so that a sync works even when no further descriptor is free.
     private let descriptor: Descriptor
 
-    /// Opens a folder; it, and what is missing above it, is made with mode 0700. Throws
-    /// `SystemError`: also where it belongs to somebody else, or others may write to it.
+    /// Opens a folder. Makes it and its missing parents with mode 0700. Throws `SystemError`, also
+    /// if it belongs to another user, or others may write to it.
     public init(path: String) throws {
         self.path = path
         try Folder.make(path)
@@ -27,12 +27,12 @@ public final class DataFolder: Sendable {
         try Folder.names(in: path)
     }
 
-    /// Throws also where it is no plain file.
+    /// Also throws if it isn't a plain file.
     public func open(_ name: String) throws -> DataFile {
         try DataFile(file(name), O_RDONLY)
     }
 
-    /// Makes a file with mode 0600 that was not there.
+    /// Makes a new file with mode 0600.
     public func create(_ name: String) throws -> DataFile {
         try DataFile(file(name), O_WRONLY | O_CREAT | O_EXCL)
     }
@@ -64,7 +64,7 @@ public final class DataFolder: Sendable {
         guard retrying({ fsync(descriptor.raw) }) == 0 else { throw SystemError.last("fsync", path) }
     }
 
-    /// Bytes that the disk still has for this user; nil where the system doesn't say.
+    /// Free bytes on the disk for this user; nil if the system doesn't say.
     public func freeBytes() -> Int? {
         var status = statvfs()
         guard retrying({ fstatvfs(descriptor.raw, &status) }) == 0, status.f_blocks > 0 else { return nil }
@@ -72,7 +72,7 @@ public final class DataFolder: Sendable {
         return free.overflow ? nil : Int(exactly: free.partialValue)
     }
 
-    /// Takes a lock file in the folder, or returns nil where another process holds it.
+    /// Takes a lock file in the folder, or returns nil if another process holds it.
     public func lock(_ name: String) throws -> Descriptor? {
         let path = file(name)
         let fd = retrying { openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW) }
@@ -92,14 +92,14 @@ public final class DataFolder: Sendable {
 
 /// A file in such a folder: read at any place, or appended to.
 public final class DataFile: Sendable {
-    /// Line feeds that are written at a time: enough for the system to put them in one piece of
+    /// How many line feeds to write at a time: enough for the system to keep them in one piece of
     /// memory.
     private static let laidOutBytesMax = 262_144
     private let path: String
     private let descriptor: Descriptor
 
     init(_ path: String, _ flags: Int32) throws {
-        // A pipe would be waited for.
+        // Opening a pipe would wait.
         let fd = retrying { openFile(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
         guard fd >= 0 else { throw SystemError.last("open", path) }
         self.path = path
@@ -109,7 +109,7 @@ public final class DataFile: Sendable {
         }
     }
 
-    /// A file without a name, which is gone when nobody has it open. Throws `SystemError`.
+    /// A file without a name, which is gone when no process has it open. Throws `SystemError`.
     public static func unnamed() throws -> DataFile {
         let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         var template = Array("\(parent)/plugboard.XXXXXX".utf8CString)
@@ -159,7 +159,7 @@ public final class DataFile: Sendable {
     /// The size, room that was laid out included.
     public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
 
-    /// Where the next bytes go that are appended.
+    /// Where the next appended bytes go.
     private func end() throws -> Int {
         let end = lseek(descriptor.raw, 0, SEEK_CUR)
         guard end >= 0 else { throw SystemError.last("seek", path) }
@@ -183,8 +183,8 @@ public final class DataFile: Sendable {
         }
     }
 
-    /// Reserves room for the next bytes, without changing the size. Where this file system can't do
-    /// that, the room is laid out. Throws `ENOSPC` where there is none.
+    /// Reserves room for the next bytes without changing the size. If this file system can't do
+    /// that, it writes the room as line feeds. Throws `ENOSPC` if there is none.
     public func reserve(_ bytes: Int) throws -> Bool {
         let code = PlatformFile.reserve(descriptor.raw, from: try end(), bytes)
         if code == 0 { return true }
@@ -195,7 +195,7 @@ public final class DataFile: Sendable {
         return true
     }
 
-    /// Writes line feeds behind the end, in place of which the next bytes are appended.
+    /// Writes line feeds after the end. The next appended bytes replace them.
     public func layOut(_ bytes: Int) throws {
         let room = [UInt8](repeating: 0x0A, count: min(bytes, Self.laidOutBytesMax))
         var place = try end()

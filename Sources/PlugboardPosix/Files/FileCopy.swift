@@ -1,9 +1,9 @@
-// Files and links that are put in their place at once: whoever looks sees the old one or the
-// new one, and a program that runs from the old one goes on.
+// Files and links that are replaced in one step: a reader sees the old one or the new one. A
+// program that runs from the old one goes on.
 
 /// Copies of files.
 public enum FileCopy {
-    /// Makes `to` a copy of the file `from`, with what it may do; what is there is replaced. Throws
+    /// Makes `to` a copy of the file `from`, with its permissions. Replaces what is there. Throws
     /// `SystemError`.
     public static func make(of from: String, at to: String) throws {
         let isRunnable = FileStatus.isRunnable(path: from)
@@ -12,7 +12,7 @@ public enum FileCopy {
             let fd = retrying { openNew(temporary, isRunnable ? 0o755 : 0o644) }
             guard fd >= 0 else { throw SystemError.last("write", to) }
             defer { DescriptorCalls.close(fd) }
-            // What the umask took away.
+            // Sets the permissions that the umask took away.
             _ = fchmod(fd, isRunnable ? 0o755 : 0o644)
             var chunk = [UInt8](repeating: 0, count: 256 * 1024)
             while true {
@@ -25,14 +25,14 @@ public enum FileCopy {
         }
     }
 
-    /// Makes `path` a symbolic link to `target`; what is there is replaced. Throws `SystemError`.
+    /// Makes `path` a symbolic link to `target`. Replaces what is there. Throws `SystemError`.
     public static func link(at path: String, to target: String) throws {
         try replace(path) { temporary in
             guard symlink(target, temporary) == 0 else { throw SystemError.last("link", path) }
         }
     }
 
-    /// What a symbolic link says; nil where there is none.
+    /// The target of a symbolic link; nil if there is none.
     public static func target(ofLink path: String) -> String? {
         var target = [CChar](repeating: 0, count: 4_096)
         let count = readlink(path, &target, target.count)
@@ -40,7 +40,7 @@ public enum FileCopy {
         return String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Removes a file or a link; whether there was one. Throws `SystemError`.
+    /// Removes a file or a link, and returns whether there was one. Throws `SystemError`.
     @discardableResult
     public static func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }

@@ -1,5 +1,5 @@
-// What lies at a path, as far as this program asks: enough to find plugins and
-// their programs, and to tell a person why something isn't one.
+// What is at a path: enough to find plugins and their programs, and to tell a person why something
+// isn't one.
 
 /// What a path or descriptor is.
 public struct FileStatus: Sendable {
@@ -50,8 +50,8 @@ public struct FileStatus: Sendable {
     }
 }
 
-/// Which file something is: two names or descriptors of one file are equal, and one that was
-/// written anew is another.
+/// The identity of a file: two names or descriptors of one file are equal, and a file that was
+/// replaced is another.
 public struct FileIdentity: Equatable, Sendable {
     private let device: UInt64
     private let node: UInt64
@@ -93,7 +93,7 @@ public enum Folder {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Makes a folder and what is missing above it, with this mode. Throws `SystemError`.
+    /// Makes a folder and its missing parents, with this mode. Throws `SystemError`.
     public static func make(_ path: String, mode: mode_t = 0o700) throws {
         var end = path.startIndex
         while end < path.endIndex {
@@ -105,7 +105,7 @@ public enum Folder {
         }
     }
 
-    /// Removes a folder with all that lies in it, or a file, as far as that can be. Links are removed,
+    /// Removes a folder with everything in it, or a file, as far as possible. Links are removed,
     /// never followed.
     public static func remove(_ path: String) {
         var status = stat()

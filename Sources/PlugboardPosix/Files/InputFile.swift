@@ -1,5 +1,4 @@
-// Reading of files, pipes and terminals, waiting where there is nothing yet. Sockets
-// are not read through this.
+// Reads files, pipes and terminals, and waits if there is nothing yet. Not for sockets.
 
 /// An open file to read from, front to back. Used by one thread.
 public struct InputFile: ~Copyable {
@@ -27,7 +26,7 @@ public struct InputFile: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// The size in bytes of a regular file; nil where the end can't be known ahead.
+    /// The size in bytes of a regular file; nil if the end isn't known ahead.
     public var bytes: Int? {
         let status = FileStatus(fd: descriptor.raw)
         return status.kind == .file ? status.bytes : nil
@@ -72,8 +71,8 @@ public enum PipeCalls {
         return count == 0 ? .ended : failure()
     }
 
-    /// Writes what the system takes at once. A vanished reader is `.ended`, where
-    /// `Signals.ignoreBrokenPipes()` was called before.
+    /// Writes what the system takes at once. If the reader is gone, the result is `.ended`,
+    /// provided that `Signals.ignoreBrokenPipes()` was called before.
     public static func write(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
         let count = retrying { writeNumber(fd, bytes) }
         return count >= 0 ? .bytes(count) : failure()

@@ -14,7 +14,7 @@
         static func sync(_ fd: Int32) -> Int32 { retrying { fdatasync(fd) } }
     }
 
-    /// What tells one run of the system from another; empty where that can't be known.
+    /// Identifies one run of the system; empty if that isn't known.
     public enum SystemBoot {
         public static func identity() -> String {
             let path = "/proc/sys/kernel/random/boot_id"

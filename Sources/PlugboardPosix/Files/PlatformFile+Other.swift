@@ -10,7 +10,7 @@
         static func sync(_ fd: Int32) -> Int32 { fcntl(fd, F_FULLFSYNC) == -1 ? fsync(fd) : 0 }
     }
 
-    /// What tells one run of the system from another; empty where that can't be known.
+    /// Identifies one run of the system; empty if that isn't known.
     public enum SystemBoot {
         public static func identity() -> String {
             var time = timeval()

@@ -5,8 +5,8 @@
 public final class TemporaryFolder: Sendable {
     public let path: String
 
-    /// Makes a folder that only the user can enter; its name is short, since a Unix
-    /// socket's path is. With `isOnDisk` it lies where files outlive the machine's end, unless
+    /// Makes a folder that only the user can enter. Its name is short, because a Unix socket's path
+    /// must be. With `isOnDisk` it is in a place whose files survive a crash of the machine, unless
     /// `TMPDIR` says otherwise: `/tmp` may be memory. Throws `SystemError`.
     public init(named name: String, isOnDisk: Bool = false) throws {
         let usual = isOnDisk ? "/var/tmp" : "/tmp"

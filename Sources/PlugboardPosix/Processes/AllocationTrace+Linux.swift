@@ -1,6 +1,6 @@
-// Which allocations a program makes, written down by glibc itself. Its debugging library
-// must be loaded before the program begins, so a child that shall be traced is told so in
-// its environment; it begins and ends the trace itself.
+// The allocations of a program, recorded by glibc itself. glibc's debugging library must be loaded
+// before the program begins, so the environment of a child says whether to trace it. The child
+// begins and ends the trace itself.
 
 #if canImport(Glibc)
     /// Tracing of `malloc` and its like, for measurements.
@@ -8,7 +8,7 @@
         /// A part of the debugging library's name.
         public static let library = "libc_malloc_debug"
 
-        /// Variables of a child that shall trace its allocations into the file `log`.
+        /// Variables for a child that should trace its allocations into the file `log`.
         public static func environment(log: String) -> [String] {
             ["LD_PRELOAD=\(library).so.0", "MALLOC_TRACE=\(log)"]
         }

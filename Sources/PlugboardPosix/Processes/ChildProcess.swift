@@ -1,10 +1,9 @@
-// Owns one child process and its process group, from the start to the reaping. A
-// child inherits no descriptor but its three standard ones, no ignored signal and
-// no mask; it leads a group of its own, or a session, so that a terminal's Ctrl-C reaches the
-// parent alone and the parent ends the whole family. Whoever lets go of a child
-// that still runs kills it: there is no orphan and no zombie by neglect.
+// Owns one child process and its process group, from the start to the reaping. A child inherits
+// only its three standard descriptors, no ignored signal and no mask. It leads a group or a session
+// of its own, so a terminal's Ctrl-C reaches only the parent, and the parent ends the whole group.
+// Releasing a child that still runs kills it: no orphan and no zombie is left by mistake.
 
-/// How a child came to its end.
+/// How a child ended.
 public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
     /// It ended by itself, with that status.
     case exited(Int32)
@@ -22,11 +21,11 @@ public enum ChildEnd: Equatable, Sendable, CustomStringConvertible {
 /// A running child. Used by one thread, in a process that doesn't ignore SIGCHLD (its
 /// children would be reaped behind its back).
 public struct ChildProcess: ~Copyable {
-    /// Its process and process group number, valid until the end was told.
+    /// Its process and process group number, valid until its end was reported.
     public let pid: Int32
     private let handle: ProcessHandle
     private var output: Descriptor?
-    /// Where the byte goes that lets go of it.
+    /// Takes the byte that releases the child.
     private var hold: Descriptor?
     private var isReaped = false
 
@@ -53,7 +52,7 @@ public struct ChildProcess: ~Copyable {
         Self.reap(pid)
     }
 
-    /// The reading end of what it prints, where that was asked for; non-blocking.
+    /// The reading end of its output pipe, if there is one; non-blocking.
     public var outputFD: Int32? {
         switch output {
         case .some(let descriptor): descriptor.raw
@@ -61,14 +60,14 @@ public struct ChildProcess: ~Copyable {
         }
     }
 
-    /// Lets a child go on that was started held; harmless to repeat.
+    /// Releases a child that was started held. Harmless to repeat.
     public mutating func release() {
         guard let writer = hold.take()?.release() else { return }
         DescriptorCalls.writeByte(writer)
         DescriptorCalls.close(writer)
     }
 
-    /// Lets go of what it prints: from now on it has no reader.
+    /// Closes its output pipe: from now on its output has no reader.
     public mutating func stopReading() {
         output = nil
     }
@@ -79,8 +78,8 @@ public struct ChildProcess: ~Copyable {
         handle.signalGroup(number)
     }
 
-    /// How it ended, or nil while it runs. The first answer also kills what is left of
-    /// its group, while the group's number can't yet be anyone else's, and reaps it.
+    /// How it ended, or nil while it runs. The first answer also kills the rest of its group, while
+    /// no other group can have the number yet, and reaps the child.
     public mutating func end() -> ChildEnd? {
         guard !isReaped, let end = Self.endWaiting(pid) else { return nil }
         isReaped = true
@@ -95,7 +94,7 @@ public struct ChildProcess: ~Copyable {
         let result = retrying {
             waitid(P_PID, id_t(pid), &information, WEXITED | WNOHANG | WNOWAIT)
         }
-        // Nothing to wait for any more: it did end, though nobody can tell how.
+        // There is no child to wait for: it has ended, but it isn't known how.
         return result == 0 ? ChildEnd(information) : .exited(0)
     }
 

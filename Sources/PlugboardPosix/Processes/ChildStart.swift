@@ -1,6 +1,6 @@
 // What a child is started with, and the posix_spawn call that does it.
 
-/// A program to start: all that the child gets from its parent.
+/// A program to start, with everything that the child gets from its parent.
 public struct ChildStart: Sendable {
     /// Where the child's standard output and error go.
     public enum Output: Sendable {
@@ -12,7 +12,8 @@ public struct ChildStart: Sendable {
         case outputPiped
     }
 
-    /// What the child is the leader of, so that it and all that it starts can be told from others.
+    /// The group or session that the child leads, which identifies it and everything that it
+    /// starts.
     public enum Leading: Sendable {
         /// Of a process group: it ends as a whole.
         case group
@@ -29,10 +30,10 @@ public struct ChildStart: Sendable {
     public var folder: String?
     public var output: Output
     public var leading: Leading
-    /// It finds a pipe as its standard input, in which a byte comes with `ChildProcess.release`;
-    /// else nothing is there to be read.
+    /// The child's standard input is a pipe, and `ChildProcess.release` writes a byte to it.
+    /// Otherwise the standard input is empty.
     public var isHeld: Bool
-    /// A descriptor that the child finds as number 3.
+    /// A descriptor that becomes the child's number 3.
     public var passing: Int32?
 
     public init(

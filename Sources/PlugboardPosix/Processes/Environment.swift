@@ -13,7 +13,7 @@ public enum Environment {
         return variables
     }
 
-    /// All of them with these set, each replacing one of the same name.
+    /// All of them with these added; each replaces one of the same name.
     public static func all(with changes: KeyValuePairs<String, String>) -> [String] {
         let kept = all().filter { variable in
             !changes.contains { variable.hasPrefix($0.key + "=") }

@@ -1,9 +1,9 @@
-// The child's side of a start that is held: it waits for its parent's word on its standard
-// input, and has an empty one from then on.
+// The child's side of a held start: it waits for a byte from its parent on its standard input,
+// which is empty afterwards.
 
 /// A process that was started with `ChildStart.isHeld`.
 public enum HeldStart {
-    /// Waits until the parent lets this process go on; false where it never will.
+    /// Waits until the parent releases this process; false if it never will.
     public static func wait() -> Bool {
         var byte: UInt8 = 0
         guard retrying({ read(0, &byte, 1) }) == 1 else { return false }

@@ -4,9 +4,9 @@
 public enum MemoryPages {
     private static let pieceBytes = 1_048_576
 
-    /// Gives back the pages of memory that is about to be freed and whose contents nobody needs any
-    /// more, a piece at a time: while much is freed at once, all other threads of the process wait
-    /// that ask for some. Any thread may call it.
+    /// Returns to the system the pages of memory that is about to be freed, a piece at a time. If
+    /// much memory is freed at once, all other threads that allocate have to wait. Nobody may need
+    /// the contents any more. Any thread may call it.
     public static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
         guard let base = memory.baseAddress else { return }
         let page = Int(getpagesize())

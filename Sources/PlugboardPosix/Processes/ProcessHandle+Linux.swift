@@ -1,6 +1,6 @@
-// A hold on a child that can't be mistaken for another process, whatever becomes of its
-// number: a pidfd. Kernels and C libraries without it are told from within the program,
-// and then the number serves, which is the child's own until it is reaped.
+// A handle of a child that can't refer to another process by mistake: a pidfd. On kernels and C
+// libraries without pidfds, the program notices that and uses the number, which belongs to the
+// child until it is reaped.
 
 #if os(Linux)
     /// Signals to a child that leads a process group.
@@ -8,7 +8,7 @@
         private let pid: Int32
         private let pidfd: Descriptor?
 
-        /// `pid` is a child that wasn't reaped yet.
+        /// `pid` must be a child that wasn't reaped yet.
         init(child pid: Int32) {
             self.pid = pid
             let number = PidfdCalls.open.map { $0(pid, 0) } ?? -1
@@ -28,7 +28,7 @@
             switch pidfd {
             case .some(let descriptor):
                 let result = PidfdCalls.send.map { $0(descriptor.raw, number, nil, PidfdCalls.toGroup) }
-                // Only kernels from 6.9 on know of groups; ESRCH means that nobody is there.
+                // Only kernels from 6.9 on support groups. ESRCH means that no process is left.
                 if let result, result == 0 || errno == ESRCH { return }
             case .none: break
             }
@@ -36,7 +36,7 @@
         }
     }
 
-    /// The two calls, where this C library has them (glibc from 2.36 on).
+    /// The two calls, if this C library has them (glibc from 2.36 on).
     private enum PidfdCalls {
         typealias Open = @convention(c) (Int32, UInt32) -> Int32
         typealias Send = @convention(c) (Int32, Int32, UnsafeMutableRawPointer?, UInt32) -> Int32

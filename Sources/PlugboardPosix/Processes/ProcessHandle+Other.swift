@@ -1,4 +1,4 @@
-// A hold on a child elsewhere: its number, which is the child's own until it is reaped.
+// A handle of a child on other systems: its number, which belongs to the child until it is reaped.
 
 #if !os(Linux)
     /// Signals to a child that leads a process group.

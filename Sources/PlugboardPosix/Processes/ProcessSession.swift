@@ -1,5 +1,5 @@
-// Sessions of processes (setsid): who starts one leads it, whoever is started within one is in
-// it, and there is no other way in. So the kernel's word tells what belongs together.
+// Sessions of processes (setsid). The process that begins a session leads it, its children are in
+// it, and there is no other way in. So the kernel knows reliably which processes belong together.
 
 /// The session of a process.
 public enum ProcessSession {

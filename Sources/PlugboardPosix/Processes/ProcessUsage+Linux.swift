@@ -1,5 +1,5 @@
-// What a process has used so far, read from the kernel's own accounts. For measuring
-// other processes: nothing is asked of them, so nothing of theirs is disturbed.
+// What a process has used so far, from the kernel's accounts. It measures other processes without
+// asking them, so it doesn't disturb them.
 
 #if os(Linux)
     /// The accounts of one process, all its threads together.
@@ -19,7 +19,7 @@
             try nanoseconds(CLOCK_THREAD_CPUTIME_ID)
         }
 
-        /// How often it called `read`; calls of `recv` are not in this account.
+        /// How often it called `read`; calls of `recv` don't count.
         public static func readCalls(of pid: Int32) throws -> UInt64 {
             try number(after: "syscr:", in: "/proc/\(pid)/io")
         }

@@ -1,4 +1,4 @@
-// Where the system keeps no such accounts in a form that is read here.
+// For systems whose accounts this program can't read.
 
 #if !os(Linux)
     /// The accounts of one process: only Linux has them so far.

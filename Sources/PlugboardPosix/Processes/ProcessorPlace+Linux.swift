@@ -1,5 +1,5 @@
-// On which processors a thread and the processes that it starts may run, for measurements:
-// where the scheduler moves two processes together and apart, times have two values.
+// The processors on which a thread and its child processes may run, for measurements. If the
+// scheduler moves two processes together and apart, times have two values.
 
 #if os(Linux)
     import CPlatform
@@ -15,7 +15,7 @@
         private static let words = 16
         private let before: [UInt64]
 
-        /// Where there is only one processor this changes nothing. Throws `SystemError`.
+        /// With only one processor this changes nothing. Throws `SystemError`.
         public init(_ choice: Choice) throws {
             var bits = [UInt64](repeating: 0, count: Self.words)
             guard sched_getaffinity_bits(0, Self.words * 8, &bits) >= 0 else {
@@ -36,7 +36,7 @@
             }
         }
 
-        /// The thread may run again where it might before.
+        /// The thread may run again on its earlier processors.
         public func leave() {
             _ = sched_setaffinity_bits(0, Self.words * 8, before)
         }

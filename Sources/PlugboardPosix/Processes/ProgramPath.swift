@@ -1,5 +1,5 @@
-// Where this program's own file is: the companions that lie beside it, and the
-// copies of itself that it starts, are found from there.
+// Where this program's own file is. From there it finds the programs beside it, and starts copies
+// of itself.
 
 /// The running program's file.
 public enum ProgramPath {

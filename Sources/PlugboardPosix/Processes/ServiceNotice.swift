@@ -1,14 +1,14 @@
-// What a service manager (systemd, or one that does as it does: sd_notify(3)) wants to be told:
-// that a service is ready, that it stops, and again and again that it is alive. It says where in
-// variables, which are this process's alone: they are taken out of the environment.
+// Messages to a service manager (systemd, or one that works alike: sd_notify(3)): that a service is
+// ready, that it stops, and regularly that it is alive. The manager says in variables where to send
+// them. They are for this process alone, and are removed from the environment.
 
 /// The way to a service manager. From any thread.
 public struct ServiceNotice: Sendable {
-    /// How long the manager waits for a sign of life; nil where it wants none.
+    /// How long the manager waits for a sign of life; nil if it wants none.
     public let watchdogNanoseconds: UInt64?
     private let socket: DatagramSocket
 
-    /// The manager that started this process; nil where none wants to be told anything.
+    /// The manager that started this process; nil if none wants messages.
     public static func take() -> ServiceNotice? {
         let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
         let values = names.map { SocketPath.variable($0) }
@@ -22,7 +22,7 @@ public struct ServiceNotice: Sendable {
         )
     }
 
-    /// Tells it, as `READY=1`; lost where nobody listens.
+    /// Sends a message such as `READY=1`; lost if nobody listens.
     public func send(_ text: String) {
         socket.send(Array(text.utf8))
     }
@@ -36,11 +36,11 @@ public struct ServiceNotice: Sendable {
     /// The service is alive.
     public func alive() { send("WATCHDOG=1") }
 
-    /// How often to say so: three times while the manager waits.
+    /// How often to say so: three times in the time that the manager waits.
     public var heartbeatNanoseconds: UInt64? { watchdogNanoseconds.map { max(1, $0 / 3) } }
 }
 
-/// A socket that datagrams leave by, always to the same address.
+/// A socket that sends datagrams, always to the same address.
 final class DatagramSocket: Sendable {
     private let descriptor: Descriptor
     private let address: sockaddr_un

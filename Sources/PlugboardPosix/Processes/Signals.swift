@@ -1,6 +1,6 @@
-// Signals as bytes in a pipe: a handler may do next to nothing, so it writes the
-// signal's number, and the loop that polls the pipe does the rest in its own time.
-// Handlers belong to the process, so there is one of these in a program's life.
+// Signals as bytes in a pipe. A handler may do next to nothing, so it writes the signal's number.
+// The loop that polls the pipe does the rest. Handlers belong to the process, so there is one of
+// these in a program's life.
 
 import Synchronization
 
@@ -11,8 +11,8 @@ private let handlerPipe = Atomic<Int32>(-1)
 public final class Signals: Sendable {
     private let reader: Descriptor
 
-    /// Catches these signals from here on, for the whole process. SIGHUP stays ignored
-    /// where it was: that is how `nohup` keeps a program alive.
+    /// Catches these signals from here on, for the whole process. SIGHUP stays ignored if it was
+    /// ignored: that is how `nohup` keeps a program alive.
     public init(catching numbers: [Int32]) throws {
         let ends = try Pipe.make()
         reader = Descriptor(adopting: ends.reader)
@@ -47,13 +47,15 @@ public final class Signals: Sendable {
         handle(SIGTSTP)
     }
 
-    /// Sends a process a signal. Throws `SystemError`: there is none, or it is somebody else's.
+    /// Sends a process a signal. Throws `SystemError` if there is no such process, or if it belongs
+    /// to another user.
     public static func send(_ number: Int32, to pid: Int32) throws {
         guard pid > 0 else { throw SystemError(code: ESRCH, operation: "signal", subject: "\(pid)") }
         guard kill(pid, number) == 0 else { throw SystemError.last("signal", "\(pid)") }
     }
 
-    /// Those that come from now on wait for who catches them next, also in another program.
+    /// Blocks these signals: those that come from now on wait until they are caught again, perhaps
+    /// by another program in this process.
     public static func hold(_ numbers: [Int32]) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -61,7 +63,7 @@ public final class Signals: Sendable {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Takes that back.
+    /// Unblocks them.
     public static func release(_ numbers: [Int32]) {
         unblock(numbers)
     }
@@ -83,9 +85,9 @@ public final class Signals: Sendable {
         SIGTERM: "SIGTERM",
     ]
 
-    /// Whoever started the program may have left them blocked, and then they would never come:
-    /// the threads of Swift's tasks block signals, and what is started there inherits that.
-    /// For this thread, and those that it starts.
+    /// Unblocks signals that the parent has left blocked, which would never come otherwise: the
+    /// threads of Swift's tasks block signals, and programs started there inherit that. For this
+    /// thread, and for those that it starts.
     private static func unblock(_ numbers: [Int32]) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -71,8 +71,8 @@
         }
     }
 
-    /// macOS has nothing that tells a child of its parent's death: a child outlives a
-    /// parent that was killed outright.
+    /// macOS doesn't notify a child of its parent's death: a child outlives a parent that was
+    /// killed outright.
     public enum ParentWatch {
         public static func signalSelf(_ number: Int32, whenParentDies parent: Int32) -> Bool {
             getppid() == parent

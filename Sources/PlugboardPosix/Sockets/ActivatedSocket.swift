@@ -1,6 +1,6 @@
 // A listening socket that a service manager made and hands to the program that it starts
-// (sd_listen_fds(3)): descriptor 3, where LISTEN_PID is this process. So clients can connect
-// before the program runs, and while it is started anew.
+// (sd_listen_fds(3)): descriptor 3, if LISTEN_PID is this process. So clients can connect before
+// the program runs, and while it restarts.
 
 /// Why a socket that was handed to this process can't be used.
 public struct ActivationError: Error, Equatable, CustomStringConvertible {
@@ -12,13 +12,13 @@ public struct ActivatedSocket: Equatable, Sendable {
     /// The descriptor of the first one.
     public static let firstNumber: Int32 = 3
 
-    /// Its number; whoever takes it closes it.
+    /// Its number. The caller has to close it.
     public let number: Int32
     /// Where it listens.
     public let path: String
 
-    /// What was handed to this process; nil where nothing was. The variables that say so are this
-    /// process's alone, and are taken out of the environment. Throws `ActivationError`.
+    /// The socket handed to this process; nil if there is none. The variables that name it are for
+    /// this process alone, and are removed from the environment. Throws `ActivationError`.
     public static func take() throws -> ActivatedSocket? {
         let (process, count) = (SocketPath.variable("LISTEN_PID"), SocketPath.variable("LISTEN_FDS"))
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }

@@ -1,7 +1,7 @@
-// Owns one file descriptor. It can be moved but not copied, and closing is what
-// its end of life does, so no descriptor is closed twice or forgotten.
+// Owns one file descriptor. It can be moved but not copied, and the end of its life closes it. So
+// no descriptor is closed twice or forgotten.
 
-/// What a non-blocking read or write came to.
+/// The result of a non-blocking read or write.
 public enum Transfer: Equatable, Sendable {
     /// That many bytes moved; at least one.
     case bytes(Int)
@@ -14,7 +14,7 @@ public enum Transfer: Equatable, Sendable {
 }
 
 extension Transfer {
-    /// What a reading call came to, made again while signals interrupt it: it returns as
+    /// The result of a reading call, which is repeated while signals interrupt it. It returns as
     /// `read` does, with `errno`.
     @inline(__always)
     public static func ofReading(_ call: () -> Int) -> Transfer {
@@ -45,7 +45,7 @@ public struct Descriptor: ~Copyable, Sendable {
     /// The number, for calls that borrow it; never close it through this.
     public let raw: Int32
 
-    /// Takes over a descriptor that nobody else closes.
+    /// Takes over a descriptor that no other owner closes.
     public init(adopting raw: Int32) {
         self.raw = raw
     }
@@ -130,8 +130,8 @@ private func closeNumber(_ fd: Int32) -> Int32 {
     close(fd)
 }
 
-/// `read`, which unlike `recv` the kernel counts for each process: how much a turn
-/// takes in can be seen from outside.
+/// `read`. Unlike `recv`, the kernel counts it for each process, so the amount that a turn reads
+/// can be seen from outside.
 private func readNumber(_ fd: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(fd, buffer, count)
 }

@@ -1,6 +1,6 @@
-// What a program leaves to the one that takes its place in the same process: descriptors that
-// stay open across it, their numbers in a variable. Who takes them looks whether they are
-// what they are called, since anybody can set a variable.
+// What a program leaves to the one that takes its place in the same process: descriptors that stay
+// open, with their numbers in a variable. The next program checks that each descriptor is what the
+// variable calls it, because anybody can set a variable.
 
 /// Descriptors on their way from one program to the next.
 public enum Handover {
@@ -12,14 +12,15 @@ public enum Handover {
     /// The variable with their numbers, such as `listener=5,lock=4`.
     public static let variable = "PLUGBOARD_HANDOVER"
 
-    /// These variables, which this program is to take out of its environment.
+    /// These variables, which this program has to remove from its environment.
     public static func variables(_ names: [String]) -> [String: String] {
         var values: [String: String] = [:]
         for name in names { values[name] = SocketPath.variable(name) }
         return values
     }
 
-    /// Leaves descriptors to the next program, which who calls owns until there is one, and variables.
+    /// Leaves descriptors and variables to the next program. The caller owns the descriptors until
+    /// then.
     public static func leave(_ fds: [Role: Int32], variables: [String: String] = [:]) {
         for (name, value) in variables { setenv(name, value, 1) }
         for fd in fds.values { keepAcrossPrograms(fd, true) }
@@ -27,14 +28,14 @@ public enum Handover {
         setenv(variable, entries.joined(separator: ","), 1)
     }
 
-    /// Takes that back, where there was no next program.
+    /// Takes that back, if no next program has started.
     public static func withdraw(_ fds: [Role: Int32], variables: [String: String] = [:]) {
         for name in variables.keys { unsetenv(name) }
         unsetenv(variable)
         for fd in fds.values { keepAcrossPrograms(fd, false) }
     }
 
-    /// What this program was left, once. Nobody it starts inherits any of it.
+    /// Takes what was left to this program, once. Its children inherit none of it.
     public static func take() -> Inheritance? {
         guard let text = SocketPath.variable(variable) else { return nil }
         unsetenv(variable)
@@ -55,7 +56,7 @@ public enum Handover {
     }
 }
 
-/// What a program was left by the one before it in its process.
+/// What the previous program in this process has left.
 public final class Inheritance: Sendable {
     private let fds: [Handover.Role: Int32]
 
@@ -63,13 +64,13 @@ public final class Inheritance: Sendable {
         self.fds = fds
     }
 
-    /// Whether the listening socket of a path, and the lock beside it, are among it.
+    /// Whether it includes the listening socket of a path, and the lock beside it.
     public func hasSocket(at path: String) -> Bool {
         guard let listener = fds[.listener], let lock = fds[.lock] else { return false }
         return SocketAddress.isListening(listener, at: path) && Self.isOpen(lock, file: path + ".lock")
     }
 
-    /// The listening socket, which is the caller's then. Ask `hasSocket` first.
+    /// The listening socket, which then belongs to the caller. Ask `hasSocket` first.
     public func takeListener() -> Descriptor? {
         guard let listener = fds[.listener] else { return nil }
         UnixSocket.setBlocking(listener, false)
@@ -81,18 +82,19 @@ public final class Inheritance: Sendable {
         fds[.lock].map { SocketLock(adopting: Descriptor(adopting: $0)) }
     }
 
-    /// The lock of a data folder, if it is that; the caller's then.
+    /// The lock of a data folder, if it is one. It then belongs to the caller.
     public func takeLock(ofFolder path: String) -> Descriptor? {
         guard let lock = fds[.journal], Self.isOpen(lock, file: path + "/lock") else { return nil }
         return Descriptor(adopting: lock)
     }
 
-    /// A file with what the program before kept in memory; the caller's then. Ask once for each.
+    /// A file with what the previous program kept in memory. It then belongs to the caller. Ask
+    /// once for each.
     public func takeFile(_ role: Handover.Role) -> DataFile? {
         fds[role].map { DataFile(adopting: $0) }
     }
 
-    /// Whether a descriptor is of the file at a path, and the lock on it is held through it.
+    /// Whether a descriptor refers to the file at a path, and holds the lock on it.
     private static func isOpen(_ fd: Int32, file: String) -> Bool {
         FileIdentity(fd: fd) != nil && FileIdentity(fd: fd) == FileIdentity(path: file)
             && retrying { flock(fd, LOCK_EX | LOCK_NB) } == 0

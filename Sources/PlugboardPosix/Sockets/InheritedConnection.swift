@@ -1,6 +1,6 @@
-// The connection to the bus that a plugin finds when it begins: an open descriptor, whose number
-// is in a variable. Made by who starts a program, in that program's own process; taken by the
-// first who asks, since one connection has one owner.
+// The connection to the bus that a plugin finds when it begins: an open descriptor, whose number is
+// in a variable. The parent makes it in the plugin's own process. The first caller takes it,
+// because one connection has one owner.
 
 import Synchronization
 
@@ -11,8 +11,9 @@ public enum InheritedConnection {
 
     private static let isTaken = Mutex(false)
 
-    /// The connection to the bus at `path`, for the first who asks; nil where there is none, or its
-    /// broker is none of these users'. It doesn't wait, and children don't inherit it any more.
+    /// The connection to the bus at `path`, for the first caller; nil if there is none, or if
+    /// another user than these runs the broker. It is non-blocking, and children don't inherit it
+    /// any more.
     public static func take(path: String, trusting users: TrustedUsers = .own) -> Descriptor? {
         let isFirst = isTaken.withLock { taken in
             defer { taken = true }
@@ -28,7 +29,7 @@ public enum InheritedConnection {
     }
 
     /// Makes one for the program that this process is about to become, and sets the variable. False
-    /// where nobody answers at `path`: then the program has to try by itself.
+    /// if nobody answers at `path`: then the program has to connect by itself.
     public static func leave(path: String) -> Bool {
         unsetenv(variable)
         guard let connection = try? UnixSocket.connect(path: path) else { return false }

@@ -2,7 +2,7 @@
 
 /// Connections to 127.0.0.1.
 public enum LoopbackSocket {
-    /// A port that nobody listened on a moment ago.
+    /// A port that was free a moment ago.
     public static func freePort() throws -> UInt16 {
         let descriptor = try make()
         var address = Self.address(port: 0)

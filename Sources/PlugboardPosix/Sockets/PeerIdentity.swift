@@ -7,7 +7,7 @@ public struct PeerIdentity: Equatable, Sendable, BitwiseCopyable {
     /// Its user at that time.
     public let user: UInt32
 
-    /// Nobody that could be named: no user has this number.
+    /// An unknown user: no user has this number.
     public static let unknown = PeerIdentity(process: 0, user: .max)
 
     public init(process: Int32, user: UInt32) {

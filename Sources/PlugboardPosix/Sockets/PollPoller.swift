@@ -1,5 +1,5 @@
-// The poller everywhere else, and on Linux where a test asks for it: one array
-// that is handed to the kernel as it is, with the place of each descriptor beside it.
+// The poller on other systems, and on Linux if a test asks for it: one array that the kernel takes
+// as it is, and beside it the place of each descriptor.
 
 /// poll(2).
 public final class PollPoller: Poller {
@@ -49,7 +49,7 @@ public final class PollPoller: Poller {
         for ready in collect(Int(count)) { body(ready) }
     }
 
-    /// Taken out before the calls, since what is called may add and remove.
+    /// Copied before the calls, because these may add and remove descriptors.
     private func collect(_ count: Int) -> [Readiness] {
         var ready: [Readiness] = []
         ready.reserveCapacity(count)

@@ -20,7 +20,7 @@ public struct Readiness: Equatable, Sendable {
     }
 }
 
-/// What a descriptor waits for. That its peer is gone is always told.
+/// What a descriptor waits for. The end of its peer is always reported.
 public struct Interest: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }

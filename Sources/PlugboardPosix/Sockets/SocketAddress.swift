@@ -48,7 +48,8 @@ struct SocketAddress {
         name(fd, getpeername) == Array(path.utf8)
     }
 
-    /// Where a descriptor listens; nil where it is no stream socket that does, at a path.
+    /// The path at which a descriptor listens; nil if it isn't a stream socket that listens at a
+    /// path.
     static func path(ofListener fd: Int32) -> String? {
         guard option(SO_ACCEPTCONN, of: fd) == 1, option(SO_TYPE, of: fd) == streamSocketType else {
             return nil

@@ -1,12 +1,12 @@
-// Held by a broker for as long as it lives, so that a path has one broker: the
-// kernel lets go of the lock when the process ends, however it ends, and no pid
-// is ever trusted. The file itself stays; removing it would open a race.
+// A lock that a broker holds as long as it lives, so that a path has one broker. The kernel
+// releases the lock when the process ends, however it ends, so no pid has to be trusted. The file
+// itself stays; to remove it would open a race.
 
 /// The lock beside a socket.
 public struct SocketLock: ~Copyable, Sendable {
     private let descriptor: Descriptor
 
-    /// Takes the lock for a socket path, or returns nil where another broker holds it.
+    /// Takes the lock for a socket path, or returns nil if another broker holds it.
     public static func acquire(for socketPath: String) throws -> SocketLock? {
         let path = socketPath + ".lock"
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
@@ -18,7 +18,7 @@ public struct SocketLock: ~Copyable, Sendable {
         return nil
     }
 
-    /// Goes on with a lock that the program before held in this process.
+    /// Continues with a lock that the previous program in this process held.
     init(adopting descriptor: consuming Descriptor) {
         self.init(descriptor: descriptor)
     }

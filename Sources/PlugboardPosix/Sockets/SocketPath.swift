@@ -27,14 +27,14 @@ public enum SocketPath {
         _ = try SocketAddress(path: path)
     }
 
-    /// The path to use: `PLUGBOARD_SOCKET`, else below `XDG_RUNTIME_DIR`, else below
-    /// a folder of the user's own in the temporary folder. Empty variables count as unset.
+    /// The path to use: `PLUGBOARD_SOCKET`, or else a path below `XDG_RUNTIME_DIR`, or else below
+    /// the user's own folder in the temporary folder. Empty variables count as unset.
     public static func standard(environment: (String) -> String? = Self.variable) -> String {
         if let path = environment("PLUGBOARD_SOCKET"), !path.isEmpty { return path }
         return ownPlace(environment: environment)
     }
 
-    /// The path where nobody named one: in a folder that is to be the user's own.
+    /// The default path, in a folder that must belong to the user.
     public static func ownPlace(environment: (String) -> String? = Self.variable) -> String {
         if let folder = environment("XDG_RUNTIME_DIR"), !folder.isEmpty {
             return joined(folder, "plugboard/bus.sock")
@@ -48,15 +48,15 @@ public enum SocketPath {
         getenv(name).map { String(cString: $0) }
     }
 
-    /// The folder part of a path; `.` where it has none.
+    /// The folder part of a path; `.` if it has none.
     public static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Creates the socket's folder with mode 0700 where it is missing. A folder of the
-    /// standard places must be the user's own and closed to others, since in a shared
-    /// temporary folder a stranger could have made it first.
+    /// Creates the socket's folder with mode 0700 if it is missing. A folder at the standard places
+    /// must belong to the user and be closed to others, because in a shared temporary folder a
+    /// stranger could have made it first.
     public static func prepareFolder(of path: String, mustBePrivate: Bool) throws {
         let folder = folder(of: path)
         if mkdir(folder, 0o700) != 0, errno != EEXIST {

@@ -1,14 +1,14 @@
-// Whose broker a client talks to. Another user who makes the socket first would be told all that
-// is published, and believed in all that it answers. So every connection to a broker is made by
-// `UnixSocket.connect`, which asks here: of the folder before it connects, of the peer after that
-// and before the first byte.
+// Which users' brokers a client talks to. If another user made the socket first, that user would
+// get everything that is published, and clients would believe its answers. So `UnixSocket.connect`
+// makes every connection to a broker, and asks here: about the folder before it connects, and about
+// the peer before the first byte.
 
-/// The users whose broker is believed: the own one, root, and at most one more.
+/// The users whose broker is trusted: this user, root, and at most one more.
 public struct TrustedUsers: Equatable, Sendable {
     /// The variable that names one more.
     public static let variable = "PLUGBOARD_PEER"
 
-    /// The own user and root.
+    /// This user and root.
     public static var own: TrustedUsers { TrustedUsers() }
 
     private let own: UInt32
@@ -19,8 +19,8 @@ public struct TrustedUsers: Equatable, Sendable {
         self.allowed = allowed
     }
 
-    /// Beside the own user and root the one that is named here, by name or number, else the one
-    /// of `PLUGBOARD_PEER`, else none. An empty variable counts as unset.
+    /// This user, root, and the user named here, by name or number; or else the one in
+    /// `PLUGBOARD_PEER`; or else none. An empty variable counts as unset.
     public init(
         naming peer: String?,
         environment: (String) -> String? = SocketPath.variable
@@ -40,8 +40,8 @@ public struct TrustedUsers: Equatable, Sendable {
         user == own || user == 0 || user == allowed
     }
 
-    /// Refuses the folder of the standard place where others could have put a socket into it. A
-    /// folder that isn't there has no socket in it, which connecting then says.
+    /// Refuses the folder of the standard place if others could have put a socket into it. A
+    /// missing folder has no socket in it, and connecting then says so.
     func check(folderOf path: String, isOwnPlace: Bool) throws(UntrustedBroker) {
         guard isOwnPlace else { return }
         let folder = SocketPath.folder(of: path)
@@ -58,7 +58,7 @@ public struct TrustedUsers: Equatable, Sendable {
         }
     }
 
-    /// Refuses a connection whose other end is somebody else's, or nobody's that can be named.
+    /// Refuses a connection whose other end belongs to another user, or to an unknown one.
     func check(peerOf fd: Int32, path: String) throws(UntrustedBroker) {
         let user = (PeerIdentity(of: fd) ?? .unknown).user
         guard contains(user) else {
@@ -67,22 +67,22 @@ public struct TrustedUsers: Equatable, Sendable {
     }
 }
 
-/// A socket that was left alone: nothing was sent to it, and nothing read.
+/// A refused socket: nothing was sent to it, and nothing was read.
 public struct UntrustedBroker: Error, Equatable, CustomStringConvertible {
     public enum Fault: Equatable, Sendable {
-        /// Who listens is another user.
+        /// Another user listens there.
         case brokerOfAnother
-        /// The folder of the standard place is another user's.
+        /// The folder of the standard place belongs to another user.
         case folderOfAnother(String)
         /// Others may write to the folder of the standard place.
         case openFolder(String)
-        /// What stands in its place is a link, or a file.
+        /// There is a link or a file in its place.
         case noFolder(String)
     }
 
     public let path: String
     public let fault: Fault
-    /// Whose it is, by name where there is one; nil where it isn't about that.
+    /// The user to whom it belongs, by name if there is one; nil for the other reasons.
     public let owner: String?
 
     init(path: String, fault: Fault, user: UInt32? = nil) {

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What `UnixSocket.accept` came to.
+/// The result of `UnixSocket.accept`.
 public enum Acceptance: ~Copyable {
     case connection(Descriptor)
     /// Nobody is waiting.
@@ -12,8 +12,8 @@ public enum Acceptance: ~Copyable {
 }
 
 extension Acceptance {
-    /// What an accepting call came to, made again while it is for nothing: it returns as
-    /// `accept` does, with `errno`.
+    /// The result of an accepting call, which is repeated while it fails for no lasting reason. It
+    /// returns as `accept` does, with `errno`.
     @inline(__always)
     public static func of(_ call: () -> Int32) throws -> Acceptance {
         while true {
@@ -29,14 +29,14 @@ extension Acceptance {
     }
 }
 
-/// The umask is the process's: two that set it at once would restore each other's.
+/// The umask belongs to the process: two threads that set it at once would restore each other's.
 private let umaskTurn = Mutex(())
 
 /// Makers of Unix stream sockets.
 public enum UnixSocket {
-    /// Listens at `path`, for the user only. The caller holds the path's `SocketLock`,
-    /// which is why a socket file found there is known to be dead and is replaced;
-    /// any other kind of file is left alone and reported.
+    /// Listens at `path`, for this user only. The caller holds the path's `SocketLock`, so a socket
+    /// file found there is dead, and is replaced. Any other kind of file is left alone and
+    /// reported.
     public static func listen(path: String, backlog: Int32 = 1024) throws -> Descriptor {
         let address = try SocketAddress(path: path)
         try removeStale(path)
@@ -52,20 +52,20 @@ public enum UnixSocket {
         return descriptor
     }
 
-    /// Takes over a socket that listens already, which somebody else made.
+    /// Takes over a listening socket that another program made.
     public static func adopt(listener number: Int32) -> Descriptor {
         setBlocking(number, false)
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         return Descriptor(adopting: number)
     }
 
-    /// Lets other users connect to a socket at `path`, as far as its folder does, or keeps them
-    /// from it. Who they are must be asked when they do.
+    /// Lets other users connect to a socket at `path`, as far as its folder allows, or prevents it.
+    /// The broker must check who they are when they connect.
     public static func setOpen(path: String, _ isOpen: Bool) throws {
         guard chmod(path, isOpen ? 0o666 : 0o600) == 0 else { throw SystemError.last("chmod", path) }
     }
 
-    /// Connects to the broker at `path`, if it is one of these users'; else it throws
+    /// Connects to the broker at `path`, if it belongs to one of these users; otherwise throws
     /// `UntrustedBroker`. The connection is non-blocking; connecting itself waits while the
     /// listener's queue is full.
     public static func connect(path: String, trusting users: TrustedUsers = .own) throws -> Descriptor {
@@ -107,7 +107,7 @@ public enum UnixSocket {
         public let second: Descriptor
     }
 
-    /// Switches a descriptor between waiting and answering at once.
+    /// Switches a descriptor between blocking and non-blocking.
     public static func setBlocking(_ fd: Int32, _ blocking: Bool) {
         let flags = fcntl(fd, F_GETFL)
         _ = fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK)

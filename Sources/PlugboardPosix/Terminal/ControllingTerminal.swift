@@ -1,6 +1,6 @@
-// The terminal that a program belongs to, whatever its streams are. When it is closed the
-// system says SIGHUP, which is also what people send a service so that it reads its files
-// again: whether the terminal is gone tells the one from the other.
+// The terminal that a program belongs to, whatever its streams are. When the terminal is closed the
+// system sends SIGHUP. People also send SIGHUP to a service so that it reads its files again.
+// Whether the terminal is gone tells the two apart.
 
 /// The terminal that this program was started at, if any.
 public struct ControllingTerminal: Sendable {
@@ -11,12 +11,12 @@ public struct ControllingTerminal: Sendable {
         wasThere = Self.state == .there
     }
 
-    /// There was one, and it has been closed: who started the program has left.
+    /// There was one, and it has been closed: the person who started the program has left.
     public var isGone: Bool { wasThere && Self.state == .none }
 
     private enum State {
         case there, none
-        /// It can't be said, for want of descriptors perhaps.
+        /// It isn't known, perhaps because no descriptor is free.
         case unknown
     }
 

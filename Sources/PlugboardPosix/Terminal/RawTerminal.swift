@@ -1,7 +1,6 @@
-// A terminal that answers to single keys and shows a whole screen, lent from whoever
-// had it before: whatever way the program ends, save by SIGKILL, it goes back as it
-// was. The state for that lies outside of Swift's own memory, since a crash may be
-// what ends it.
+// A terminal that reports single keys and shows a whole screen. However the program ends, except by
+// SIGKILL, the terminal goes back to its earlier state. That state is outside of Swift's own
+// memory, because the program may end by a crash.
 
 import Synchronization
 
@@ -25,7 +24,7 @@ extension StandardStream {
     }
 }
 
-/// What to do to give the terminal back, where a handler of signals finds it.
+/// How to give the terminal back, in a place where a signal handler finds it.
 private struct Loan {
     var before = termios()
     /// Whether there is a mode to set back.
@@ -35,8 +34,8 @@ private struct Loan {
     let output: Int32
     let farewell: UnsafeMutableBufferPointer<UInt8>
 
-    /// Only with calls that a handler of signals may make. A terminal that takes nothing isn't
-    /// waited for long.
+    /// Uses only calls that a signal handler may make. It doesn't wait long for a terminal that
+    /// takes nothing.
     func giveBack() {
         var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
         if poll(&entry, 1, 200) > 0 { _ = write(output, farewell.baseAddress, farewell.count) }
@@ -44,10 +43,10 @@ private struct Loan {
     }
 }
 
-/// Where the loan of this process lies; 0 while it has none. What lies there stays for ever.
+/// The address of this process's loan; 0 while there is none. Its memory is never freed.
 private let loan = Atomic<UInt>(0)
 
-/// Signals that mean a mistake of ours: their handlers give the terminal back first.
+/// Signals of a crash: their handlers give the terminal back first.
 private let fatalSignals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE]
 
 /// A terminal in raw mode. One in a program's life; used by one thread.
@@ -55,8 +54,8 @@ public final class RawTerminal {
     private let state: UnsafeMutablePointer<Loan>
     private let greeting: [UInt8]
 
-    /// Takes over the terminal that `output` is: `greeting` is written to it, and `farewell` when
-    /// it goes back. Where `input` is one too, its keys come one by one, unseen.
+    /// Takes over the terminal `output`. Writes `greeting` to it, and `farewell` when it goes back.
+    /// If `input` is a terminal, too, its keys come one by one and are not echoed.
     public init(input: Int32 = 0, output: StandardStream = .output, greeting: [UInt8], farewell: [UInt8]) {
         let bytes = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: farewell.count)
         _ = bytes.initialize(from: farewell)
@@ -88,7 +87,8 @@ public final class RawTerminal {
         state.pointee.giveBack()
     }
 
-    /// Signals keep their keys (Ctrl-C, Ctrl-Z); lines aren't put together, nothing is echoed.
+    /// Ctrl-C and Ctrl-Z still send signals. Keys come without waiting for a whole line, and
+    /// nothing is echoed.
     private func setMode() {
         state.pointee.hasMode = tcgetattr(state.pointee.input, &state.pointee.before) == 0
         guard state.pointee.hasMode else { return }

@@ -1,12 +1,12 @@
-// Standard output and standard error, written whole and at once: nothing lingers in
-// a buffer when a process ends, and a reader that has gone is told apart from an error.
+// Standard output and standard error, written completely and at once. So nothing stays in a buffer
+// when a process ends, and a reader that is gone differs from an error.
 
 /// One of the two streams that a command writes.
 public struct StandardStream: Sendable {
     public static let output = StandardStream(fd: 1)
     public static let error = StandardStream(fd: 2)
 
-    /// What became of a write.
+    /// The result of a write.
     public enum Written: Sendable {
         case all
         /// Nobody reads any more.
@@ -35,10 +35,10 @@ public struct StandardStream: Sendable {
         bytes.withUnsafeBytes { write(in: $0.count, $0) { true } } ?? .all
     }
 
-    /// Writes everything, but waits no longer than `milliseconds` each time; nil where that was
-    /// not enough, as with a terminal that is stopped.
+    /// Writes everything, but waits no longer than `milliseconds` each time; nil if that was not
+    /// enough, for example because the terminal is stopped.
     public func write(_ bytes: [UInt8], milliseconds: Int32) -> Written? {
-        // A terminal that can take something takes so much without waiting.
+        // A terminal that is ready takes this much without waiting.
         bytes.withUnsafeBytes { write(in: 256, $0) { isWritable(milliseconds) } }
     }
 

@@ -1,8 +1,8 @@
-// A thread for what must wait while the main thread works, without Foundation.
+// A thread for work that must wait while the main thread goes on, without Foundation.
 
 /// Threads that end with the process.
 public enum Background {
-    /// Runs `body` on a thread of its own. Throws `SystemError` where none can be had.
+    /// Runs `body` on a thread of its own. Throws `SystemError` if there is none.
     public static func start(_ body: @escaping @Sendable () -> Void) throws {
         let box = Unmanaged.passRetained(Work(body))
         let code = PlatformThread.start(box.toOpaque())
@@ -12,14 +12,14 @@ public enum Background {
         }
     }
 
-    /// From here on the calling thread takes the processor from no other one, as far as the system
-    /// can do that.
+    /// From here on the calling thread yields the processor to all other threads, as far as the
+    /// system can do that.
     public static func yieldToOthers() {
         PlatformThread.yieldToOthers()
     }
 }
 
-/// Sleeping, where nothing has to be watched meanwhile.
+/// Sleeping, for threads that have nothing to watch meanwhile.
 public enum Pause {
     public static func sleep(seconds: Double) {
         var left = timespec()

@@ -1,4 +1,4 @@
-// Where one thread leaves something for another that polls. Only the newest counts.
+// One thread leaves a value here for another thread that polls. Only the newest counts.
 
 import Synchronization
 
@@ -20,7 +20,7 @@ public final class Mailbox<Value: Sendable>: Sendable {
         wakeup.signal()
     }
 
-    /// Takes what was left, if anything was, by the poller after it woke.
+    /// Takes the value, if there is one. The poller calls it after it woke.
     public func take() -> Value? {
         wakeup.drain()
         return next.withLock { $0.take() }

@@ -1,4 +1,4 @@
-// A value that more than one thread looks at.
+// A value that several threads use.
 
 import Synchronization
 

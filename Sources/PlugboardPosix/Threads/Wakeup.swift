@@ -20,7 +20,7 @@ public final class Wakeup: Sendable {
         _ = retrying { write(writer.raw, &byte, 1) }
     }
 
-    /// Takes the pending signals away, by the waiter after it woke.
+    /// Removes the pending signals. The waiter calls it after it woke.
     public func drain() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             while retrying({ read(reader.raw, buffer.baseAddress, buffer.count) }) > 0 {}

@@ -1,4 +1,4 @@
-// What every command does first: find the broker, hear its greeting, say a name.
+// What every command does first: find the broker, read its greeting, send a name.
 
 import PlugboardPosix
 import PlugboardWire
@@ -31,7 +31,7 @@ extension Connection {
         }
     }
 
-    /// The same, where a refusal is the end of the command.
+    /// The same, but a refusal ends the command.
     func accepted(_ request: RequestLine) throws -> BrokerLine {
         let reply = try self.request(request)
         if let refusal = reply.refusal { throw refusal }

@@ -1,6 +1,5 @@
-// A command's line to the broker: one socket, read and written by turns on one
-// thread, every wait with a deadline. Values travel as bytes; that is why commands
-// don't use the typed client library.
+// A command's connection to the broker: one socket, read and written in turns on one thread, every
+// wait with a deadline. Values stay bytes, so commands don't use the typed client library.
 
 import PlugboardPosix
 import PlugboardWire
@@ -16,7 +15,7 @@ final class Connection {
     var greeting: BrokerLine?
     /// Lines sent so far: the broker names a line by its number where it has no id.
     var linesSent = 0
-    /// The broker is gone, or gives no answer: what was thrown last is about that.
+    /// The broker is gone, or doesn't answer: the last error was about that.
     private(set) var isLost = false
     private var socket: Descriptor
     private let users: TrustedUsers
@@ -44,18 +43,18 @@ final class Connection {
         try poller.add(socket.raw, token: 0, interest: .read)
     }
 
-    /// Stops listening to a broker that is gone; what else is watched goes on being watched.
+    /// Stops listening to a broker that is gone. Other watched descriptors stay watched.
     func leave() {
         poller.remove(socket.raw)
         isLost = true
     }
 
-    /// Connects anew after `leave`. Nothing stays of what the old connection had brought.
+    /// Connects again after `leave`. Nothing from the old connection stays.
     func connectAgain() throws {
         do {
             socket = try UnixSocket.connect(path: path, trusting: users)
         } catch {
-            // Somebody else's broker is none to wait for.
+            // Don't wait for another user's broker.
             isLost = error is SystemError
             throw NoBroker.error(path: path, error)
         }
@@ -69,8 +68,8 @@ final class Connection {
         try fill(milliseconds: milliseconds)
     }
 
-    /// Sends bytes, taking in what the broker says meanwhile, so that neither waits for
-    /// the other for ever.
+    /// Sends bytes, and reads meanwhile, so that this program and the broker don't wait for each
+    /// other for ever.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -100,7 +99,7 @@ final class Connection {
         }
     }
 
-    /// A line that is there already, or comes within the time; nil where none does.
+    /// A line that is there already, or comes within the time; nil if none does.
     func nextLine(milliseconds: Int32) throws -> BrokerLine? {
         if let line = try takeLine() { return line }
         if isEnded { throw gone(nil) }
@@ -114,14 +113,14 @@ final class Connection {
         try poller.add(StandardStream.output.fd, token: 1, interest: [])
     }
 
-    /// Makes waits throw `Interrupted` when something is to be read here, such as a signal or
-    /// a key. What the broker said until then is kept.
+    /// Makes waits throw `Interrupted` when there is something to read here, such as a signal or a
+    /// key. Lines that the broker sent until then are kept.
     func watch(_ fd: Int32) throws {
         try poller.add(fd, token: 2, interest: .read)
     }
 
-    /// Waits until `fd` can be read, taking in what the broker says meanwhile; false where the
-    /// time (negative: for ever) passes first.
+    /// Waits until `fd` can be read, and reads from the broker meanwhile; false if the time
+    /// (negative: for ever) passes first.
     func wait(for fd: Int32, milliseconds: Int32) throws -> Bool {
         try poller.add(fd, token: 3, interest: .read)
         defer { poller.remove(fd) }
@@ -135,7 +134,8 @@ final class Connection {
         throw farewell()
     }
 
-    /// Waits for bytes, or for the time to pass; negative: for ever. The tokens of what came.
+    /// Waits for bytes, or for the time to pass (negative: for ever). Returns the tokens of the
+    /// ready descriptors.
     @discardableResult
     private func fill(milliseconds: Int32) throws -> Set<UInt64> {
         var ready: Set<UInt64> = []
@@ -183,7 +183,7 @@ final class Connection {
         return nil
     }
 
-    /// False where nothing moved in either direction for the whole time.
+    /// False if nothing moved in either direction for the whole time.
     private func waitToSend() throws -> Bool {
         try poller.change(socket.raw, token: 0, interest: [.read, .write])
         let moved = try fill(milliseconds: Deadline(seconds: timeout).milliseconds ?? 0)
@@ -224,7 +224,7 @@ final class Connection {
     }
 }
 
-/// Something else that was watched came while the broker was waited for.
+/// Another watched descriptor became ready during the wait for the broker.
 struct Interrupted: Error {}
 
 /// A moment on the monotonic clock.
@@ -243,7 +243,7 @@ struct Deadline: Sendable {
     }
 }
 
-/// What to say where no broker answers, or none that may.
+/// The error if no broker answers, or only an unacceptable one.
 enum NoBroker {
     static func error(path: String, _ reason: any Error) -> CommandError {
         switch reason {

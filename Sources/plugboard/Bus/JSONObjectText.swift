@@ -1,4 +1,4 @@
-// A JSON object as text, field by field, for what this program itself has to tell.
+// A JSON object as text, built field by field, for this program's own output.
 
 /// Builds an object; each name is to be given once.
 struct JSONObjectText {

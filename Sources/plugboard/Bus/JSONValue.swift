@@ -1,5 +1,5 @@
-// JSON as the bytes it was written in, opened one level at a time: values are
-// passed on untouched, so they are never built into anything else.
+// JSON as its bytes, parsed one level at a time. Values are passed on untouched, so they are never
+// decoded.
 
 import PlugboardWire
 

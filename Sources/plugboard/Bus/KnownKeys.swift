@@ -1,21 +1,22 @@
-// Which keys a subscription has told of. After a break that the broker can't bridge it tells
-// what is there; what was there before and isn't told again is gone, and nobody else says so.
+// The keys that a subscription knows. If the broker can't resume after a break, it sends the
+// current values. A key that was known before and doesn't come again is gone, and only this list
+// shows that.
 
 import PlugboardWire
 
 /// The keys of a subscription that began with the current values.
 struct KnownKeys {
-    /// Each with whether it was told since the last break.
+    /// Each with whether it came since the last break.
     private var keys: [String: Bool] = [:]
     private var isCatchingUp = true
 
-    /// A broker agreed anew. Where it goes on, what it doesn't tell is as it was.
+    /// A broker agreed again. If it resumes, keys that don't come are unchanged.
     mutating func begin(isResumed: Bool) {
         isCatchingUp = true
         keys = keys.mapValues { _ in isResumed }
     }
 
-    /// Takes note of an event; false where it tells the end of a key that nobody was told of.
+    /// Notes an event; false if it ends a key that was never shown.
     mutating func isNews(_ event: String, key: String?) -> Bool {
         guard let key else { return true }
         switch event {
@@ -26,7 +27,7 @@ struct KnownKeys {
         return true
     }
 
-    /// All that is there has been told: the keys that went without a word, in order.
+    /// The snapshot is complete: returns the keys that are gone without a delete, in order.
     mutating func synced() -> [String] {
         isCatchingUp = false
         let gone = keys.filter { !$0.value }.map(\.key)

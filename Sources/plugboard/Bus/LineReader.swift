@@ -43,14 +43,14 @@ struct LineReader: ~Copyable {
         bytesTotal = file.bytes
     }
 
-    /// What was read holds no whole line: the next one may be long in coming.
+    /// The bytes read so far have no whole line: the next one may take long.
     var mustWait: Bool { !isEnded && !pending.contains(0x0A) }
 
     /// What to wait for where `mustWait`.
     var fd: Int32 { file.raw }
 
-    /// The next line; nil at the end. A last line needs no line feed. `wait` is called before
-    /// each reading of the file, and may wait for it in its own way.
+    /// The next line; nil at the end. A last line needs no line feed. `wait` is called before each
+    /// read of the file, and may wait in its own way.
     mutating func next(_ wait: (_ fd: Int32) throws -> Void = { _ in }) throws -> Line? {
         var line: [UInt8] = []
         var isOverlong = false

@@ -1,17 +1,17 @@
-// What a command observes for as long as it runs, over as many connections as that takes.
-// When the broker is gone it is waited for, and everything that was asked for is asked for again:
-// subscriptions go on where they were, so that nothing is lost and nothing comes twice.
+// What a command observes as long as it runs, over as many connections as that takes. When the
+// broker is gone, the command waits for it and repeats all its requests. Subscriptions resume where
+// they were, so nothing is lost and nothing comes twice.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// Subscriptions that outlive the broker. Used by one thread.
 final class Observation {
-    /// What a person is told.
+    /// Messages for a person.
     enum News {
-        /// The broker is gone, for that reason, and is waited for.
+        /// The broker is gone, for that reason; the command waits for it.
         case apart(reason: String)
-        /// It is there again; what happened meanwhile is told, or isn't known.
+        /// It is there again. What happened meanwhile comes, or isn't known.
         case back(isWhole: Bool)
     }
 
@@ -30,21 +30,21 @@ final class Observation {
     private var pauseSeconds = firstPauseSeconds
     private var due = Deadline(seconds: 0)
 
-    /// What comes of the broker is said on standard error.
+    /// Reports on standard error when the broker goes and comes back.
     convenience init(_ invocation: Invocation, _ console: Console) throws {
         self.init(try Connection.open(invocation), comesBack: !invocation.has(.noReconnect)) {
             console.say($0.text)
         }
     }
 
-    /// Without `comesBack` the broker's end is the command's.
+    /// Without `comesBack` the command ends with the broker.
     init(_ connection: Connection, comesBack: Bool, tell: @escaping (News) -> Void) {
         self.connection = connection
         self.comesBack = comesBack
         self.tell = tell
     }
 
-    /// Asks for something, now and on each later connection. Throws what the broker refuses.
+    /// Makes a request, now and on each later connection. Throws the broker's refusal.
     @discardableResult
     func ask(_ request: StandingRequest) throws -> BrokerLine {
         standing.append(request)
@@ -67,7 +67,7 @@ final class Observation {
         }
     }
 
-    /// Sends a request for which nothing stands: it is lost with the connection.
+    /// Sends a request that isn't repeated: it is lost with the connection.
     func send(_ request: RequestLine) throws {
         guard !isApart else { return }
         _ = try bridging { try connection.send(request.adding("id", 0).line) }
@@ -91,7 +91,7 @@ final class Observation {
         due = Deadline(seconds: pauseSeconds)
     }
 
-    /// Waits for the time of the next attempt, and makes it.
+    /// Waits until the next attempt is due, and makes it.
     private func awaitBroker(_ milliseconds: Int32) throws {
         guard !isOrphaned else {
             throw CommandError(.unavailable, "the plugin that this command belonged to has ended")
@@ -142,7 +142,7 @@ final class Observation {
         }
     }
 
-    /// What a line comes to for the subscription that it is of.
+    /// What a line means for its subscription.
     private func sorted(_ line: BrokerLine) -> [BrokerLine] {
         guard case .event(let event) = line.kind, let sub = line["sub"]?.integer,
             let index = standing.firstIndex(where: { $0.sub == sub })

@@ -1,11 +1,10 @@
-// What is wrong with a request as it is written, found without a broker: so that a mistake in the
-// command line is one whether there is a broker or not.
+// Checks a request without a broker, so that a mistake in the command line is reported whether
+// there is a broker or not.
 
 import PlugboardWire
 
 extension RequestLine {
-    /// This request of patterns. Throws where a broker would refuse it as it is written, in a broker's
-    /// words.
+    /// This request with patterns. If a broker would refuse its form, throws in a broker's words.
     func checked() throws(CommandError) -> RequestLine {
         var line = bytes + [UInt8(ascii: "}")]
         var refusal: Refusal?

@@ -1,4 +1,4 @@
-// One request as the line that is sent. Values go in as they were written.
+// One request as its line. Values keep their spelling.
 
 import PlugboardWire
 
@@ -23,7 +23,7 @@ struct RequestLine: Sendable {
         number.map { adding(field, Array("\($0)".utf8)) } ?? self
     }
 
-    /// Leaves the field out where it is as the protocol has it by itself.
+    /// Leaves the field out if it has the protocol's default.
     func adding(_ field: String, _ flag: Bool, unless standard: Bool) -> RequestLine {
         flag == standard ? self : adding(field, Array("\(flag)".utf8))
     }

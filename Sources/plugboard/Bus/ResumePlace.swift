@@ -1,20 +1,20 @@
-// Up to where a subscription knows everything, so that it goes on there on another
-// connection and what was told before isn't told twice. Revisions never fall within a
-// subscription, so all before the newest is known; of the newest itself, which the events
-// of a batch share, it is known which keys were told.
+// Up to which revision a subscription knows everything. It resumes there on another connection, and
+// nothing comes twice. Revisions never decrease within a subscription, so everything before the
+// newest is known. The events of a batch share a revision, so for the newest one it keeps the keys
+// that came.
 
 /// Where a subscription goes on.
 struct ResumePlace {
-    /// Everything up to it was told; nil while nothing is known.
+    /// Everything up to it has come; nil while nothing is known.
     private(set) var revision: UInt64?
     /// The life of the revision counter that it belongs to.
     private(set) var epoch = ""
     private var newest: UInt64 = 0
-    /// The keys that were told with the newest revision.
+    /// The keys that came with the newest revision.
     private var keys: [String] = []
-    /// The current values are being told: nothing is known before `synced`.
+    /// The snapshot is on its way: nothing is known before `synced`.
     private var isInSnapshot = false
-    /// Keys of the newest revision may be told once more.
+    /// Keys of the newest revision may come once more.
     private var mayRepeat = false
     /// Of these keys one write that was told is counted once more by the first `skipped`.
     private var counted: Set<String> = []
@@ -30,7 +30,7 @@ struct ResumePlace {
         self.revision = hasSnapshot ? nil : revision
     }
 
-    /// Takes note of an event; false where it was told before the connection broke.
+    /// Notes an event; false if it came before the connection broke.
     mutating func isNews(_ event: String, key: String?, revision: UInt64) -> Bool {
         switch event {
         case "synced": finish(at: revision)
@@ -59,7 +59,7 @@ struct ResumePlace {
         if !isInSnapshot, self.revision != nil { self.revision = revision - 1 }
     }
 
-    /// `synced` has the revision of the line before it where more of the same is on its way.
+    /// `synced` has the revision of the line before it if more of the same is on its way.
     private mutating func finish(at revision: UInt64) {
         let isAll = revision > newest
         if isAll { (newest, keys) = (revision, []) }

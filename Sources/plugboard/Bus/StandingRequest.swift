@@ -1,18 +1,18 @@
-// A request that is made on each connection anew: a subscription goes on where it was, with
-// `since`; what doesn't come back is told in the broker's words.
+// A request that is repeated on each connection. A subscription resumes where it was, with `since`.
+// A key that doesn't come back gets an event in the broker's form.
 
 import PlugboardWire
 
 /// What a command wants as long as it runs.
 struct StandingRequest {
     enum Kind {
-        /// Asked once for each connection.
+        /// Sent once for each connection.
         case plain
         /// It begins with the current values, or doesn't.
         case subscription(hasInitial: Bool)
-        /// It is about how things are now: what was meanwhile isn't missed.
+        /// It asks for the present state, and doesn't need what happened meanwhile.
         case present
-        /// It tells what happens, and nothing of what happened.
+        /// It gives what happens from now on, and nothing from before.
         case trace
     }
 
@@ -20,7 +20,7 @@ struct StandingRequest {
     private(set) var sub: UInt64?
     private let request: RequestLine
     private let kind: Kind
-    /// What tells that a key doesn't match any more.
+    /// The event for a key that is gone or no longer matches.
     private let ending: String
     private var place = ResumePlace()
     private var known: KnownKeys?
@@ -50,7 +50,7 @@ struct StandingRequest {
         }
     }
 
-    /// The broker has agreed. On a later connection than the first: the line that says so where
+    /// The broker has agreed. On a connection after the first, returns a line that says so if
     /// something may have been missed.
     mutating func begin(_ reply: BrokerLine, epoch: String, isFirst: Bool) -> BrokerLine? {
         if case .plain = kind { return nil }
@@ -64,7 +64,7 @@ struct StandingRequest {
         return isFirst || isResumed ? nil : gap(since, sinceEpoch, revision, epoch)
     }
 
-    /// What an event comes to: nothing where it was told before; where it ends a catching up, first the
+    /// What to show for an event: nothing if it came before. If it ends the catching up, first the
     /// keys that are gone.
     mutating func take(_ line: BrokerLine, _ event: String) -> [BrokerLine] {
         if case .trace = kind { return [line] }
@@ -83,7 +83,7 @@ struct StandingRequest {
         return count == told ? line : line.replacing(skipped: told, by: count)
     }
 
-    /// `{"event":"gap",…}`: from the revision up to which all was told to that from which it is again.
+    /// `{"event":"gap",…}`: the last revision before the gap, and the first one after it.
     private func gap(_ since: UInt64?, _ sinceEpoch: String, _ revision: UInt64, _ epoch: String)
         -> BrokerLine?
     {

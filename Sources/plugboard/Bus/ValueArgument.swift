@@ -22,35 +22,35 @@ enum ValueArgument {
         }
     }
 
-    /// What is wrong with a value that was meant as JSON; for a text without its quotes the line
-    /// that has them.
+    /// What is wrong with a value that should be JSON. For a text without quotes, the line with the
+    /// quotes.
     private static func hints(for text: String, _ line: String) -> [String] {
         let (hint, isText) = Array(text.utf8).withUnsafeBytes { (ValueHint.of($0), ValueHint.isText($0)) }
         if isText {
             let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
             return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
         }
-        // A shell takes double quotes away where nothing keeps them.
+        // A shell removes double quotes that aren't inside single quotes.
         let isStripped = !text.contains("\"") && text.contains { $0 == "{" || $0 == "[" }
         let example = "the shell keeps what is in single quotes: \(line) '{\"a\":1}'"
         return [hint, isStripped ? example : nil].compactMap(\.self)
     }
 
-    /// The key or pattern as given, or why it is none.
+    /// The key or pattern as given, or an error that says why it is none.
     static func key(_ text: String) throws(CommandError) -> String {
         let fault = Array(text.utf8).withUnsafeBytes { Key.fault($0) }
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
     }
 
-    /// The pattern as given, or why it is none.
+    /// The pattern as given, or an error that says why it is none.
     static func pattern(_ text: String) throws(CommandError) -> String {
         let fault = Array(text.utf8).withUnsafeBytes { Pattern.fault($0) }
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
     }
 
-    /// What came in is no mistake of the command line.
+    /// Bad input isn't a mistake in the command line.
     private static func parse(input: [UInt8]) throws -> ArraySlice<UInt8> {
         do throws(JSONFault) {
             return oneLine(try JSONValue(parsing: input[...]).bytes)

@@ -9,13 +9,13 @@ extension Option {
     static let socket = Option(
         "socket",
         "PATH",
-        "where the broker is, or shall be; else PLUGBOARD_SOCKET, else the user's own place"
+        "the broker's socket; by default PLUGBOARD_SOCKET, or else the user's own place"
     )
 
     static let peer = Option(
         "peer",
         "USER",
-        "whose broker it may be beside your own and root's; else PLUGBOARD_PEER"
+        "also accept this user's broker, beside your own and root's; by default PLUGBOARD_PEER"
     )
 
     /// ` --socket PATH` for a line to paste, empty where the path is the user's own place.
@@ -25,33 +25,37 @@ extension Option {
 
     static let json = Option(flag: "json", "print JSON lines, also on a terminal")
 
-    static let clientName = Option("name", "NAME", "the name to write under; else PLUGBOARD_NAME, else #N")
+    static let clientName = Option(
+        "name",
+        "NAME",
+        "the name to write under; by default PLUGBOARD_NAME, or else #N"
+    )
 
     static let timeout = Option("timeout", "SECONDS", "how long to wait for the broker (5)", .seconds)
 
     static let noReconnect = Option(
         flag: "no-reconnect",
-        "end with status 69 when the broker goes, instead of waiting for it"
+        "when the broker goes, end with status 69 instead of waiting"
     )
 
     static let ifRevision = Option(
         "if",
         "REVISION",
-        "only if the key's revision is this one (0: if the key is absent)",
+        "write only if the key is at this revision (0: if it is absent)",
         .integer(0...Limits.integerMax)
     )
 
     static let cause = Option(
         "cause",
         "REVISION",
-        "the revision that this write answers to; passed on to observers",
+        "the revision that caused this write; observers get it, too",
         .integer(0...Limits.integerMax)
     )
 
     /// What each command that talks to a broker takes.
     static let connection: [Option] = [.socket, .peer, .timeout]
 
-    /// What each command takes that goes on until it is ended.
+    /// What each command takes that runs until it is stopped.
     static let observing: [Option] = connection + [.noReconnect]
 
     /// What each command that writes takes.

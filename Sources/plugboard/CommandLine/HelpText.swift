@@ -1,5 +1,4 @@
-// Help as a person reads it in a terminal, made from the table: nothing in it is
-// written a second time.
+// Help for a terminal, made from the table of commands: no text is written twice.
 
 import PlugboardWire
 

@@ -4,7 +4,7 @@
 /// What a command was called with.
 struct Invocation: Sendable {
     let command: Command
-    /// What stood there beside the options, in order.
+    /// The words that aren't options, in order.
     let arguments: [String]
     private let values: [String: String]
 
@@ -24,7 +24,7 @@ struct Invocation: Sendable {
 
     func seconds(_ option: Option) -> Double? { text(option).flatMap(Option.seconds) }
 
-    /// The argument at a place; nil where it was left out.
+    /// The argument at a position; nil if it was left out.
     func argument(_ index: Int) -> String? {
         arguments.indices.contains(index) ? arguments[index] : nil
     }

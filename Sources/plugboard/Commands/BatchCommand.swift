@@ -10,9 +10,9 @@ extension Command {
         parameters: [Parameter("FILE", "JSON lines; - or nothing is standard input", .optional)],
         options: Option.writing,
         details: """
-            A line is one write as the protocol has it: {"op":"publish","key":…,"value":…}, and likewise \
-            emit, patch and delete. Blank lines and lines that begin with # are left out. Where one \
-            write is refused none is made, and the message names its line.
+            Each line is one write in the protocol's form: {"op":"publish","key":…,"value":…}, and \
+            likewise emit, patch and delete. Blank lines and lines that begin with # are ignored. If one \
+            write is refused, none is made, and the message names its line.
             """,
         examples: [#"batch changes.ndjson"#],
         run: run
@@ -58,7 +58,7 @@ private struct BatchFile {
         self.writes = writes + [UInt8(ascii: "]")]
     }
 
-    /// The refusal with the place of the write that it is about.
+    /// The refusal with the line of its write.
     func placed(_ refusal: CommandError, write: UInt64?) -> CommandError {
         guard let write, write < lineNumbers.count else { return refusal }
         let place = "\(name):\(lineNumbers[Int(write)])"

@@ -1,5 +1,5 @@
-// `bench`: the options of a measurement, and how what it finds is printed. What is
-// measured, and how, is the module PlugboardBench.
+// `bench`: the options of a measurement, and how its results are printed. The module PlugboardBench
+// does the measuring.
 
 import PlugboardBench
 import PlugboardBroker
@@ -17,7 +17,7 @@ extension Option {
     )
     static let allocations = Option(
         flag: "allocations",
-        "instead of times, count how often a warm broker asks for memory: never, or the status is 1"
+        "instead of times, count how often a warm broker allocates memory: never, or the status is 1"
     )
     static let chart = Option("chart", "FILE", "draw the rows as bars, the growth as lines: an SVG file")
     static let into = Option(
@@ -28,7 +28,7 @@ extension Option {
     static let runCount = Option(
         "runs",
         "N",
-        "how often each row is measured; the median counts (5)",
+        "how often to measure each row; the median counts (5)",
         .integer(1...1000)
     )
     static let runSeconds = Option("seconds", "SECONDS", "how long each run takes (0.25)", .seconds)
@@ -41,7 +41,7 @@ extension Option {
     static let only = Option(
         "only",
         "NAMES",
-        "only these rows, by their names or parts of names, with commas between"
+        "only these rows, by their names or parts of names, separated by commas"
     )
 }
 
@@ -54,14 +54,14 @@ extension Command {
             .json, .peers, .growth, .allocations, .chart, .into, .only, .batch, .runCount, .runSeconds,
         ],
         details: """
-            Starts a broker, and beside it a server that only copies bytes: the limit of this machine. \
-            Both get the same load, in turns, and so do the peers with --peers, each started on a socket \
-            or port of its own, with nothing written to disk but in the rows about what is kept. A row tells messages a second, the CPU time \
-            of the server's process for each message and delivery, how many messages it took in at once, \
-            and ratios: to the limit, and how many times faster and cheaper plugboard is.
+            Starts a broker, and a server that only copies bytes: the limit of this machine. Both get the \
+            same load, in turns. With --peers the peers get it, too. Each runs on a socket or port of its \
+            own, and writes to disk only in the rows about what is kept. A row shows messages per second, \
+            the CPU time of the server's process for each message and delivery, how many messages it took \
+            in at once, and two ratios: to the limit, and how many times faster and cheaper plugboard is.
 
-            Believe ratios, of runs with nothing else on the machine. A rate with * is held back by the load \
-            generator: the server could do more. With --peers all rows take about eight minutes.
+            Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
+            generator limits: the server could do more. With --peers all rows take about eight minutes.
             """,
         examples: [
             "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
@@ -135,11 +135,11 @@ extension Command {
             )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
-        // What a peer fails at is its own matter, and stands in its row.
+        // A failure of a peer doesn't end the bench; its row shows it.
         if let failure = report.ownFailures.first { throw CommandError(.refused, "\(failure)") }
     }
 
-    /// A file beside the page is named without their folder.
+    /// A file beside the page is named without the folder.
     private static func link(to file: String, from page: String) -> String {
         let folder = SocketPath.folder(of: page) + "/"
         return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
@@ -177,7 +177,7 @@ extension Command {
         return report
     }
 
-    /// A file that can't be written is found out before the minutes that measuring takes.
+    /// Finds a file that can't be written before the minutes of measuring.
     private static func checkWritable(_ path: String) throws {
         switch FileStatus(path: path).kind {
         case .missing: try OutputFile.write("", to: path)

@@ -17,7 +17,7 @@ extension Option {
     )
     static let supervised = Option(
         flag: "supervised",
-        "who starts this broker says at $broker.plugins.* how its plugins are and what they may do"
+        "the parent of this broker says at $broker.plugins.* how its plugins are and what they may do"
     )
 }
 
@@ -26,29 +26,29 @@ extension Option {
     static let state = Option(
         "state",
         "DIR",
-        "where the journal is kept; else a folder of the socket's in ~/.local/state/plugboard"
+        "where to keep the journal; by default a folder for the socket in ~/.local/state/plugboard"
     )
-    static let memory = Option(flag: "memory", "keep nothing: what is written lasts as long as the broker")
+    static let memory = Option(flag: "memory", "keep no journal: what is written lasts as long as the broker")
     static let sync = Option(
         "sync",
         "WHEN",
-        "when the journal is brought to disk: always (before anybody is told), interval (each second), never",
+        "when to bring the journal to disk: always (before any client is told), interval (each second), never",
         .choice(SyncMode.allCases.map(\.rawValue))
     )
     static let history = Option(
         "history",
         "BYTES",
-        "how much of the journal is kept for clients that come back (\(JournalLimits.historyBytesDefault))",
+        "how much history to keep for clients that come back (\(JournalLimits.historyBytesDefault))",
         .integer(0...(1 << 50))
     )
 
-    /// What says how a broker keeps its state.
+    /// The options for how a broker keeps its state.
     static let keeping: [Option] = [.state, .memory, .sync, .history]
 }
 
 /// The socket that a service manager has handed over.
 enum ServiceSocket {
-    /// Nil where there is none. Throws where it isn't the one that was asked for.
+    /// Nil if there is none. Throws if it has another path than the command line.
     static func take(_ invocation: Invocation) throws -> ActivatedSocket? {
         let activated: ActivatedSocket?
         do {
@@ -75,25 +75,30 @@ extension Command {
         summary: "start the broker alone",
         options: [.socket, .poller, .ready, .supervised, .policy] + Option.keeping,
         details: """
-            Runs until Ctrl-C or SIGTERM: then every client is told, what is on its way is delivered for \
-            at most a second, and the socket is removed. A second broker on the same path is refused with \
-            status 1 and leaves the first alone.
+            Runs until Ctrl-C or SIGTERM. Then the broker tells every client, spends at most a second on \
+            delivering what is on its way, and removes the socket. A second broker on the same path ends \
+            with status 1 and leaves the first alone.
 
-            What is published is kept in a journal and is there again after a restart, also when the \
-            broker was killed. If the journal can't be kept any more, it ends with status 74; a journal \
-            that is damaged is left as it is, with status 1: see plugboard journal.
+            The broker keeps what is published in a journal. After a restart it is there again, even if \
+            the broker was killed. If the broker can't keep the journal any more, it ends with status 74. \
+            If the journal is damaged, the broker leaves it as it is and ends with status 1: see plugboard \
+            journal.
 
-            It raises its own limit on open files as far as the system lets it, for clients up to plugboard limits.
+            The broker raises its own limit on open files as far as the system allows, for as many clients \
+            as plugboard limits shows.
 
-            A service manager may hand it its socket (LISTEN_FDS), which it then leaves where it is, is told when \
-            it is ready (NOTIFY_SOCKET), and again and again that it is alive (WATCHDOG_USEC): see plugboard install.
+            A service manager may hand over the socket (LISTEN_FDS). Then the broker leaves the socket in \
+            place at the end. It tells the service manager when it is ready (NOTIFY_SOCKET), and regularly \
+            that it is alive (WATCHDOG_USEC): see plugboard install.
 
-            With --policy, SIGHUP makes it read that file again: whole, and then all at once. A file that \
-            is wrong changes nothing, and says where it is wrong. See plugboard policy.
+            With --policy, SIGHUP makes the broker read that file again; the new policy then applies as a \
+            whole, at once. If the file has a mistake, nothing changes, and the broker says where the \
+            mistake is. See plugboard policy.
 
-            If its program's file has been replaced, SIGHUP has it begin anew as the new one, with its \
-            socket, so that nobody is refused; SIGUSR2 does so in any case. See plugboard restart. With \
-            neither, SIGHUP changes nothing. Where it was started at a terminal that is closed, it stops.
+            If the program's file has been replaced, SIGHUP makes the broker begin anew as the new \
+            program, with the same socket, so that no client is refused. SIGUSR2 does so in any case. See \
+            plugboard restart. With neither a policy nor a new program, SIGHUP changes nothing, except \
+            that the broker stops if the terminal at which it was started is closed.
             """,
         examples: ["broker --socket /tmp/bus.sock", "broker --memory"],
         run: run
@@ -158,7 +163,7 @@ extension Command {
         return configuration
     }
 
-    /// Only the first time: a program that didn't start leaves this one to serve once more.
+    /// Only the first time: if another program didn't start, this one serves once more.
     private static func once(_ body: @escaping @Sendable () throws -> Void) -> @Sendable () throws -> Void {
         let isDone = Shared(false)
         return {
@@ -168,7 +173,7 @@ extension Command {
         }
     }
 
-    /// Said when all that was kept has been read, and it serves: not before that is known.
+    /// Printed only when the broker has read its journal and serves.
     private static func greet(
         _ invocation: Invocation,
         _ console: Console,
@@ -181,7 +186,7 @@ extension Command {
         console.say("try: \(HelpText.handLine(path: path))   and type: help")
     }
 
-    /// Runs it to its end, as whatever program takes its place.
+    /// Runs the broker until it ends, and replaces the program when it makes way.
     private static func serve(_ broker: Broker, _ successor: BrokerSuccessor) throws {
         do {
             try broker.run()
@@ -195,7 +200,7 @@ extension Command {
         }
     }
 
-    /// What may have changed on the disk since: the policy, and the program.
+    /// Checks what may have changed on the disk: the policy, and the program.
     private static func readAgain(
         _ policy: String?,
         _ broker: Broker,
@@ -208,7 +213,7 @@ extension Command {
         }
     }
 
-    /// Reads the policy again. What is wrong with it, or with the socket, leaves all as it was.
+    /// Reads the policy again. If it or the socket has a problem, nothing changes.
     private static func reload(_ path: String, _ broker: Broker, _ console: Console) {
         do {
             try broker.follow(try Policy(path: path))

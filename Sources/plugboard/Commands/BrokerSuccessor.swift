@@ -1,25 +1,25 @@
-// The program that takes the place of a running broker: in the same process, so that whoever
-// looks after that notices nothing, with the socket and the locks that are open.
+// The program that takes the place of a running broker, in the same process, with the open socket
+// and locks. So a service manager or supervisor notices nothing.
 
 import PlugboardBroker
 import PlugboardPosix
 
-/// Who comes after a broker. `come` is for the thread of signals, `replace` for the broker's.
+/// The successor of a broker. The signal thread calls `come`, the broker's thread calls `replace`.
 final class BrokerSuccessor: Sendable {
     /// What a broker catches.
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
-    /// What a service manager says in the environment, which goes for who comes after, too.
+    /// The variables of a service manager, which are for the successor, too.
     static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
     private static let patienceNanoseconds: UInt64 = 10_000_000_000
     private static let pauseSeconds = 0.002
 
     private let broker: Broker
     private let console: Console
-    /// Where this program's file was when it began, and which that was.
+    /// The path and the identity of this program's file when it began.
     private let program: String?
     private let identity: FileIdentity?
     private let inherited: [String: String]
-    /// The file that it will have to read, if any.
+    /// The policy file that the successor will read, if any.
     private let policy: String?
 
     init(_ broker: Broker, _ console: Console, _ inherited: [String: String], policy: String?) {
@@ -31,26 +31,27 @@ final class BrokerSuccessor: Sendable {
         identity = program.flatMap { FileIdentity(path: $0) }
     }
 
-    /// Another program lies where this one did.
+    /// Whether another program is now at this one's path.
     private var isAnotherProgram: Bool {
         guard let program, let now = FileIdentity(path: program) else { return false }
         return now != identity
     }
 
-    /// Has the broker make way if another program lies there; whether one does.
+    /// Makes the broker give way if another program is at its path. Returns whether one is.
     func comeIfOther() -> Bool {
         guard isAnotherProgram else { return false }
         come()
         return true
     }
 
-    /// Has the broker make way for the program that lies there, if that can be started.
+    /// Makes the broker give way to the program at its path, if that can be started.
     func come() {
         guard let program else {
             return console.say("it goes on as it was: the system doesn't say where its program is")
         }
         do {
-            // Read once: what becomes of the file meanwhile can't keep the next broker from starting.
+            // The policy is read once: a later change of the file can't keep the next broker from
+            // starting.
             let next = try policy.map { path in try Policy(path: path) }
             if let problem = try Self.problem(with: program, next) {
                 return console.say("it goes on as it was: \(program) \(problem)")
@@ -61,8 +62,8 @@ final class BrokerSuccessor: Sendable {
         }
     }
 
-    /// Becomes that program. Returns only where that failed, or is not wanted any more: then the
-    /// broker is to be run again, or has stopped.
+    /// Becomes that program. Returns only if that failed, or is not wanted any more: then the
+    /// broker runs again, or has stopped.
     func replace() {
         Signals.hold(Self.signals)
         defer { Signals.release(Self.signals) }
@@ -79,7 +80,8 @@ final class BrokerSuccessor: Sendable {
         }
     }
 
-    /// Why a program can't take the place; nil where it says what it is, takes the policy, and ends well.
+    /// Why a program can't take over; nil if it prints its version, accepts the policy, and ends
+    /// with status 0.
     private static func problem(with program: String, _ policy: Policy?) throws -> String? {
         var start = ChildStart(program: program, arguments: ["--version"], output: .piped)
         if let problem = problem(with: start) { return problem }

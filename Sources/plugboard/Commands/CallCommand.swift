@@ -1,4 +1,4 @@
-// `call`: asks whoever serves a key, and prints the answer.
+// `call`: calls the server of a key, and prints its answer.
 
 import PlugboardPosix
 import PlugboardWire
@@ -11,16 +11,16 @@ extension Command {
     static let call = Command(
         name: "call",
         group: .write,
-        summary: "ask whoever serves a key, and print the answer",
+        summary: "call the server of a key, and print its answer",
         parameters: [
             .key,
-            Parameter("VALUE", "what the server gets: JSON as in publish, or nothing at all", .any),
+            Parameter("VALUE", "what the server gets: JSON as in publish, or nothing", .any),
         ],
         options: [.cause, .clientName, .json, .socket, .peer, .answerTimeout],
         details: """
-            Prints the server's value as it was returned, byte for byte; with --json the broker's \
-            reply. A server's error is told with its own code and message, and the status is 1, as \
-            it is where nobody serves the key or no answer comes in time.
+            Prints the server's value byte for byte as it was returned; with --json, the broker's reply. \
+            For a server's error it prints the server's own code and message, and ends with status 1. It \
+            also ends with status 1 if nobody serves the key or no answer comes in time.
             """,
         examples: [#"call cart.add '{"sku":"B0001"}'"#, "call time.now --timeout 0.5"],
         run: run
@@ -36,7 +36,7 @@ extension Command {
         let seconds = invocation.seconds(.answerTimeout) ?? Double(Limits.timeoutDefault) / 1000
         request = request.adding("timeout", try milliseconds(seconds))
             .adding("cause", invocation.integer(.cause))
-        // The broker says when it was too long; only a broker that hangs is waited for longer.
+        // The broker reports the time-out. The command waits longer only for a broker that hangs.
         let patience = seconds + Connection.timeoutSeconds
         let reply = try Connection.open(invocation, timeout: patience).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }

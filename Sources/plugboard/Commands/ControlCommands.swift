@@ -1,5 +1,5 @@
-// `pause`, `step`, `resume`: hold another program's subscription, let lines of it pass
-// one by one, and let it go on.
+// `pause`, `step`, `resume`: hold another program's subscription, let single lines through, and
+// release it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,16 +7,16 @@ import PlugboardWire
 extension Parameter {
     fileprivate static let client = Parameter(
         "CLIENT",
-        "the number of the observer's client, as who tells it"
+        "the number of the observer's client, as who shows it"
     )
-    fileprivate static let sub = Parameter("SUB", "its subscription, as who tells it (1)", .optional)
+    fileprivate static let sub = Parameter("SUB", "its subscription, as who shows it (1)", .optional)
 }
 
 extension Option {
     static let stepCount = Option(
         "count",
         "N",
-        "so many lines (1)",
+        "how many lines (1)",
         .integer(1...UInt64(Limits.stepsMax))
     )
 }
@@ -25,13 +25,13 @@ extension Command {
     static let pause = Command(
         name: "pause",
         group: .about,
-        summary: "hold an observer: it is told nothing until resume",
+        summary: "hold an observer: it gets nothing until resume",
         parameters: [.client, .sub],
         options: [.json] + Option.connection,
         details: """
-            The observer isn't told that it is held. What comes meanwhile is owed to it: of each key that \
-            changes the newest value, unless it asked for all of them. Prints how much that is by now: keys, \
-            and lines. Nothing but resume ends it, also when this command is long gone.
+            The observer doesn't learn that it is held. The broker owes it what comes meanwhile: the \
+            newest value of each key that changes, or everything if it asked for all. Prints how much that \
+            is now, in keys and lines. Only resume ends the hold; the end of this command doesn't.
             """,
         examples: ["pause 6", "pause 6 prices"],
         run: { try Control.run($0, $1) }
@@ -40,10 +40,10 @@ extension Command {
     static let step = Command(
         name: "step",
         group: .about,
-        summary: "let an observer that is held have one line of what waits for it",
+        summary: "let one waiting line through to an observer that is held",
         parameters: [.client, .sub],
         options: [.stepCount, .json] + Option.connection,
-        details: "Prints how much it was owed before that: keys, and lines.",
+        details: "Prints how much the broker owed it before, in keys and lines.",
         examples: ["step 6", "step 6 --count 10"],
         run: { try Control.run($0, $1) }
     )
@@ -51,21 +51,21 @@ extension Command {
     static let resume = Command(
         name: "resume",
         group: .about,
-        summary: "let an observer that is held go on",
+        summary: "release an observer that is held",
         parameters: [.client, .sub],
         options: [.json] + Option.connection,
         details: """
-            It gets what it is owed at once. Prints how much that was: keys, and lines; of a key whose \
-            newest value it didn't ask for it is told nothing.
+            The observer gets what the broker owes it at once. Prints how much that was, in keys and \
+            lines. For a key whose newest value the observer didn't ask for, it gets nothing.
             """,
         examples: ["resume 6"],
         run: { try Control.run($0, $1) }
     )
 }
 
-/// One request to hold somebody or let go.
+/// One request to hold or release an observer.
 private enum Control {
-    /// The operation is called as the command is.
+    /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: Console) throws {
         let word = invocation.arguments[0]
         guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
@@ -85,7 +85,7 @@ private enum Control {
         try console.output.line("\(Quantity.count(owed)) owed")
     }
 
-    /// A number is a number, and what is in quotes a text as it stands; else it is put in quotes.
+    /// A number stays a number, and a text in quotes stays as it is. Anything else gets quotes.
     private static func sub(_ word: String) -> [UInt8] {
         if let number = Int64(word) { return Array("\(number)".utf8) }
         let value = try? JSONValue(parsing: Array(word.utf8)[...])

@@ -6,15 +6,15 @@ extension Command {
     static let explain = Command(
         name: "explain",
         group: .about,
-        summary: "say what a write would do, and who would be told, without making it",
+        summary: "show what a write would do and who would get it, without making it",
         parameters: [
             Parameter("WRITE", "publish, emit, patch or delete"), .key,
             Parameter("VALUE", "JSON, as the write takes it", .any),
         ],
         options: [.ifRevision, .cause, .json] + Option.connection,
         details: """
-            Prints the event that observers would get and what would become of it for each. A write \
-            that would be refused is an error, status 1, with the reason. --json prints the broker's \
+            Prints the event that observers would get, and the outcome for each of them. If the write \
+            would be refused, that is an error, status 1, with the reason. --json prints the broker's \
             reply.
             """,
         examples: ["explain publish cart.total 42.50", "explain delete banner --if 7"],

@@ -1,17 +1,17 @@
-// `publish --from`: a line of the file is a line to the broker, a blank one where
-// there is nothing to send, so that the numbers the broker reports are the file's.
-// Writes go without an id: only mistakes are answered, and one `sync` at the end
-// says that all were heard.
+// `publish --from`: each line of the file becomes a line to the broker, a blank one if there is
+// nothing to send. So the line numbers in the broker's errors are those of the file. Writes have no
+// id, so the broker answers only mistakes. One `sync` at the end shows that it has handled all
+// lines.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// One import of a file.
 struct FileImport: ~Copyable {
-    /// Mistakes that are told one by one; the rest is counted.
+    /// How many mistakes are reported one by one; the others are counted.
     private static let reportsMax = 20
     private static let sendBytes = 64 * 1024
-    /// What `get` prints beside key and value, taken and left aside.
+    /// Fields that `get` prints beside key and value: accepted and ignored.
     private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live"]
 
     private let console: Console
@@ -74,7 +74,7 @@ struct FileImport: ~Copyable {
         outgoing.append(0x0A)
     }
 
-    /// The request that a line stands for, without its line feed.
+    /// The request for a line, without its line feed.
     private static func request(_ line: LineReader.Line) throws(JSONFault) -> [UInt8] {
         guard let bytes = line.bytes else {
             throw JSONFault(
@@ -115,7 +115,7 @@ struct FileImport: ~Copyable {
         bar.update(done: reader.bytesRead, count: lines)
     }
 
-    /// Waits until the broker has heard everything; its revision then.
+    /// Waits until the broker has handled everything. Returns its revision then.
     private mutating func finish() throws -> UInt64 {
         try connection.send(outgoing + RequestLine("sync").adding("id", 1).line)
         while true {

@@ -10,12 +10,12 @@ extension Command {
         parameters: [Parameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
         options: [.json] + Option.connection,
         details: """
-            A key's value is printed as it was published, byte for byte (on a terminal, control \
-            characters are spelled out). A key that isn't there is an error, status 1.
+            Prints the value of a key byte for byte as it was published. (On a terminal, control \
+            characters are spelled out.) If the key has no value, that is an error, status 1.
 
-            A pattern prints a line per key, in the order of the keys: KEY VALUE on a terminal; when \
-            piped or with --json, JSON lines with key, revision, value and by, which publish --from \
-            takes back. No match prints nothing.
+            For a pattern it prints one line for each key, in the order of the keys: KEY VALUE on a \
+            terminal; when piped or with --json, JSON lines with key, revision, value and by, which \
+            publish --from reads. If no key matches, it prints nothing.
             """,
         examples: ["get cart.summary", "get 'catalog.**' > catalog.ndjson"],
         run: run

@@ -6,7 +6,7 @@ extension Command {
     static let help = Command(
         name: "help",
         group: .about,
-        summary: "tell what there is, or all about one command",
+        summary: "list the commands, or explain one",
         parameters: [Parameter("COMMAND", "one of the commands", .optional)],
         examples: ["help publish"],
         run: { invocation, console in
@@ -25,7 +25,7 @@ extension Command {
         group: .about,
         summary: "print the limits of the protocol",
         options: [.json],
-        details: "They are those that a broker of this version announces in its greeting.",
+        details: "A broker of this version announces the same limits in its greeting.",
         run: { invocation, console in
             let limits = Limits.announced
             if invocation.has(.json) {

@@ -1,12 +1,12 @@
-// `install`: copies the command and the plugins to where they stay, and has the service manager
-// of this user start the bus.
+// `install`: copies the command and the plugins to a lasting place, and lets this user's service
+// manager start the bus.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension Option {
     static let prefix = Option("prefix", "DIR", "copy to DIR/bin and DIR/lib (~/.local)")
-    static let remove = Option(flag: "remove", "take away what was installed")
+    static let remove = Option(flag: "remove", "remove what was installed")
     static let user = Option(flag: "user", "write the files for this user's service manager instead")
     static let printing = Option(flag: "print", "print what would be written, and write nothing")
     static let installedPlugins = Option(
@@ -17,7 +17,7 @@ extension Option {
     static let manager = Option(
         "for",
         "MANAGER",
-        "systemd or launchd; else that of this system",
+        "systemd or launchd; by default that of this system",
         .choice(ServiceManager.allCases.map(\.rawValue))
     )
 }
@@ -30,22 +30,22 @@ extension Command {
         forms: ["", "--user"],
         options: [.prefix, .installedPlugins, .user, .manager, .socket, .printing, .remove],
         details: """
-            Copies this program and the plugins (of --plugins, else plugins here, else those beside this \
-            program) to ~/.local: the command is ~/.local/bin/plugboard, and plugboard up finds the plugins \
-            wherever it is called. Done again, it replaces what is there, and a broker that runs goes on: \
-            plugboard restart has it begin anew as the new program. With --remove all of that goes, and \
-            nothing else.
+            Copies this program and the plugins (of --plugins, or else plugins here, or else those beside \
+            this program) to ~/.local. The command is ~/.local/bin/plugboard, and plugboard up finds the \
+            plugins from any folder. If you install again, it replaces what is there. A running broker \
+            goes on; plugboard restart makes it begin anew as the new program. --remove removes all of \
+            that, and nothing else.
 
-            With --user the service manager starts the program that this is: plugboard broker, or with \
-            --plugins plugboard up. It begins when the user logs in, and is started again where it failed. \
-            The files are written, and what is to be typed so that they take effect is told; nothing is \
-            started. A program in a build folder is refused, as it is gone with the next build. A file that \
-            somebody else wrote is left alone.
+            With --user the service manager starts this program: plugboard broker, or with --plugins \
+            plugboard up. It starts when the user logs in, and again after a failure. The command writes \
+            the files and prints what you have to type to activate them; it starts nothing. It refuses a \
+            program in a build folder, because the next build removes it. It leaves alone a file that \
+            somebody else wrote.
 
-            For systemd these are plugboard.service and plugboard.socket in ~/.config/systemd/user, for launchd \
-            it is ~/Library/LaunchAgents/org.plugboard.bus.plist. systemd makes the socket, so that programs can \
-            connect at any time; it is told when the bus is ready, and starts it anew when it hangs. (With \
-            launchd, programs that start earlier wait for it.)
+            For systemd the files are plugboard.service and plugboard.socket in ~/.config/systemd/user; \
+            for launchd, ~/Library/LaunchAgents/org.plugboard.bus.plist. systemd makes the socket, so that \
+            programs can connect at any time. It learns when the bus is ready, and restarts it when it \
+            hangs. (With launchd, programs that start earlier wait for the socket.)
             """,
         examples: [
             "install", "install --prefix /usr/local --plugins ~/shop/plugins", "install --remove",

@@ -1,4 +1,4 @@
-// `journal`: what a broker has kept, looked at and mended while no broker uses it.
+// `journal`: checks, shows and repairs what a broker has kept, while no broker uses it.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -15,13 +15,14 @@ extension Command {
         ],
         options: [.json, .state, .socket],
         details: """
-            check reads everything and tells whether it is whole, with status 1 if not. show prints each \
-            record: when it was made (UTC), its revision, what and by whom; --json prints the lines as they \
-            are stored. repair makes a journal of all lines that can still be read and keeps the old files \
-            under names that begin with damaged-, where something is damaged; nobody may use the journal meanwhile.
+            check reads the whole journal and says whether it is complete and undamaged; if not, the \
+            status is 1. show prints each record: when it was made (UTC), its revision, what was written \
+            and by whom. --json prints the lines as they are stored. If something is damaged, repair makes \
+            a journal of all lines that it can still read, and keeps the old files under names that begin \
+            with damaged-. No other program may use the journal meanwhile.
 
-            The journal is lines of JSON in a folder: segment files hold one record for each commit, and a \
-            snapshot stands for all segments up to its number.
+            The journal is lines of JSON in a folder. Segment files have one record for each commit. A \
+            snapshot replaces all segments up to its number.
             """,
         examples: ["journal check", "journal show 'cart.*'", "journal repair --state /var/lib/shop"],
         run: run

@@ -7,9 +7,9 @@ extension Command {
         name: "keys",
         group: .read,
         summary: "list the keys",
-        parameters: [Parameter("PATTERN", "which keys; all (**) where it is left out", .optional)],
+        parameters: [Parameter("PATTERN", "which keys; by default all (**)", .optional)],
         options: [.json] + Option.connection,
-        details: "A key per line, in the order of their bytes; with --json also each key's revision.",
+        details: "Prints one key a line, in the order of their bytes. --json adds each key's revision.",
         examples: ["keys", "keys 'catalog.*'"],
         run: run
     )

@@ -1,5 +1,5 @@
-// `plugins` and `plugin`: what `up` looks after, and what is to be done about it. They ask
-// over the bus, as any client can.
+// `plugins` and `plugin`: show the plugins of `up`, and act on them. They ask over the bus, as any
+// client can.
 
 import PlugboardWire
 
@@ -7,7 +7,7 @@ extension Option {
     static let logLines = Option(
         "lines",
         "N",
-        "log: so many lines (all that are kept, \(PluginLog.linesMax) at most)",
+        "log: how many lines (all that are kept, \(PluginLog.linesMax) at most)",
         .integer(0...UInt64(PluginLog.linesMax))
     )
 }
@@ -16,19 +16,20 @@ extension Command {
     static let plugins = Command(
         name: "plugins",
         group: .run,
-        summary: "list the plugins of up, and how each is doing; or read them again",
+        summary: "list the plugins of up with their states, or read them again",
         parameters: [
-            Parameter("reload", "read every plugin.json again, and go by what it says", .optional)
+            Parameter("reload", "read every plugin.json again, and apply it", .optional)
         ],
         options: [.json] + Option.connection,
         details: """
-            running: it has a process. waiting: it crashed, and is started again soon. ended: by itself, \
-            and for good. idle: it is started on demand, and nobody wants it. broken: it crashed too often. stopping, stopped: somebody asked for that. \
-            RESTARTS counts its starts after the first one, SINCE is when the state began (UTC).
+            States: running: it has a process. waiting: it crashed, and starts again soon. ended: it ended \
+            by itself, for good. idle: it starts on demand, and no client needs it. broken: it crashed too \
+            often. stopping, stopped: somebody asked for that. RESTARTS counts its starts after the first \
+            one. SINCE is when the state began (UTC).
 
-            reload starts the plugins of new folders and stops those whose folder is gone. What a plugin may do \
-            changes at once; another program or other arguments count from its next start. Where a plugin.json \
-            has a mistake, its plugin stays as it is, and the status is 1.
+            reload starts the plugins of new folders and stops those whose folder is gone. A change of \
+            what a plugin may do applies at once. Another program or other arguments apply from its next \
+            start. If a plugin.json has a mistake, its plugin stays as it is, and the status is 1.
             """,
         examples: [
             "plugins", "plugins reload", "plugins --json | jq -r '.[] | select(.state == \"broken\").name'",
@@ -50,13 +51,14 @@ extension Command {
         summary: "start, stop or restart a plugin of up, or show what it printed",
         parameters: [
             Parameter("start|stop|restart|log", "what to do"),
-            Parameter("NAME", "the plugin's name, as plugins tells it"),
+            Parameter("NAME", "the plugin's name, as plugins shows it"),
         ],
         options: [.logLines, .clientName, .json] + Option.connection,
         details: """
-            stop and restart return when the plugin has ended: it gets SIGTERM, and SIGKILL 2 seconds \
-            later, and so does everything that it started. start and restart return when it has a process; \
-            calls of what it serves wait until it does. What was broken gets a new chance. log prints the last lines of its output and errors.
+            stop and restart return when the plugin has ended. To end it, up sends SIGTERM, and SIGKILL 2 \
+            seconds later, to the plugin and to everything that it started. start and restart return when \
+            the plugin has a process. Calls of what it serves wait until it serves them. A broken plugin \
+            gets a new chance. log prints the last lines of its output and errors.
             """,
         examples: ["plugin restart cart", "plugin log cart --lines 20"],
         run: { invocation, console in
@@ -65,7 +67,7 @@ extension Command {
     )
 }
 
-/// Calls `up` and tells what it answers.
+/// Calls `up` and prints its answer.
 private struct PluginCaller {
     /// Longer than a plugin is given to stop.
     private static let patienceSeconds = Supervisor.pluginGraceSeconds + 3
@@ -190,6 +192,6 @@ enum PluginTable {
         return TextTable(columns: columns, rows: rows).lines(width: widthMax, paint: paint)
     }
 
-    /// Nothing is cut: the lines go to pipes as well.
+    /// Nothing is cut, because the lines go to pipes as well.
     private static let widthMax = 10_000
 }

@@ -1,4 +1,4 @@
-// `policy`: looks at a policy file as a broker would, without one.
+// `policy`: checks a policy file as a broker would, without a broker.
 
 import PlugboardBroker
 import PlugboardPosix
@@ -7,7 +7,7 @@ extension Option {
     static let policy = Option(
         "policy",
         "FILE",
-        "who may do what; without one, this user and root may do everything, others can't connect"
+        "who may do what; without one, this user and root may do everything, and others can't connect"
     )
 }
 
@@ -21,12 +21,12 @@ extension Command {
             Parameter("FILE", "the file for plugboard broker --policy"),
         ],
         details: """
-            Says what the file comes to, or what is wrong with it and where, with status 1.
+            Prints a summary of the file, or what is wrong with it and where, with status 1.
 
-            A policy is JSON: rules, each for a user, a group or a plugin, or all of these at once. A rule \
-            without user and group is about the broker's own user and root. All rules that are about a \
-            client count; what none of them allows is forbidden, and what one denies is forbidden whatever \
-            others allow:
+            A policy is JSON: rules, each for a user, a group, a plugin, or all of these at once. A rule \
+            without user and group applies to the broker's own user and root. All rules that apply to a \
+            client count. What none of them allows is forbidden. What one of them denies is forbidden, \
+            whatever others allow:
 
               {"rules": [
                 {"allow": {"everything": ["**", "$broker.**"]}},
@@ -35,20 +35,20 @@ extension Command {
                 {"plugin": "cart", "deny": {"publish": ["catalog.**"]}}
               ]}
 
-            What can be allowed and denied is subscribe (being told of keys, in whatever way), publish \
-            (with patch and delete), emit, call, serve, control (holding others' subscriptions), and \
-            everything. A plugin that plugboard up started is known by name; what others call themselves keeps \
-            them from mistakes, and nobody from harm.
+            These rights can be allowed and denied: subscribe (see keys, in whatever way), publish (also \
+            patch and delete), emit, call, serve, control (hold other clients' subscriptions), and \
+            everything. The name of a plugin that plugboard up started is certain. Other clients choose \
+            their names, so for them such a rule prevents mistakes, but stops nobody who means harm.
 
-            Beside the rules there may be quotas, of what one user's clients may take up together; others than \
-            this user and root have some in any case:
+            Beside the rules there may be quotas: how much all clients of one user may take up together. \
+            All users except this one and root have quotas in any case:
 
               "quotas": [{"user": "alice", "connections": 16, "subscriptions": 100,
                           "owed": 1048576, "keys": 1000, "kept": 1048576}]
 
-            owed is bytes that wait to be read, kept is bytes of keys, values, wills and filters; a subscription counts \
-            once for each of its patterns, and so does what is served. "user": "*" is whoever \
-            has no other. SIGHUP makes a broker read its file again.
+            owed is bytes that wait to be read. kept is bytes of keys, values, wills and filters. \
+            subscriptions counts each pattern of a subscription, and each served key or pattern. "user": \
+            "*" means every user without a quota of its own. SIGHUP makes a broker read its file again.
             """,
         examples: ["policy check /etc/plugboard/policy.json"],
         run: run
@@ -65,7 +65,7 @@ extension Command {
     }
 }
 
-/// Policies from files, with their problems as a command tells them.
+/// Policies from files, with their problems as a command's errors.
 enum PolicyFile {
     static func read(_ path: String) throws -> Policy {
         do throws(PolicyProblem) {
@@ -75,7 +75,7 @@ enum PolicyFile {
         }
     }
 
-    /// The one that the broker before in this process has checked for this one.
+    /// The policy that the previous broker in this process has checked for this one.
     static func left(in inheritance: Inheritance?, path: String) throws -> Policy? {
         do throws(PolicyProblem) {
             return try Policy(leftIn: inheritance, path: path)

@@ -12,7 +12,7 @@ extension Option {
     static let timeToLive = Option(
         "ttl",
         "SECONDS",
-        "delete the key after so long, unless it is written again",
+        "delete the key after that time, unless it is written again",
         .seconds
     )
 }
@@ -23,18 +23,18 @@ extension Command {
         group: .write,
         summary: "set a key's value, or the values of a whole file",
         parameters: [
-            Parameter("KEY", "tokens parted by dots, such as cart.summary", .optional),
+            Parameter("KEY", "tokens separated by dots, such as cart.summary", .optional),
             Parameter("VALUE", Parameter.value.help, .any),
         ],
         forms: ["KEY VALUE…", "--from FILE"],
         options: [.from, .ifRevision, .cause, .timeToLive] + Option.writing,
         details: """
-            Prints the revision that the write made.
+            Prints the revision of the write.
 
-            --from takes a line per write; key and value must be there, revision, by, cause (as get \
-            prints them) and names that begin with x- are left aside, blank lines and lines that begin \
-            with # too. Each line is a write of its own: a bad one is reported with its number, the \
-            others are published, and the status is 1 in the end.
+            --from makes one write for each line. A line must have key and value. revision, by, cause (as \
+            get prints them) and names that begin with x- are ignored, and so are blank lines and lines \
+            that begin with #. If a line is refused, the command reports its number, publishes the others, \
+            and ends with status 1.
             """,
         examples: [
             #"publish greeting '"hello"'"#, "publish counter 42 --if 0",

@@ -7,26 +7,26 @@ extension Command {
     static let record = Command(
         name: "record",
         group: .read,
-        summary: "write down a session, to be played again by replay",
+        summary: "write down a session, for replay to play again",
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
         options: [.noInitial, .count] + Option.observing,
         details: """
-            Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it came. The \
-            first says what is recorded, {"recording":1,"patterns":[…],…}. The others are the broker's \
-            own, with the milliseconds since the start as ms before them: the values that are there at the \
-            start ("initial":true), "synced", then every update, delete and emit.
+            Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it arrives. The \
+            first line says what is recorded, {"recording":1,"patterns":[…],…}. The others are the \
+            broker's own lines, each with the milliseconds since the start as ms in front: the current \
+            values at the start ("initial":true), "synced", then every update, delete and emit.
 
-            Where events come faster than they are written, updates of a key are folded into the last one, \
-            which says so ("skipped"): the state in the end is right. \
-            What happened before Ctrl-C is in the file. How much that was is said on standard error.
+            If events come faster than record can write them, updates of a key are folded into the last \
+            one, which says so ("skipped"). So the state at the end is right. The file has everything that \
+            happened before Ctrl-C. Standard error says how much that was.
 
-            When the broker goes, it is waited for, and the recording goes on where it was; "synced" stands \
-            where it has caught up. What was emitted meanwhile is not told. Where the broker doesn't know what \
-            was written meanwhile, a line says so, {"ms":…,"event":"gap",…}; what is there follows, with a \
-            delete for each key that isn't any more. With --no-reconnect the file is whole up to the \
-            broker's end, and the status is 69.
+            When the broker goes, record waits for it and continues where it was. "synced" shows where it \
+            has caught up. Emits from the time in between are lost. If the broker doesn't know what was \
+            written meanwhile, a line says so, {"ms":…,"event":"gap",…}; then come the current values, and \
+            a delete for each key that is gone. With --no-reconnect the file ends with the broker, and the \
+            status is 69.
             """,
         examples: [
             "record 'cart.**' screen > session.ndjson",
@@ -38,7 +38,8 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: Console) throws {
         let request = RequestLine("subscribe")
             .adding("keys", strings: invocation.arguments)
-            // Told first: what other observers hold back is written down when it happened.
+            // It comes first: changes are recorded when they happen, even if other observers hold
+            // back later phases.
             .adding("phase", 0)
             .adding("initial", !invocation.has(.noInitial), unless: true)
         let standing = StandingRequest(
@@ -88,9 +89,8 @@ extension Command {
         try recorder.flush()
     }
 
-    /// Takes everything up to this moment: what happened before it stands before the answer to
-    /// a request that is made now. A second Ctrl-C doesn't wait, and a broker that is gone isn't
-    /// waited for.
+    /// Takes everything up to this moment: it comes before the answer to a request that is made
+    /// now. It doesn't wait after a second Ctrl-C, nor for a broker that is gone.
     private static func finish(
         _ observation: Observation,
         _ signals: Signals,
@@ -111,7 +111,7 @@ extension Command {
         }
     }
 
-    /// The next line, everything before it being written where it has to be waited for.
+    /// The next line. If it has to wait, it first writes everything before it.
     private static func next(
         _ observation: Observation,
         _ recorder: inout Recorder,

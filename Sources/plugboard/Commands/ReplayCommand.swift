@@ -7,12 +7,12 @@ extension Option {
     static let speed = Option(
         "speed",
         "FACTOR",
-        "how often faster than it was (1); 0 or max is as fast as possible"
+        "how many times faster than recorded (1); 0 or max: as fast as possible"
     )
     static let to = Option(
         "to",
         "PREFIX",
-        "put PREFIX and a dot before each key, to leave the real ones alone"
+        "put PREFIX and a dot before each key, to spare the real keys"
     )
 }
 
@@ -21,18 +21,19 @@ extension Command {
         name: "replay",
         group: .write,
         summary: "play a recorded session",
-        parameters: [Parameter("FILE", "what record wrote; - is standard input")],
+        parameters: [Parameter("FILE", "a file written by record; - is standard input")],
         options: [.speed, .to] + Option.writing,
         details: """
-            First the values that were there at the start, at once; then each event at its time: an update \
-            is published, a delete deletes, an emit is emitted. What was one batch is one again. Causes \
-            are the new revisions of what caused; those from before the recording are left out, and so \
-            are the broker's own keys, which have a $. All of it is written under this client's name.
+            First replay publishes the values from the start, at once. Then it plays each event at its \
+            time: it publishes for an update, deletes for a delete, and emits for an emit. A batch is \
+            played as a batch. Each cause is the new revision of the write that was the cause. Causes from \
+            before the recording are left out, and so are the broker's own keys, which have a $. All \
+            writes carry this client's name.
 
-            A file is looked through first: where a line is wrong, its number is told and nothing is \
-            played. From standard input, it is played up to there. Of a file that ends within a line, \
-            all before it is played, without a batch that it may have belonged to (status 1). Lines may \
-            be picked; where the first one is left out, time begins with the first event:
+            replay checks a file first: if a line is wrong, it names the line and plays nothing. It plays \
+            standard input up to the wrong line. If a file ends within a line, replay plays everything \
+            before it, except a batch that the line may belong to (status 1). You can pick lines; without \
+            the first line, time begins with the first event:
 
               grep '"key":"cart.items"' session.ndjson | plugboard replay -
             """,
@@ -46,7 +47,7 @@ extension Command {
 
 /// One call of `replay`.
 private struct ReplayRun {
-    /// Refusals that are told one by one; the rest is counted.
+    /// How many refusals are reported one by one; the others are counted.
     private static let reportsMax = 20
 
     private let invocation: Invocation
@@ -103,8 +104,8 @@ private struct ReplayRun {
         return try RecordingReader(path: path) { requests.fault(of: $0) }
     }
 
-    /// Reads the file once to see whether all of it can be played. How much that is: events,
-    /// or milliseconds where they are played at their times.
+    /// Reads the file once to check that all of it can be played. Returns how much that is: in
+    /// events, or in milliseconds if they are played at their times.
     private func checked() throws -> Int {
         var reader = try reader()
         do {

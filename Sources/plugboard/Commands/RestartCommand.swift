@@ -1,5 +1,5 @@
-// `restart`: has the broker begin anew in its own process, with the program that lies where
-// its own lay: nobody who connects is refused meanwhile.
+// `restart`: makes the broker begin anew in its own process, as the program that is now at its
+// path. No connection is refused meanwhile.
 
 import PlugboardPosix
 import PlugboardWire
@@ -8,24 +8,25 @@ extension Command {
     static let restart = Command(
         name: "restart",
         group: .run,
-        summary: "have the broker begin anew, with the program that is there now",
+        summary: "have the broker begin anew, as the program installed now",
         options: Option.connection,
         details: """
-            The broker tells its clients that it begins anew, and becomes the program that lies where its \
-            own lay, in the same process: after an update, the new one. Its socket stays open: who connects \
-            meanwhile waits, and nobody is refused. What it keeps is there again, without a journal as well. \
-            Clients that come back and subscribe with "since", as the library's do, miss nothing.
+            The broker tells its clients that it begins anew. Then, in the same process, it becomes the \
+            program that is now at its path: after an update, the new one. Its socket stays open, so \
+            clients that connect meanwhile wait, and none is refused. What the broker keeps is there \
+            again, even without a journal. Clients that come back and subscribe with "since", as the \
+            library does, miss nothing.
 
-            A program that doesn't start is found out before, and so is a --policy that is wrong, or that it doesn't \
-            take; that changes nothing. What was checked then is what it follows. SIGUSR2 does the same to \
-            the broker's process, and so does SIGHUP if its program has been replaced. It is for the \
-            broker's own user and root.
+            The broker first checks that the program starts, and that it accepts the --policy file. If \
+            not, nothing changes. The policy that was checked is the one that applies. SIGUSR2 to the \
+            broker's process does the same, and so does SIGHUP if its program has been replaced. Only the \
+            broker's own user and root may do it.
             """,
         examples: ["restart"],
         run: run
     )
 
-    /// How long the broker may take to take leave of its clients and to read what it keeps.
+    /// How long the broker may take to say goodbye to its clients and to read its journal.
     private static let patienceSeconds = 30.0
 
     private static func run(_ invocation: Invocation, _ console: Console) throws {
@@ -48,7 +49,7 @@ extension Command {
         try console.output.line("the broker has begun anew\(revision)")
     }
 
-    /// Whether the broker takes leave in good time.
+    /// Whether the broker says goodbye in time.
     private static func waitForFarewell(_ connection: Connection) -> Bool {
         let deadline = Deadline(seconds: patienceSeconds)
         while let left = deadline.milliseconds {

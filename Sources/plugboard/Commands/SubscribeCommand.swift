@@ -4,8 +4,8 @@ import PlugboardPosix
 import PlugboardWire
 
 extension Option {
-    static let noInitial = Option(flag: "no-initial", "leave out the values that are there at the start")
-    static let old = Option(flag: "old", "show the value before each change, too")
+    static let noInitial = Option(flag: "no-initial", "leave out the current values at the start")
+    static let old = Option(flag: "old", "also show the value before each change")
     static let noValues = Option(flag: "no-values", "show only which keys change")
     static let count = Option("count", "N", "end after N events", .integer(1...Limits.integerMax))
 }
@@ -20,16 +20,17 @@ extension Command {
         ],
         options: [.json, .noInitial, .old, .noValues] + Option.asking + [.count] + Option.observing,
         details: """
-            Stays open until Ctrl-C. On a terminal each event is \
-            a readable line; when piped, or with --json, it is the broker's own JSON line.
+            Runs until Ctrl-C. On a terminal each event is a readable line. When piped, or with --json, it \
+            is the broker's own JSON line.
 
-            When the broker goes, it is waited for, which standard error tells, and the subscription goes \
-            on where it was: what was written meanwhile is told, once. Where the broker can't know that (it \
-            kept nothing, say) there is one line of this program's own, {"event":"gap",…}, then what is there \
-            as at the start, and a delete (with --where a leave) for each key that isn't any more.
+            When the broker goes, the command says so on standard error, waits for it, and continues where \
+            it was: it prints once what was written meanwhile. If the broker no longer knows that (because \
+            it kept nothing, for example), the command prints a line of its own, {"event":"gap",…}. Then \
+            come the current values as at the start, and a delete (with --where a leave) for each key that \
+            is gone.
 
-            Where a value is told to match and no longer does, there is a leave. Where several changes of \
-            a key were folded into one line, as with --every, it says how many.
+            With --where, a leave shows that a value no longer matches. If several changes of a key were \
+            folded into one line, as with --every, the line says how many.
             """,
         examples: [
             "subscribe 'cart.**'", "subscribe '**' --no-initial --old",

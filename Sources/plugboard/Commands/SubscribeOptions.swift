@@ -1,5 +1,5 @@
-// What `subscribe` can ask for beside the keys: which values, which parts of them, how
-// often, and when. The broker does all of it; here it is only spelled.
+// What `subscribe` can ask for beside the keys: which values, which parts of them, how often, and
+// when. The broker does all of it; this file only writes the request.
 
 import PlugboardWire
 
@@ -7,34 +7,37 @@ extension Option {
     static let condition = Option(
         "where",
         "JSON",
-        "only values of which this holds, such as '{\"/price\":{\"<\":100}}'"
+        "only values that meet this, such as '{\"/price\":{\"<\":100}}'"
     )
     static let parts = Option(
         "fields",
         "POINTERS",
         "only these parts, when one changes: /price,/stock/de"
     )
-    static let differences = Option(flag: "diff", "after the first value only what changed, as a merge patch")
+    static let differences = Option(
+        flag: "diff",
+        "after the first value, only what changed, as a merge patch"
+    )
     static let shortest = Option(
         "every",
         "SECONDS",
-        "at most one line per key in that time; the last one always comes",
+        "at most one line for each key in that time; the last one always comes",
         .seconds
     )
     static let delivery = Option(
         "delivery",
         "KIND",
-        "where this reads too slowly: latest (of each key the newest) or all",
+        "what to keep when this reads too slowly: latest (the newest of each key) or all",
         .choice(["latest", "all"])
     )
     static let phase = Option(
         "phase",
         "N",
-        "0 to 9: observers of a lower phase are told first (5)",
+        "0 to 9: observers of a lower phase get events first (5)",
         .integer(0...9)
     )
 
-    /// What `subscribe` takes for it.
+    /// The options of `subscribe` for that.
     static let asking: [Option] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
 }
 

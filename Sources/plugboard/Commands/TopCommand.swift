@@ -1,10 +1,10 @@
-// `top`: who is on the bus and what is going on, as it goes on.
+// `top`: shows live who is on the bus and what happens.
 
 import PlugboardPosix
 
 extension Option {
     static let once = Option(flag: "once", "print one report as plain text, and end")
-    static let period = Option("every", "SECONDS", "how often to show it anew (1)", .seconds)
+    static let period = Option("every", "SECONDS", "how often to redraw (1)", .seconds)
 }
 
 extension Command {
@@ -12,16 +12,16 @@ extension Command {
         name: "top",
         group: .read,
         summary: "watch the clients, the busiest keys, who is slow, and warnings",
-        parameters: [Parameter("PATTERN", "only keys that match; all (**) where it is left out", .any)],
+        parameters: [Parameter("PATTERN", "only keys that match; by default all (**)", .any)],
         options: [.once, .period] + Option.observing,
         details: """
-            Takes the whole terminal and draws it anew each second; q or Ctrl-C leaves, p holds the picture. \
-            Where standard output is no terminal it prints a line a second.
+            Takes the whole terminal and redraws it every second. q or Ctrl-C ends it, p holds the \
+            picture. If standard output is not a terminal, it prints a line every second.
 
-            Clients that don't keep up stand first: QUEUED are bytes that wait for them in the broker, OWED \
-            keys whose newest value they have yet to be told. All that is told a second is the mean over the \
-            last four periods, or four seconds where a period is shorter; TOTAL counts what happened while \
-            this was watching. Times are UTC. When the broker goes, it is waited for, but not with --once.
+            Slow clients stand first. QUEUED is how many bytes wait in the broker for a client, OWED how \
+            many keys have a newest value that it hasn't got yet. Rates per second are the mean of the \
+            last four periods, or of four seconds if a period is shorter. TOTAL counts what happened while \
+            top was watching. Times are UTC. When the broker goes, top waits for it, except with --once.
             """,
         examples: ["top", "top 'cart.**'", "top --once > state.txt"],
         run: run
@@ -44,7 +44,7 @@ extension Command {
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
         let comesBack = !invocation.has(.noReconnect) && !isOnce
         let observation = Observation(connection, comesBack: comesBack) { news in
-            // The whole screen has its own words for it.
+            // The full screen has its own text for that.
             if !isFull { console.say(news.text) }
         }
         var feed = try TopFeed(

@@ -1,4 +1,4 @@
-// `trace`: what the bus does, each write as a small tree of its observers.
+// `trace`: shows each write as a small tree of its observers.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,16 +7,17 @@ extension Command {
     static let trace = Command(
         name: "trace",
         group: .about,
-        summary: "show live what becomes of each write, for whom, and how fast",
+        summary: "show live who gets each write, and how fast",
         parameters: [
             Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
         options: [.json, .count] + Option.observing,
         details: """
-            Stays open until Ctrl-C. Each write is a line, with its time (UTC), with its observers below it: sent, and after \
-            how many microseconds; queued (in its turn); conflated (it will get the newest); paused; waiting, \
-            for which phase and whom; filtered; dropped. --json prints the broker's lines. When the broker goes, it is \
-            waited for; writes meanwhile are not traced.
+            Runs until Ctrl-C. Each write is a line with its time (UTC). Below it are its observers, with \
+            one of these outcomes: sent, and after how many microseconds; queued (waits for its turn); \
+            conflated (will get the newest value); paused; waiting, for which phase and which observers; \
+            filtered; dropped. --json prints the broker's lines. When the broker goes, the command waits \
+            for it; it doesn't show writes made meanwhile.
             """,
         examples: ["trace '**'", "trace 'cart.*' cart --count 10"],
         run: run

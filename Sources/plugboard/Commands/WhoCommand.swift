@@ -1,4 +1,4 @@
-// `who`: whom a write to a key reaches, how each of them is doing, and who wrote it.
+// `who`: the observers that a write to a key reaches, how each of them is doing, and the writer.
 
 import PlugboardWire
 
@@ -10,9 +10,9 @@ extension Command {
         parameters: [.key],
         options: [.json] + Option.connection,
         details: """
-            Observers are listed in the order in which they are told. live: told at once; lagging: it \
-            reads too slowly, or waits for something; paused: until somebody resumes it. Then how many \
-            keys and lines it is owed. --json prints the broker's reply.
+            Lists the observers in the order in which they get events, with their state and with how many \
+            keys and lines the broker owes them. live: gets events at once. lagging: reads too slowly, or \
+            waits for something. paused: held until somebody resumes it. --json prints the broker's reply.
             """,
         examples: ["who cart.total"],
         run: run
@@ -38,7 +38,7 @@ extension Command {
 
 /// Observers for a person: those of `who`, `explain` and `trace`.
 enum ObserverText {
-    /// Observers in columns, each ending with what `ending` says of it.
+    /// Observers in columns; `ending` gives the last column.
     static func table(
         _ observers: [JSONObject],
         _ paint: Paint,
@@ -67,7 +67,7 @@ enum ObserverText {
         Printable.text(observer["name"]?.string ?? "?")
     }
 
-    /// `live`, or what is in the way.
+    /// `live`, or what it waits for.
     static func state(_ observer: JSONObject, _ paint: Paint) -> String {
         let state = observer["state"]?.string ?? "?"
         if state == "live" { return paint.green(state) }
@@ -82,7 +82,7 @@ enum ObserverText {
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
         guard let writer = reply["writer"]?.object else { return "\(key)  has no value" }
         let gone = writer["live"]?.bool == false ? ", who is gone" : ""
-        // Without a number it is the broker itself, or who wrote to an earlier one.
+        // Without a number it is the broker itself, or a client of an earlier broker.
         let client = writer["client"].map { " (client \($0.text))" } ?? ""
         return "\(key)  written by \(name(writer))\(client)\(gone)"
             + "  \(paint.dim("revision \(writer["revision"]?.text ?? "?")"))"
@@ -93,7 +93,7 @@ enum ObserverText {
         return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))"
     }
 
-    /// For which phase it waits, and for whom of that.
+    /// The phase for which it waits, and the observers of that phase.
     private static func awaited(_ observer: JSONObject) -> String {
         guard let awaits = observer["awaits"]?.object, let phase = awaits["phase"]?.text else { return "" }
         var names = (awaits["observers"]?.array ?? []).compactMap(\.object).map { waitedFor in

@@ -6,7 +6,7 @@ extension Option {
     static let limit = Option(
         "limit",
         "N",
-        "at most N steps (\(Limits.chainStepsDefault))",
+        "show at most N steps (\(Limits.chainStepsDefault))",
         .integer(1...UInt64(Limits.pageKeysMax))
     )
 }
@@ -19,9 +19,9 @@ extension Command {
         parameters: [.key],
         options: [.json, .limit] + Option.connection,
         details: """
-            Begins with the newest write of the key, or its delete, and goes on with the write that each \
-            was made because of: one a line, with who made it, at which revision, and when (UTC). The \
-            broker remembers the last 65,536 writes. --json prints its reply.
+            Begins with the newest write of the key, or its delete, and follows each write to the one that \
+            caused it. Each line shows who made the write, at which revision, and when (UTC). The broker \
+            remembers the last 65,536 writes. --json prints its reply.
             """,
         examples: ["why cart.total", "why banner --limit 10"],
         run: run

@@ -2,10 +2,10 @@
 // reads files, has a file of its own.
 
 extension Parameter {
-    static let key = Parameter("KEY", "tokens parted by dots, such as cart.summary")
+    static let key = Parameter("KEY", "tokens separated by dots, such as cart.summary")
     static let value = Parameter(
         "VALUE",
-        "JSON; a text is in quotes: '\"hello\"'. - reads it from standard input",
+        "JSON; a text needs quotes: '\"hello\"'. - reads it from standard input",
         .several
     )
 }
@@ -17,7 +17,7 @@ extension Command {
         summary: "send an event that is not kept",
         parameters: [.key, .value],
         options: [.cause] + Option.writing,
-        details: "Observers that are there get it; who comes later doesn't.",
+        details: "Present observers get it. Later ones don't.",
         examples: [#"emit cart.add '{"sku":"B0001","quantity":2}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
     )
@@ -29,7 +29,7 @@ extension Command {
         parameters: [.key, .value],
         options: [.ifRevision, .cause] + Option.writing,
         details:
-            "Members of VALUE replace those of the value; null removes one. A key without a value starts as {}.",
+            "Members of VALUE replace those of the value. null removes a member. A key without a value starts as {}.",
         examples: [#"patch catalog.B0001 '{"price":49.95}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
     )
@@ -47,7 +47,7 @@ extension Command {
 
 /// One write to one key.
 enum SingleWrite {
-    /// The operation is called as the command is.
+    /// The operation has the command's name.
     static func run(_ invocation: Invocation, _ console: Console, hasValue: Bool) throws {
         let operation = invocation.command.name
         let key = try ValueArgument.key(invocation.arguments[0])

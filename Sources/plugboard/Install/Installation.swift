@@ -1,6 +1,6 @@
-// The copies that `install` makes: the command and the plugins below a prefix such as ~/.local.
-// The command itself lies beside its plugins, where it finds them, and `bin` has a link to it. What
-// was copied is written down beside it, so that all of it can be taken away again, and nothing else.
+// The copies that `install` makes: the command and the plugins below a prefix such as ~/.local. The
+// command itself is beside its plugins, where it finds them, and `bin` has a link to it. A list of
+// the copied files is beside it, so that `--remove` removes all of them, and nothing else.
 
 import PlugboardPosix
 
@@ -19,7 +19,7 @@ struct Installation {
     /// Absolute.
     let prefix: String
 
-    /// A copy to be made: from where, and to where below the prefix.
+    /// A copy to make: its source, and its path below the prefix.
     struct Copy {
         let from: String
         let to: String
@@ -27,10 +27,10 @@ struct Installation {
 
     /// Where the command is found afterwards.
     var command: String { path(Self.link) }
-    /// The folder that has to be in PATH.
+    /// The folder that must be in PATH.
     var bin: String { SocketPath.folder(of: command) }
 
-    /// What there is to copy: this program, and the plugins of a folder. Throws where a plugin is broken.
+    /// The copies to make: this program, and the plugins of a folder. Throws if a plugin is broken.
     func copies(program: String, plugins folder: PluginFolder?) throws -> [Copy] {
         var copies = [Copy(from: program, to: Self.program)]
         guard let folder, folder.path != ProgramPath.resolved(path(Self.plugins)) else { return copies }
@@ -48,7 +48,8 @@ struct Installation {
                 !$0.hasSuffix(".swift") || $0 == plugin.manifest.run
             }
             copies += files.map { Copy(from: "\(plugin.folder)/\($0)", to: "\(place)/\($0)") }
-            // A program beside plugboard comes into the folder: names such as `cart` are not for PATH.
+            // A program beside plugboard goes into the plugin's folder, because names such as
+            // `cart` don't belong in PATH.
             if !plugin.program.hasPrefix(plugin.folder + "/"), !plugin.manifest.run.contains("/") {
                 copies.append(Copy(from: plugin.program, to: "\(place)/\(plugin.manifest.run)"))
             }
@@ -61,7 +62,7 @@ struct Installation {
         copies.map { path($0.to) } + [command, path(Self.list)]
     }
 
-    /// Makes the copies. What an earlier one had of the same plugins goes, other plugins stay.
+    /// Makes the copies. Removes earlier copies of the same plugins; other plugins stay.
     func make(_ copies: [Copy]) throws {
         if FileCopy.target(ofLink: command) != Self.linkTarget, FileStatus(path: command).kind != .missing {
             throw CommandError(.refused, "\(command) is there, and plugboard install didn't write it")
@@ -70,7 +71,7 @@ struct Installation {
         let now = copies.map(\.to) + [Self.link]
         let replaced = Set(copies.compactMap { Self.plugin(of: $0.to) })
         let old = before.filter { file in Self.plugin(of: file).map(replaced.contains) ?? false }
-        // Written down first: what is cut short can be taken away as well.
+        // The list is written first, so that an interrupted install can be removed as well.
         let kept = Set(before).subtracting(old)
         try write(Set(before).union(now))
         for copy in copies { try place(copy) }
@@ -80,7 +81,7 @@ struct Installation {
         try write(kept.union(now))
     }
 
-    /// Takes away what was copied; how many files that were.
+    /// Removes the copies. Returns how many files it removed.
     func remove() throws -> Int {
         let files = try listed()
         var count = 0
@@ -116,7 +117,7 @@ struct Installation {
         }
     }
 
-    /// The files that were copied before, below the prefix. What install didn't write is passed over.
+    /// The files that were copied before, below the prefix. Other files are skipped.
     private func listed() throws -> [String] {
         guard FileStatus(path: path(Self.list)).kind == .file else { return [] }
         let bytes = try InputFile.contents(path: path(Self.list), limit: Self.listBytesMax)
@@ -134,7 +135,7 @@ struct Installation {
 
     private func path(_ file: String) -> String { prefix == "/" ? "/" + file : "\(prefix)/\(file)" }
 
-    /// `lib/plugboard/plugins/cart/plugin.json` is of `cart`.
+    /// `lib/plugboard/plugins/cart/plugin.json` belongs to `cart`.
     private static func plugin(of file: String) -> Substring? {
         guard file.hasPrefix(plugins + "/") else { return nil }
         let parts = file.dropFirst(plugins.count + 1).split(separator: "/")
@@ -166,9 +167,9 @@ struct Installation {
     }
 }
 
-/// Folders in which programs are built: what lies there is gone with the next build.
+/// Folders in which programs are built: the next build removes what is there.
 enum BuildFolder {
-    /// Whether a program lies where it was built.
+    /// Whether a program is in the folder where it was built.
     static func holds(_ program: String) -> Bool {
         let folder = SocketPath.folder(of: program)
         let names = folder.split(separator: "/")

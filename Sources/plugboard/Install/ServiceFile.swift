@@ -1,6 +1,6 @@
-// What a service manager is given so that it starts this program for a user and keeps it
-// running. systemd also makes the socket, so that clients can connect before the program runs,
-// waits until it is ready, and starts it anew where it gives no sign of life.
+// The files with which a service manager starts this program for a user and keeps it running.
+// systemd also makes the socket, so that clients can connect before the program runs. It waits
+// until the program is ready, and restarts it when signs of life stop.
 
 import PlugboardPosix
 import PlugboardWire
@@ -25,7 +25,7 @@ enum ServiceManager: String, CaseIterable, Sendable {
         }
     }
 
-    /// What to type so that it runs, now and after the next login.
+    /// What to type to start it, now and after the next login.
     func enabling(path: String) -> [String] {
         switch self {
         case .systemd:
@@ -39,7 +39,7 @@ enum ServiceManager: String, CaseIterable, Sendable {
 }
 
 extension ServiceManager {
-    /// What to type so that it stops, when the files are gone.
+    /// What to type to stop it, when the files are gone.
     func disabling() -> [String] {
         switch self {
         case .systemd:
@@ -81,16 +81,16 @@ extension ServiceManager {
 struct ServiceFile {
     static let name = "plugboard"
     static let label = "org.plugboard.bus"
-    /// From one sign of life to when it is missed.
+    /// The longest time between two signs of life.
     static let watchdogSeconds = 30
-    /// By this a file is known as one that may be replaced.
+    /// Marks a file as one that install may replace.
     static let mark = "Written by plugboard install."
 
     /// The program's absolute path and its arguments.
     let words: [String]
-    /// Where it listens, if not at the user's own place.
+    /// The socket's path, if it isn't the user's own place.
     let socket: String?
-    /// Seconds in which it has ended after SIGTERM, all that it started included.
+    /// Within how many seconds after SIGTERM it has ended, with everything that it started.
     let stopSeconds: Int
 
     func text(for manager: ServiceManager) -> String {
@@ -100,9 +100,9 @@ struct ServiceFile {
         }
     }
 
-    /// Its own children are ended by it, in their order; only what is left then is killed. One that
-    /// hangs is killed at once: it would live on after SIGABRT, which Swift's runtime takes for itself,
-    /// and nothing is lost that anybody was told.
+    /// The program ends its own children, in their order; systemd kills only what is left then.
+    /// systemd kills a program that hangs at once: it would survive SIGABRT, which Swift's runtime
+    /// catches. Nothing is lost that a client was told.
     private var unit: String {
         """
         # \(Self.mark) Replaced by it when that is done again.

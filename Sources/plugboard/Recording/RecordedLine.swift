@@ -1,5 +1,5 @@
-// One line of a recording, checked: what is of use in it is there and well-formed, so
-// that playing it can fail only for what the bus says.
+// One checked line of a recording: its useful parts are there and well-formed. So playing it can
+// only fail because the broker refuses it.
 
 import PlugboardWire
 
@@ -27,12 +27,12 @@ struct RecordedEvent: Sendable {
     let cause: UInt64?
     /// Part of the state at the start.
     let isInitial: Bool
-    /// Changes before this one that weren't told.
+    /// Changes before this one that were folded into it.
     let skipped: UInt64
-    /// How many gaps are before it. Behind one, revisions may be those of another broker.
+    /// How many gaps are before it. After a gap, revisions may be those of another broker.
     var gapsBefore = 0
 
-    /// The key is the broker's own, which nobody else may write.
+    /// The key is the broker's own, which no client may write.
     var isReserved: Bool { Array(key.utf8).withUnsafeBytes { Key.isReserved($0) } }
 }
 
@@ -41,9 +41,9 @@ enum RecordedLine {
     /// The first one.
     case header
     case event(RecordedEvent)
-    /// What happened here isn't known; what is there then follows.
+    /// What happened here isn't known. The current values follow.
     case gap
-    /// Changes that weren't told one by one, so many.
+    /// How many events were dropped here.
     case missing(UInt64)
     /// Nothing to play: the end of the snapshot, or something of a later version.
     case aside
@@ -70,13 +70,13 @@ enum RecordedLine {
         }
     }
 
-    /// The revision in the beginning of a line whose end is missing; nil where it isn't there.
+    /// The revision in the first part of a line whose end is missing; nil if it isn't there.
     static func revision(inCut bytes: [UInt8]) -> UInt64? {
         let name = Array(#","revision":"#.utf8)
         guard bytes.count > name.count else { return nil }
         for start in 0..<(bytes.count - name.count) where bytes[start...].starts(with: name) {
             let digits = bytes[(start + name.count)...].prefix { (0x30...0x39).contains($0) }
-            // Where nothing follows, digits may be missing.
+            // If nothing follows, digits may be missing.
             guard digits.endIndex < bytes.count else { return nil }
             return UInt64(String(decoding: digits, as: UTF8.self))
         }

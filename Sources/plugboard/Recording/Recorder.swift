@@ -1,20 +1,20 @@
-// One recording on its way from the broker to standard output. What was written is
-// whole lines, and nothing lingers here while there is nothing to wait for.
+// One recording on its way from the broker to standard output. It writes whole lines, and holds
+// none back before a wait.
 
 import PlugboardPosix
 
-/// Writes what a subscription is told, and counts it.
+/// Writes the events of a subscription, and counts them.
 struct Recorder {
     /// Values that were there at the start.
     private(set) var values: UInt64 = 0
     /// Changes, deletes and emits since.
     private(set) var events: UInt64 = 0
-    /// Changes and events that the broker didn't tell one by one: they were folded into later ones.
+    /// Changes and events that the broker folded into later ones.
     private(set) var missing: UInt64 = 0
-    /// Breaks of which the broker couldn't tell what happened meanwhile.
+    /// Breaks for which the broker didn't know what happened meanwhile.
     private(set) var gaps: UInt64 = 0
     private let start = MonotonicClock.nanoseconds()
-    /// When the lines that are being taken came: those that were read together have one time.
+    /// When the current lines came: lines that were read together have one time.
     private var now: UInt64
     private var pending: PendingOutput
 
@@ -28,7 +28,7 @@ struct Recorder {
         try pending.flush()
     }
 
-    /// Writes a line; true where it is an event that happened, not one that was there before.
+    /// Writes a line; true if it is a change, and not a current value at the start.
     mutating func take(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         try pending.add(json: Recording.line(line, nanoseconds: now - start))

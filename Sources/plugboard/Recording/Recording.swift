@@ -1,6 +1,6 @@
-// The format of a recorded session: JSON lines. The first says what was recorded,
-// `{"recording":1,…}`; each after it is a line of the broker's, byte for byte, with
-// `"ms"` put before its members: the milliseconds since the start.
+// The format of a recorded session: JSON lines. The first line says what was recorded,
+// `{"recording":1,…}`. Each later line is the broker's own, byte for byte, with `"ms"` in front:
+// the milliseconds since the start.
 
 import PlugboardPosix
 import PlugboardWire

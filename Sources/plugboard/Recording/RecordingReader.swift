@@ -1,5 +1,5 @@
-// A recording's lines, put together to what happened at once: the writes of a batch,
-// which have one revision, or a single event. Bounded memory, whatever the file holds.
+// Groups a recording's lines by what happened at once: the writes of a batch, which have one
+// revision, or a single event. Its memory is bounded, whatever the file holds.
 
 import PlugboardWire
 
@@ -7,14 +7,15 @@ import PlugboardWire
 struct RecordingReader: ~Copyable {
     /// A line holds a value and what belongs to it.
     static let lineBytesMax = Limits.valueBytesMax + 8_192
-    /// Of lines that stand together; what is more than fits a batch is several.
+    /// The limit for lines that belong together. More lines than fit a batch become several
+    /// batches.
     private static let togetherBytesMax = 4 * Limits.lineBytesMax
-    /// How long a batch is waited for whose lines don't come at once, from a pipe.
+    /// How long to wait for the rest of a batch whose lines come slowly, from a pipe.
     private static let graceMilliseconds: Int32 = 20
     /// A batch that is read in pieces may take so long.
     private static let togetherMilliseconds = 1.0
 
-    /// Waits for the file; false where the time (negative: for ever) passes first.
+    /// Waits for the file; false if the time (negative: for ever) passes first.
     typealias Wait = (_ fd: Int32, _ milliseconds: Int32) throws -> Bool
 
     /// For messages.
@@ -27,7 +28,7 @@ struct RecordingReader: ~Copyable {
     private(set) var milliseconds = 0.0
     /// Whether the first line says what this is; a part of a recording may lack it.
     private(set) var hasHeader = false
-    /// Events that the recording lacks by what it says itself.
+    /// Events that the recording says it lacks.
     private(set) var missing: UInt64 = 0
     /// The file ends within this line.
     private(set) var cut: RecordingFault?
@@ -36,13 +37,13 @@ struct RecordingReader: ~Copyable {
     private var lines: LineReader
     private var gaps = 0
     private var held: RecordedEvent?
-    /// To be thrown when what stands before it has been returned.
+    /// A fault to throw after everything before it has been returned.
     private var fault: RecordingFault?
-    /// Of the line that can't be read, where it says so.
+    /// The revision of the line that can't be read, if it has one.
     private var lostRevision: UInt64?
     private var isEnded = false
 
-    /// Opens a file; `-` is standard input. `check` says why an event is not to be had.
+    /// Opens a file; `-` is standard input. `check` says why an event can't be played.
     init(path: String, check: @escaping (RecordedEvent) -> String? = { _ in nil }) throws {
         self.check = check
         lines = try LineReader(path: path, lineBytesMax: Self.lineBytesMax)
@@ -51,7 +52,7 @@ struct RecordingReader: ~Copyable {
     /// The file's size is known.
     var isRegular: Bool { lines.bytesTotal != nil }
 
-    /// All lines that were read so far have been returned, and more may be long in coming.
+    /// All lines read so far have been returned, and the next may take long.
     var mustWait: Bool { held == nil && lines.mustWait }
 
     /// The events of the next moment; nil at the end. Throws `RecordingFault` for the first
@@ -75,8 +76,8 @@ struct RecordingReader: ~Copyable {
     }
 
     /// The writes of a batch have one revision and one writer, and no other write has that
-    /// revision. An emit has the revision that it found, so one that came with the batch is
-    /// part of it, and one that came later isn't.
+    /// revision. An emit has the current revision. So an emit that came with the batch is part of
+    /// it, and one that came later isn't.
     private static func belongs(_ event: RecordedEvent, to together: [RecordedEvent]) -> Bool {
         guard let first = together.first, event.revision == first.revision, event.by == first.by,
             event.isInitial == first.isInitial, event.gapsBefore == first.gapsBefore
@@ -86,7 +87,7 @@ struct RecordingReader: ~Copyable {
             && together.contains { $0.kind != .emit }
     }
 
-    /// The next event, past lines that are none; nil at the end, or where a line is wrong.
+    /// The next event, skipping other lines; nil at the end, or at a wrong line.
     private mutating func event(_ wait: Wait) throws -> RecordedEvent? {
         while !isEnded, let line = try lines.next({ fd in _ = try wait(fd, -1) }) {
             if line.isIgnored { continue }
@@ -122,7 +123,7 @@ struct RecordingReader: ~Copyable {
         missing += min(count, .max - missing)
     }
 
-    /// What a line says; nil where it is wrong, or the file ends within it.
+    /// The content of a line; nil if it is wrong, or the file ends within it.
     private mutating func parsed(_ line: LineReader.Line, _ isFirst: Bool) -> RecordedLine? {
         guard let bytes = line.bytes else {
             fail(line, "longer than \(Self.lineBytesMax) bytes")
@@ -148,8 +149,8 @@ struct RecordingReader: ~Copyable {
         return nil
     }
 
-    /// The line that can't be read may be one more of these: then it isn't known what happened
-    /// at once, and half of it is not played.
+    /// The line that can't be read may belong to this batch. Then the batch isn't known completely,
+    /// and half of it is not played.
     private func isHalf(_ together: [RecordedEvent]) -> Bool {
         guard cut != nil || fault != nil else { return false }
         return lostRevision == nil || lostRevision == together.last?.revision
@@ -167,7 +168,7 @@ struct RecordingFault: Error, Sendable {
         self.message = message
     }
 
-    /// As a command's end, with what became of the rest.
+    /// As the command's error, with what became of the other lines.
     func error(in name: String, _ rest: String) -> CommandError {
         CommandError(.refused, "\(name)\(number.map { ":\($0)" } ?? ""): \(message); \(rest)")
     }

@@ -1,6 +1,6 @@
-// Plays a recording: the values that were there at the start at once, then each event
-// at its time. Requests run ahead of their replies, except where a reply is needed: for
-// the revision that a later write names as its cause, and for batches with a delete.
+// Plays a recording: the values from the start at once, then each event at its time. Requests run
+// ahead of their replies, except if a reply is needed: for the revision that a later write names as
+// its cause, and for batches with a delete.
 
 import PlugboardPosix
 import PlugboardWire
@@ -23,7 +23,7 @@ struct Replay: ~Copyable {
     }
 
     private static let sendBytes = 64 * 1024
-    /// Requests that are on their way at a time.
+    /// How many requests may wait for their replies.
     private static let awaitedMax = 1_024
     /// How long the bar stands still.
     private static let sliceNanoseconds: UInt64 = 100_000_000
@@ -31,7 +31,7 @@ struct Replay: ~Copyable {
     private(set) var outcome = Outcome()
     /// The last line that was played, or left out.
     private(set) var number = 0
-    /// Tells a refusal: the line's number, and what the broker said.
+    /// Reports a refusal: the line's number, and what the broker said.
     private let report: (Int, String) -> Void
     private let connection: Connection
     private let requests: ReplayRequests
@@ -58,7 +58,7 @@ struct Replay: ~Copyable {
         self.report = report
     }
 
-    /// Plays all that `reader` has, and returns when the broker has done it.
+    /// Plays everything in `reader`, and returns when the broker has done it.
     mutating func run(_ reader: inout RecordingReader) throws {
         let connection = connection
         while true {
@@ -92,7 +92,7 @@ struct Replay: ~Copyable {
         outcome.reserved += UInt64(events.count - playable.count)
         guard let first = playable.first else { return }
         try passGap(first.gapsBefore)
-        // What is told anew behind a gap was there then, not at the start.
+        // Values that come again after a gap are those of that time, not of the start.
         if !first.isInitial || gaps > 0 { try wait(until: first.milliseconds, isWhole) }
         for event in playable { try learn(event.cause) }
         let made = requests.requests(playable) { self.revisions[$0] }
@@ -106,7 +106,7 @@ struct Replay: ~Copyable {
         }
     }
 
-    /// Revisions from before it say nothing of those behind it.
+    /// Revisions from before the gap mean nothing after it.
     private mutating func passGap(_ count: Int) throws {
         guard count != gaps else { return }
         try settle()
@@ -118,7 +118,7 @@ struct Replay: ~Copyable {
         awaited.append(request)
     }
 
-    /// Waits for the reply that says what became of the revision that a write names.
+    /// Waits for the reply with the new revision for the one that a write names.
     private mutating func learn(_ cause: UInt64?) throws {
         guard let cause, revisions[cause] == nil,
             awaited.contains(where: { $0.events.first?.revision == cause })
@@ -127,7 +127,8 @@ struct Replay: ~Copyable {
         while revisions[cause] == nil, !awaited.isEmpty { try take(connection.nextLine()) }
     }
 
-    /// A batch that deletes a key which isn't there would be refused whole: it goes without.
+    /// The broker would refuse a whole batch that deletes an absent key. So that delete is left
+    /// out.
     private mutating func playCarefully(_ request: ReplayRequest) throws {
         try settle()
         var request: ReplayRequest? = request

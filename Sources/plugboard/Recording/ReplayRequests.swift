@@ -1,6 +1,5 @@
-// What is asked of the broker so that something recorded happens again: an event is a
-// request, and events of one revision are a batch, or several where one line doesn't
-// hold them.
+// The requests that make recorded events happen again. An event is one request. Events of one
+// revision are a batch, or several if they don't fit one line.
 
 import PlugboardWire
 

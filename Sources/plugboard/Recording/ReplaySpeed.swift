@@ -4,7 +4,7 @@ import PlugboardPosix
 
 /// A factor, or as fast as possible.
 struct ReplaySpeed: Sendable {
-    /// How often faster than it was; nil is as fast as possible.
+    /// How many times faster than recorded; nil is as fast as possible.
     let factor: Double?
 
     static let asRecorded = ReplaySpeed(factor: 1)
@@ -25,8 +25,8 @@ struct ReplaySpeed: Sendable {
         self.factor = factor
     }
 
-    /// Nanoseconds from the start to something that happened so many milliseconds after it; a
-    /// century at most, which is far from all that can be counted.
+    /// Nanoseconds from the start to an event that was recorded this many milliseconds after it; a
+    /// century at most, which can't overflow.
     func nanoseconds(after milliseconds: Double) -> UInt64 {
         guard let factor else { return 0 }
         return UInt64(min(max(0, milliseconds) * 1e6 / factor, 3e18))

@@ -1,5 +1,5 @@
-// Which revision of the bus stands for which of a recording: a write that names its
-// cause names it as it is here.
+// Maps revisions of a recording to those of the bus, so that a write names its cause by the new
+// revision.
 
 /// The latest revisions of a recording, with those that they were given when played.
 struct RevisionMap {
@@ -11,7 +11,7 @@ struct RevisionMap {
     private var order: [UInt64] = []
     private var oldest = 0
 
-    /// The revision that stands for a recorded one; nil where it wasn't played, or long ago.
+    /// The new revision for a recorded one; nil if it wasn't played, or too long ago.
     subscript(recorded: UInt64) -> UInt64? { played[recorded] }
 
     /// The first one stays: an event that is only passed on has the revision of the write

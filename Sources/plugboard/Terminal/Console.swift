@@ -1,5 +1,5 @@
-// The two streams of a command: results go to standard output, everything said to
-// a person goes to standard error.
+// The two streams of a command: results go to standard output, messages for a person to standard
+// error.
 
 import PlugboardPosix
 import PlugboardWire
@@ -9,7 +9,7 @@ struct Console: Sendable {
     let output = OutputStream(.output)
     let messages = OutputStream(.error)
 
-    /// Tells a person something. A standard error that nobody reads is no reason to stop.
+    /// Prints a message for a person. If nobody reads standard error, the command goes on.
     func say(_ text: String) {
         try? messages.line(Printable.text(text))
     }
@@ -26,7 +26,7 @@ struct Console: Sendable {
     }
 }
 
-/// One stream, with what its reader can show. Bytes reach the system at each call.
+/// One stream, and what its reader can show. Bytes reach the system at each call.
 struct OutputStream: Sendable {
     let stream: StandardStream
     /// A person is looking.
@@ -45,7 +45,7 @@ struct OutputStream: Sendable {
         try bytes(textLine(text))
     }
 
-    /// What `line` writes: to a terminal nothing but text, line feeds and this program's colours.
+    /// What `line` writes: to a terminal, only text, line feeds and this program's colours.
     func textLine(_ text: String) -> [UInt8] {
         Array(safe(text).utf8) + [0x0A]
     }
@@ -69,7 +69,7 @@ struct OutputStream: Sendable {
         (isTerminal ? Array(Printable.json(json).utf8) : Array(json)) + [0x0A]
     }
 
-    /// Writes bytes as they are. Throws `ReaderGone` where nobody reads any more.
+    /// Writes bytes as they are. Throws `ReaderGone` if nobody reads any more.
     func bytes(_ bytes: [UInt8]) throws {
         switch stream.write(bytes) {
         case .all: return

@@ -1,5 +1,5 @@
-// How much room a text takes on a terminal: one column a character, two for those of
-// East Asia and for pictures, none for what is drawn onto the one before.
+// The width of a text on a terminal: one column for a character, two for East Asian characters and
+// emoji, none for characters that combine with the one before.
 
 /// Columns of texts that are safe to show.
 enum DisplayWidth {
@@ -9,7 +9,7 @@ enum DisplayWidth {
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// Exactly `columns` wide: cut with `…` where it is longer, filled up where it is shorter.
+    /// Exactly `columns` wide: a longer text is cut with `…`, a shorter one is padded.
     static func fitted(_ text: String, _ columns: Int, atEnd: Bool = false) -> String {
         let cut = shortened(text, columns)
         let space = String(repeating: " ", count: max(0, columns - of(cut)))

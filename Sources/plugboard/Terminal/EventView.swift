@@ -27,7 +27,7 @@ struct EventView {
         try pending.flush()
     }
 
-    /// Takes a line of the broker; true where it was a change or a value.
+    /// Takes a line from the broker; true if it was a change or a value.
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         guard isReadable else {
@@ -62,7 +62,7 @@ struct EventView {
         return columns.filter { !$0.isEmpty }.joined(separator: "  ")
     }
 
-    /// Who did it, and what else there is to know.
+    /// The writer, and the other members of the event.
     private func origin(_ line: BrokerLine) -> String {
         let parts = [
             "by \(Printable.text(line["by"]?.string ?? "?"))",

@@ -1,16 +1,16 @@
-// A whole terminal, drawn in place: what changed of a picture is written, in one go, so
-// that a slow line shows it well. Scrolling back afterwards shows what was there before.
+// A whole terminal, drawn in place. It writes only the changed parts of a picture, in one write, so
+// that it looks good on a slow line. Scrolling back afterwards shows what was there before.
 
 import PlugboardPosix
 
 /// The screen of a program that takes all of it.
 final class FullScreen {
-    /// A terminal that takes nothing for so long is left alone until the next picture.
+    /// If a terminal takes nothing for this long, it is left alone until the next picture.
     private static let patienceMilliseconds: Int32 = 500
-    /// Alternate screen, no cursor, no line that goes on in the next.
+    /// Alternate screen, no cursor, no line wrapping.
     private static let greeting = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[H\u{1B}[2J"
     private static let farewell = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
-    /// Where a terminal doesn't say.
+    /// The size if a terminal doesn't say.
     private static let standardSize = TerminalSize(columns: 80, rows: 24)
 
     private let terminal: RawTerminal
@@ -30,8 +30,8 @@ final class FullScreen {
     /// As it is now.
     var size: TerminalSize { stream.size ?? Self.standardSize }
 
-    /// Shows these lines, none wider than the screen and none with anything but text and
-    /// colours. False where nobody looks any more.
+    /// Shows these lines. None may be wider than the screen, or have anything but text and colours.
+    /// False if the terminal is gone.
     func show(_ lines: [String], size: TerminalSize) -> Bool {
         var text = ""
         if shownSize != size {
@@ -41,7 +41,7 @@ final class FullScreen {
         let lines = lines.prefix(size.rows)
         for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
             text += "\u{1B}[\(row + 1);1H\(line)"
-            // Behind a full line the cursor still stands on its last character.
+            // After a full line the cursor is still on its last character.
             if DisplayWidth.of(Paint.without(line)) < size.columns { text += "\u{1B}[K" }
         }
         if lines.count < shown.count { text += "\u{1B}[\(lines.count + 1);1H\u{1B}[J" }
@@ -56,7 +56,7 @@ final class FullScreen {
         }
     }
 
-    /// The next picture is drawn anew: something else may have written over it.
+    /// Draws the next picture completely: another program may have written over this one.
     func forget() {
         shownSize = nil
     }

@@ -1,5 +1,5 @@
-// What a person types, as the bytes of a terminal: letters are themselves, arrows and
-// the like are sequences, of which no byte is a letter that was meant.
+// What a person types, as the bytes of a terminal. Letters are themselves. Arrows and the like are
+// sequences, whose bytes don't count as letters.
 
 /// Finds the letters among the bytes.
 struct Keystrokes {

@@ -1,5 +1,5 @@
-// Colours, where the reader is a terminal and a person hasn't declined them
-// (NO_COLOR, https://no-color.org).
+// Colours, if the reader is a terminal and the person hasn't declined them (NO_COLOR,
+// https://no-color.org).
 
 import PlugboardPosix
 
@@ -10,7 +10,7 @@ struct Paint: Sendable {
     /// Colours for many names to be told apart; readable on dark and on light.
     static let wheel = [36, 33, 35, 32, 34, 31]
 
-    /// The environment has nothing against colours.
+    /// Whether the environment allows colours.
     static var isWanted: Bool {
         let declined = SocketPath.variable("NO_COLOR").map { !$0.isEmpty } ?? false
         return !declined && SocketPath.variable("TERM") != "dumb"
@@ -28,7 +28,7 @@ struct Paint: Sendable {
         code(Self.wheel[index % Self.wheel.count], text)
     }
 
-    /// A text without the colours that this type puts into it.
+    /// A text without the colours that this type has added.
     static func without(_ text: String) -> String {
         guard text.utf8.contains(0x1B) else { return text }
         var isCode = false

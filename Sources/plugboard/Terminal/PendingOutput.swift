@@ -1,7 +1,7 @@
-// Lines that are written together: a flood of events costs a system call for many
-// lines, while a single event is written as soon as nothing else is waiting.
+// Lines that are written together. In a flood of events, one system call writes many lines; a
+// single event is written as soon as nothing else waits.
 
-/// Lines on their way to a stream. Whoever fills it flushes it before it waits.
+/// Lines on their way to a stream. The caller flushes it before a wait.
 struct PendingOutput {
     private static let bytesMax = 64 * 1024
 
@@ -21,7 +21,7 @@ struct PendingOutput {
         try add(stream.jsonLine(json))
     }
 
-    /// Writes what is there. Throws `ReaderGone` where nobody reads any more.
+    /// Writes what is there. Throws `ReaderGone` if nobody reads any more.
     mutating func flush() throws {
         guard !bytes.isEmpty else { return }
         defer { bytes.removeAll(keepingCapacity: true) }

@@ -1,4 +1,4 @@
-// More forms of what is safe to show: texts of several lines, bytes, JSON.
+// More kinds of safe text: texts of several lines, bytes, JSON.
 
 import PlugboardWire
 
@@ -10,9 +10,8 @@ extension Printable {
             .joined(separator: "\n")
     }
 
-    /// A text of this program's own, of one line or several: of what it does to a terminal the
-    /// colours and line feeds stay. Whatever came from elsewhere and was not made safe is, here at
-    /// the last.
+    /// A text of this program, of one line or several. Its colours and line feeds stay. Any other
+    /// text in it that wasn't made safe before is made safe here.
     static func painted(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var shown = ""

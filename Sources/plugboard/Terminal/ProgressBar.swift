@@ -1,5 +1,5 @@
-// How far a long import or replay is, drawn over itself on one line of a terminal. What ends
-// quickly shows none.
+// The progress of a long import or replay, redrawn on one line of a terminal. A quick one shows
+// none.
 
 import PlugboardPosix
 
@@ -15,8 +15,8 @@ struct ProgressBar {
     private var next = firstSeconds
     private var isShown = false
 
-    /// `total` is what there is to do, in any measure, such as bytes; nil where it isn't known.
-    /// `unit` is what is counted. Shows nothing where the stream is no terminal.
+    /// `total` is the amount of work in any measure, such as bytes; nil if it isn't known. `unit`
+    /// is the thing that is counted. Shows nothing if the stream isn't a terminal.
     init(total: Int?, counting unit: String = "lines", on stream: OutputStream) {
         self.total = total
         self.unit = unit
@@ -39,7 +39,7 @@ struct ProgressBar {
         try? stream.bytes(Array("\r\(text)\u{1B}[K".utf8))
     }
 
-    /// Takes the bar away, before anything else is written.
+    /// Removes the bar before anything else is written.
     mutating func clear() {
         guard isShown else { return }
         isShown = false

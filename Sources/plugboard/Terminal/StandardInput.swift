@@ -1,5 +1,5 @@
-// Standard input as commands read it: where a person is to type, the person is told so,
-// since a command that waits looks like one that hangs.
+// Standard input as commands read it. If a person has to type, the command says so, because a
+// command that waits looks like one that hangs.
 
 import PlugboardPosix
 

@@ -1,6 +1,6 @@
-// When a program is asked to stop, and when it is asked once more. `timeout` signals the program and
-// then its whole process group, and a wrapper passes on what a terminal has sent already: two
-// signals at once are one wish.
+// Whether a program was asked to stop, and whether it was asked again. Two signals at once count as
+// one: `timeout` signals the program and then its whole process group, and a wrapper passes on what
+// a terminal has sent already.
 
 import PlugboardPosix
 
@@ -14,7 +14,7 @@ struct StopWish {
     /// Somebody asked.
     var isThere: Bool { firstNanoseconds != nil }
 
-    /// Takes note of a signal; true where it is another wish than the first: not to wait any longer.
+    /// Notes a signal; true if it is a second wish: not to wait any longer.
     mutating func take(at now: UInt64) -> Bool {
         guard let first = firstNanoseconds else {
             firstNanoseconds = now
@@ -23,7 +23,7 @@ struct StopWish {
         return now - min(now, first) >= UInt64(Self.repeatedSeconds * 1e9)
     }
 
-    /// Takes note of all signals that came; true where one of them is another wish.
+    /// Notes all signals that came; true if one of them is a second wish.
     mutating func takeAll(of signals: Signals) -> Bool {
         var isImpatient = false
         while signals.next() != nil {

@@ -1,5 +1,5 @@
-// A table of texts that fits a width: what matters least is left out, and one column
-// gives way.
+// A table of texts that fits a width: it leaves out the least important columns, and shortens one
+// column.
 
 /// Rows of cells under titles.
 struct TextTable {
@@ -7,11 +7,11 @@ struct TextTable {
         let title: String
         /// Numbers stand at the end of their column.
         var atEnd = false
-        /// Those of the highest rank are left out first; rank 0 stays.
+        /// Columns of the highest rank are left out first; rank 0 stays.
         var rank = 0
-        /// What is wider is cut.
+        /// Wider cells are cut.
         var columnsMax = Int.max
-        /// One column that is cut where there is too little room.
+        /// One column that is cut if there is too little room.
         var givesWay = false
     }
 
@@ -21,7 +21,7 @@ struct TextTable {
     }
 
     private static let gap = 2
-    /// What the column that gives way keeps before another is left out.
+    /// The least width of the shortened column; below it, another column is left out.
     private static let leastColumns = 14
 
     let columns: [Column]
@@ -50,7 +50,7 @@ struct TextTable {
         .joined(separator: String(repeating: " ", count: Self.gap))
     }
 
-    /// Of each column, 0 where it is left out.
+    /// The width of each column; 0 if it is left out.
     private func widths(fitting width: Int) -> [Int] {
         var widths = columns.indices.map { place in
             let widest = rows.reduce(DisplayWidth.of(columns[place].title)) { widest, row in

@@ -1,6 +1,5 @@
-// How often each key changes, exactly, over the last few seconds. Bounded: where there
-// are more keys than are kept, those that rest are forgotten, and what finds no place is
-// counted together.
+// Counts exactly how often each key changed in the last few seconds. It is bounded: if there are
+// too many keys, it forgets those that rest, and counts those without a place together.
 
 /// Changes of keys, counted.
 struct KeyRates {
@@ -14,7 +13,7 @@ struct KeyRates {
         let rate: Double
         /// Since the start.
         let total: UInt64
-        /// The last writer, as it was told.
+        /// The last writer, by its name in the event.
         let by: String
     }
 
@@ -36,12 +35,12 @@ struct KeyRates {
         if !by.isEmpty { entries[key]?.by = by }
     }
 
-    /// A period is over; to be called before the periods are told of it.
+    /// A period is over. Call it before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
         all.endPeriod(periods)
         others.endPeriod(periods)
         for key in entries.keys { entries[key]?.count.endPeriod(periods) }
-        // Before it is full, so that new keys find a place meanwhile.
+        // Forgets keys before the table is full, so that new keys find a place.
         if entries.count > Self.keysMax / 4 * 3 { entries = entries.filter { !$0.value.count.isResting } }
     }
 
@@ -54,7 +53,7 @@ struct KeyRates {
     /// How many keys are counted.
     var count: Int { entries.count }
 
-    /// The keys that change most, those that rest behind them.
+    /// The keys that change most, then those that rest.
     func busiest(_ limit: Int, _ periods: RecentPeriods) -> [Row] {
         let rows = entries.map { key, entry in
             Row(key: key, rate: entry.count.rate(periods), total: entry.count.total, by: entry.by)

@@ -1,6 +1,6 @@
-// Rates as the last few seconds had them: exact, and steady enough to be read. All rates of
-// one picture are counted over the same time: short periods are put together until they are
-// a second, as the broker tells its own counts no more often.
+// Rates over the last few seconds: exact, and steady enough to read. All rates of one picture are
+// counted over the same time. Short periods are combined until they make a second, because the
+// broker updates its own counts no more often.
 
 /// How long the last periods were.
 struct RecentPeriods {
@@ -10,10 +10,10 @@ struct RecentPeriods {
     /// In seconds; the oldest is replaced by the next.
     fileprivate var seconds = SIMD4<Double>()
     fileprivate var place = 0
-    /// What stands at the place is old, and replaced by what comes next.
+    /// The value at this place is old; the next one replaces it.
     fileprivate var isFresh = true
 
-    /// A period of so many seconds is over, and all counts were told.
+    /// A period of this many seconds is over, and all counts have been ended.
     mutating func end(seconds period: Double) {
         seconds[place] = max(0, period) + (isFresh ? 0 : seconds[place])
         isFresh = seconds[place] >= Self.shortestSeconds
@@ -33,7 +33,7 @@ struct RecentCount {
         current &+= count
     }
 
-    /// A period is over; to be called before `RecentPeriods.end`.
+    /// A period is over. Call it before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
         past[periods.place] = current &+ (periods.isFresh ? 0 : past[periods.place])
         current = 0
@@ -49,7 +49,8 @@ struct RecentCount {
     var isResting: Bool { current == 0 && past == SIMD4() }
 }
 
-/// Something of which only totals are told. What was before the first of them is none of its rate.
+/// A count of which only totals are known. What happened before the first total doesn't count for
+/// the rate.
 struct RecentTotal {
     private var count = RecentCount()
     private var told: UInt64?

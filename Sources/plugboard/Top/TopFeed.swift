@@ -1,6 +1,6 @@
-// What `top` gathers: it observes what the broker says of itself, and which keys change,
-// without their values. At the end of each period it asks the broker for its totals, so that
-// they and the changes that were told are counted over the same time.
+// What `top` gathers: it observes the broker's own keys, and which other keys change, without their
+// values. At the end of each period it asks the broker for its totals, so that these and the
+// observed changes are counted over the same time.
 
 import PlugboardPosix
 
@@ -8,10 +8,10 @@ import PlugboardPosix
 struct TopFeed {
     /// Enough for the values that are there at the start.
     private static let firstSeconds = 0.2
-    /// How long the picture waits for the broker's totals.
+    /// How long a picture waits for the broker's totals.
     private static let answerSeconds = 1.0
 
-    /// How it is called in its own table.
+    /// The name of `top` in its own table.
     private static let clientName = "top"
 
     private(set) var state: TopState
@@ -19,11 +19,11 @@ struct TopFeed {
     private let seconds: Double
     private var start = MonotonicClock.nanoseconds()
     private var end: UInt64
-    /// The broker was asked for its totals; up to when they are waited for.
+    /// Set after `top` has asked for the totals: until when it waits for them.
     private var answerDue: UInt64?
 
-    /// Subscribes. The first period is short unless it `isWhole`, so that there is something to
-    /// show.
+    /// Subscribes. The first period is short, so that there is soon something to show, unless it
+    /// `isWhole`.
     init(_ observation: Observation, title: String, patterns: [String], seconds: Double, isWhole: Bool) throws
     {
         self.observation = observation
@@ -33,7 +33,7 @@ struct TopFeed {
             .adding("initial", false, unless: true)
             .adding("values", false, unless: true)
         let features = observation.connection.greeting?["features"]?.strings ?? []
-        // A line a period for each key is enough: it says how many changes it stands for.
+        // One line for each key and period is enough: it says how many changes were folded into it.
         let every = features.contains("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
         let name = RequestLine("hello").adding("name", string: Self.clientName)
         try observation.ask(StandingRequest(name, .plain))
@@ -46,8 +46,8 @@ struct TopFeed {
         try observation.send(TopKeys.askingForStats)
     }
 
-    /// Takes what comes until the period is over. `Interrupted` may be thrown before that;
-    /// the next call goes on then.
+    /// Takes what comes until the period is over. It may throw `Interrupted` before that; then the
+    /// next call continues.
     mutating func gather() throws {
         while true {
             let now = MonotonicClock.nanoseconds()
@@ -65,7 +65,7 @@ struct TopFeed {
         }
     }
 
-    /// Where it isn't allowed to know the totals, it isn't told them.
+    /// If a policy hides the totals, they don't come.
     private static func isAnswer(_ line: BrokerLine) -> Bool {
         switch line.kind {
         case .ok, .error: true

@@ -1,10 +1,9 @@
-// What a broker says of itself, as far as `top` shows it. Members are read where they
-// are, and missed where they aren't.
+// What a broker says about itself, as far as `top` shows it. Missing members are left out.
 
 import PlugboardWire
 
-/// `$broker.stats`. Its rates are counted here, from the totals, over the time over which those of
-/// the keys are counted.
+/// `$broker.stats`. Its rates are computed here from the totals, over the same time as the rates of
+/// the keys.
 struct TopStats {
     private static let counted = ["lines", "writes", "events", "received", "sent"]
 
@@ -21,7 +20,7 @@ struct TopStats {
         for name in totals.keys { totals[name]?.endPeriod(periods) }
     }
 
-    /// Each as it is shown, those that matter most first; nil where nothing was told.
+    /// The figures as they are shown, the most important first; nil if the broker sent none.
     func figures(_ periods: RecentPeriods) -> [String]? {
         guard let object else { return nil }
         let latency = object["latency"]?.object
@@ -82,7 +81,7 @@ struct TopClient {
         self.number = number
     }
 
-    /// Takes what the broker says of it now.
+    /// Takes the broker's present value.
     mutating func take(_ object: JSONObject) {
         name = object["name"]?.string ?? "#\(number)"
         pid = object["pid"]?.integer

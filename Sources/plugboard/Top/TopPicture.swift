@@ -1,19 +1,19 @@
-// The picture of `top`: a pure function from what is known, and the terminal's size, to
-// lines. Everything that others chose, such as keys and names, is made safe to show here.
+// The picture of `top`: a pure function from the state and the terminal's size to lines. Here
+// everything that other programs chose, such as keys and names, is made safe to show.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// Lines for a screen.
 struct TopPicture {
-    /// Two tables beside each other need so much.
+    /// The width that two tables beside each other need.
     private static let wideColumns = 132
     private static let gapColumns = 4
-    /// A long name doesn't take away the room of others.
+    /// The most columns of a name, so that a long one leaves room for others.
     private static let nameColumnsMax = 24
     /// Names of slow clients in a line.
     private static let namesMax = 5
-    /// Rows that a table has, where there are as many.
+    /// Rows that a table gets, if there are that many.
     private static let leastRows = 3
 
     let state: TopState
@@ -32,7 +32,7 @@ struct TopPicture {
         return Array((lines + warnings + footer).prefix(size.rows))
     }
 
-    /// All there is to say of a moment, as text that stands by itself.
+    /// Everything about one moment, as a text of its own.
     func report(rows: Int) -> [String] {
         let width = 10_000
         var lines = [title(width), figures(width: width, lines: 1).joined()]
@@ -70,7 +70,7 @@ struct TopPicture {
     private func head(_ size: TerminalSize) -> [String] {
         let title = title(size.columns)
         guard size.rows >= 4 else { return [title] }
-        // Where it is narrow the figures take more lines.
+        // On a narrow terminal the figures take more lines.
         let most = size.columns < 72 ? 3 : 2
         let figures = figures(width: size.columns, lines: size.rows >= 20 ? most : 1)
         return [title] + figures + (size.rows >= 16 ? [""] : [])
@@ -112,8 +112,8 @@ struct TopPicture {
             let right = table(clientTable(room - 1), rows: room - 1, width: each, empty: Self.noClients)
             return beside(left, right, each)
         }
-        // Titles, and an empty line that parts the two where there is room for it; each gets
-        // what the other leaves.
+        // The tables with their titles, and an empty line between them if there is room. Each gets
+        // the room that the other leaves.
         let gap = room >= 12 ? [""] : []
         let rows = room - 2 - gap.count
         guard rows >= 2 else {
@@ -127,7 +127,7 @@ struct TopPicture {
         return keys + gap + table(clientTable(left), rows: left, width: width, empty: Self.noClients)
     }
 
-    /// The table, or what to say where it has no rows.
+    /// The table, or a text if it has no rows.
     private func table(_ table: TextTable, rows: Int, width: Int, empty: String) -> [String] {
         guard rows > 0 else { return [] }
         if table.rows.isEmpty { return [paint.dim(DisplayWidth.shortened(empty, width))] }

@@ -1,5 +1,5 @@
-// `top` on a terminal: draws once a period, and does what keys and signals ask for. The
-// terminal is given back whatever way this ends.
+// `top` on a terminal: it draws once a period, and reacts to keys and signals. However it ends, it
+// gives the terminal back.
 
 import PlugboardPosix
 
@@ -14,7 +14,7 @@ struct TopScreen {
     private let signals: Signals
     private let paint: Paint
     private var keystrokes = Keystrokes()
-    /// The picture that stands still, if one does.
+    /// The held picture, if there is one.
     private var held: TopState?
     private var isLeaving = false
 
@@ -71,7 +71,7 @@ struct TopScreen {
                 [UInt8]()
             }
         }
-        // Nothing to read where there is something means that the terminal is gone.
+        // A readable terminal without bytes is gone.
         if read.isEmpty { isLeaving = true }
         for key in keystrokes.take(read) {
             switch key {

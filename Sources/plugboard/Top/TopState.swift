@@ -1,5 +1,5 @@
-// What `top` knows: what the broker says of itself, and how often keys change. What a
-// broker doesn't tell is left out of the picture.
+// What `top` knows: what the broker says about itself, and how often keys change. What a broker
+// doesn't say is left out of the picture.
 
 import PlugboardPosix
 import PlugboardWire
@@ -22,8 +22,8 @@ struct TopState {
 
     var clientCount: Int { byNumber.count }
 
-    /// Those that are behind first, then those that are paused, by what waits for them; the
-    /// others by what they do.
+    /// Lagging clients first, then paused ones, by what waits for them; the others by their
+    /// activity.
     var clients: [TopClient] {
         byNumber.values.map { client in (client, order(client)) }.sorted { first, second in
             if first.0.state != second.0.state { return first.0.state.rawValue < second.0.state.rawValue }
@@ -40,7 +40,7 @@ struct TopState {
             : (Double(client.owed), Double(client.queued))
     }
 
-    /// The broker's figures; of a broker that has none, what is counted here.
+    /// The broker's figures, or if it has none, what `top` has counted.
     var figures: [String] {
         if isApart { return ["the broker is gone; waiting for it to come back"] }
         return stats.figures(periods) ?? ["changes \(Quantity.rate(keys.rate(periods)))/s"]
@@ -61,7 +61,7 @@ struct TopState {
         }
     }
 
-    /// What is asked for is as good as what is told.
+    /// The reply to a `get` is as good as an event.
     private static func event(_ line: BrokerLine) -> String? {
         switch line.kind {
         case .event(let event): event
@@ -90,7 +90,7 @@ struct TopState {
     }
 }
 
-/// Where the broker says how it is.
+/// The keys in which the broker describes itself.
 enum TopKeys {
     static let prefix = "$broker."
     static let stats = "$broker.stats"

@@ -1,6 +1,6 @@
-// The connection that `up` itself has to its broker. It never waits: a broker that stands
-// still must not keep `up` from looking after its children, so what isn't taken is kept,
-// up to a limit, and past that the connection is given up.
+// The connection of `up` itself to its broker. It never waits: a broker that hangs must not keep
+// `up` from looking after its children. It keeps bytes that the broker doesn't take, up to a limit;
+// past that it gives the connection up.
 
 import PlugboardPosix
 import PlugboardWire
@@ -12,7 +12,7 @@ final class BusLink {
     /// What may wait for the end of its line.
     static let inboxBytesMax = 4 << 20
 
-    /// Nothing goes either way any more.
+    /// The connection has ended.
     private(set) var isGone = false
     private let socket: Descriptor
     private var outbox: [UInt8] = []
@@ -48,7 +48,7 @@ final class BusLink {
         }
     }
 
-    /// The lines that have come; one read, so that one busy peer doesn't starve the others.
+    /// The lines that have come. It reads once, so that one busy peer doesn't starve the others.
     func receive() -> [BrokerLine] {
         guard !isGone else { return [] }
         let transfer = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { buffer in

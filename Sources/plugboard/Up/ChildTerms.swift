@@ -1,5 +1,5 @@
-// What a child is started as and what is settled about it: for a plugin, what its plugin.json says.
-// It may be read again while the child runs.
+// The terms of a child: its program, and for a plugin what its plugin.json says. They may be read
+// again while the child runs.
 
 import PlugboardPosix
 
@@ -8,18 +8,18 @@ struct ChildTerms {
     var start: ChildStart
     /// Whether it is started again when it ended.
     var rule = RestartRule.onFailure
-    /// What it may do on the bus, as JSON; nil: whatever others may.
+    /// What it may do on the bus, as JSON; nil: whatever other clients may.
     var permission: [UInt8]?
-    /// It is started when it is wanted; after so many seconds in which it isn't, it is stopped.
+    /// It starts on demand, and is stopped after this many seconds without demand.
     var idleSeconds: UInt64?
 
-    /// Its program would be another, or be called otherwise.
+    /// Whether `other` has another program or other arguments.
     func startsOtherwise(than other: ChildTerms) -> Bool {
         start.program != other.start.program || start.arguments != other.start.arguments
             || start.folder != other.start.folder
     }
 
-    /// Something is different by `other`.
+    /// Whether `other` differs in anything.
     func differs(from other: ChildTerms) -> Bool {
         startsOtherwise(than: other) || rule != other.rule || permission != other.permission
             || idleSeconds != other.idleSeconds

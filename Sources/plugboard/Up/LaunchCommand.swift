@@ -1,7 +1,7 @@
-// The step between `up` and each of its children: the child asks the kernel to be
-// told of its parent's death, which posix_spawn can't ask for it, and then becomes
-// the program. So nothing outlives an `up` that is killed outright (on Linux). A plugin's
-// waits until the broker knows of it, and leaves it a connection.
+// The step between `up` and each of its children. The child asks the kernel for a signal at its
+// parent's death, which posix_spawn can't do, and then becomes the program. So nothing outlives an
+// `up` that is killed outright (on Linux). For a plugin, this step also waits until the broker
+// knows the plugin, and leaves it a connection.
 
 import PlugboardPosix
 
@@ -32,8 +32,8 @@ extension Command {
         }
     )
 
-    /// The start of `program` through this command. With a `socket` it is a plugin's, which leads a
-    /// session, is held, and gets a connection to the broker there.
+    /// The start of `program` through this command. With a `socket` it is a plugin: it leads a
+    /// session, is held, and gets a connection to the broker at that socket.
     static func launching(
         _ program: String,
         _ arguments: [String],

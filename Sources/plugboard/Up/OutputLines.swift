@@ -1,5 +1,5 @@
-// What a child prints, cut into lines that are safe to show, in bounded memory: a
-// child that never ends its line has it cut for it.
+// A child's output, cut into lines that are safe to show. Its memory is bounded: a line that never
+// ends is cut.
 
 import PlugboardWire
 
@@ -29,8 +29,8 @@ struct OutputLines {
         return pending.isEmpty ? nil : Self.shown(pending)
     }
 
-    /// As a terminal would show it, without what else it would do: of a line drawn over
-    /// itself the last state, colours left out, other control characters spelled out.
+    /// The text that a terminal would show: the last state of a line that was redrawn, without
+    /// colours, with other control characters spelled out.
     private static func shown(_ line: [UInt8]) -> String {
         var line = line[...]
         while line.last == 0x0D { line = line.dropLast() }

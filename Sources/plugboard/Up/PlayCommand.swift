@@ -1,5 +1,5 @@
-// `play`, by which `up --demo` shows a session: the lines of a script go to the
-// broker as if someone typed them, with pauses, and its comments are the narration.
+// `play`, which `up --demo` uses to show a session. The lines of a script go to the broker as if
+// someone typed them, with pauses. Its comments are the narration.
 
 import PlugboardPosix
 
@@ -31,7 +31,7 @@ struct DemoScript: Equatable, Sendable {
 
     /// Its name in the folder of the plugins.
     static let fileName = "demo.txt"
-    /// What the one that plays it is called in the output.
+    /// The name of the player in the output.
     static let processName = "demo"
     private static let awaitSeconds = 10.0
     private static let bytesMax = 1_048_576
@@ -102,7 +102,7 @@ private struct Player {
         }
     }
 
-    /// Does something once more on another connection, where the broker was replaced meanwhile.
+    /// Repeats something on another connection if the broker was replaced meanwhile.
     private func bridging(_ body: () throws -> Void) throws {
         do {
             try body()
@@ -139,7 +139,7 @@ private struct Player {
         }
     }
 
-    /// A key that doesn't come is told, and the play goes on: better than a demo that hangs.
+    /// If the key doesn't come, reports that and goes on: better than a demo that hangs.
     private func wait(for key: String, seconds: Double) throws {
         _ = try connection.accepted(
             RequestLine("subscribe").adding("key", string: key).adding("sub", string: "await")

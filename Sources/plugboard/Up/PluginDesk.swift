@@ -1,7 +1,7 @@
-// Where `up` can be asked about its plugins: as a client of its own broker, and the one that
-// may, it publishes the state of each at `$broker.plugins.<name>`, bound to its connection,
-// and serves the calls that act on them. The broker goes by these states: so a plugin is let
-// go on when the broker has answered for it.
+// The side of `up` that answers on the bus. As a client of its own broker, it publishes the state
+// of each plugin at `$broker.plugins.<name>`, bound to its connection, and serves the calls that
+// act on plugins. No other client may. The broker acts on these states, so `up` releases a plugin
+// only when the broker has answered for it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -29,7 +29,7 @@ struct DeskNews {
     var known: [Int32] = []
     /// Process numbers that the broker didn't take, and why.
     var refused: [(pid: Int32, message: String)] = []
-    /// Plugins that are wanted from now on, or no more.
+    /// Plugins that are wanted from now on, or no longer.
     var demands: [(plugin: String, isWanted: Bool)] = []
     /// The broker has answered whether it is alive.
     var isAlive = false
@@ -37,11 +37,11 @@ struct DeskNews {
     var faults: [String] = []
 }
 
-/// The bus as `up` uses it. Letting go of it closes the connection, and the states are gone.
+/// The bus as `up` uses it. Releasing it closes the connection, and the broker deletes the states.
 final class PluginDesk {
-    /// Calls that may wait for plugins to have stopped.
+    /// How many calls may wait for plugins to stop.
     static let waitingMax = 256
-    /// Kinds of refusals that are told.
+    /// How many kinds of refusals are reported.
     static let faultsMax = 16
     static let name = "up"
 
@@ -57,7 +57,7 @@ final class PluginDesk {
     /// The pause before the next attempt.
     private var pauseSeconds = PluginDesk.pauseSeconds.first
 
-    /// Connects, now and whenever that is lost. Throws where it can't at first.
+    /// Connects, now and whenever the connection is lost. Throws if the first attempt fails.
     init(connect: @escaping () throws -> BusLink) throws {
         self.connect = connect
         link = try connect()
@@ -76,8 +76,8 @@ final class PluginDesk {
         return pauseSeconds
     }
 
-    /// Connects once more, if somebody is there. Whatever was asked before is forgotten; all that
-    /// was told is to be told anew.
+    /// Connects once more, if a broker is there. Earlier requests are forgotten, and all states
+    /// have to be published again.
     func connectAgain() -> Bool {
         guard let link = try? connect() else { return false }
         self.link = link
@@ -87,12 +87,12 @@ final class PluginDesk {
         return true
     }
 
-    /// Has the broker say that it is there.
+    /// Asks the broker for a sign of life.
     func askWhetherAlive() {
         link.send(RequestLine("sync").line)
     }
 
-    /// Says who it is, and what it serves.
+    /// Sends its name, and what it serves.
     private func introduce() {
         link.send(RequestLine("hello").adding("name", string: Self.name).line)
         for action in PluginAction.allCases {
@@ -100,7 +100,7 @@ final class PluginDesk {
         }
     }
 
-    /// Moves what waits, and returns what came.
+    /// Sends waiting bytes, and returns what came.
     func turn() -> DeskNews {
         link.flush()
         var news = DeskNews()
@@ -132,7 +132,7 @@ final class PluginDesk {
             published[process.name] = report
             let request = RequestLine("publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected")
-            // The answer names the process that the broker knows of then.
+            // The answer names the process that the broker knows by then.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
             link.send(request.adding("id", pid).line)
         }
@@ -141,7 +141,7 @@ final class PluginDesk {
         waiting.removeAll { $0.plugin == process.name }
     }
 
-    /// A plugin is no more: what was told of it goes, with its name and its limits.
+    /// A plugin no longer exists: its key is deleted, and with it its name and limits.
     func withdraw(_ process: SupervisedProcess) {
         guard published.removeValue(forKey: process.name) != nil else { return }
         link.send(RequestLine("delete").adding("key", string: PluginKey.state(of: process.name)).line)

@@ -1,5 +1,5 @@
-// Where plugins are found: each folder with a `plugin.json` is one. A broken one is
-// a problem to tell, and no reason not to start the others.
+// Where plugins are found: each folder with a `plugin.json` is one. A broken one is reported, and
+// the others start all the same.
 
 import PlugboardPosix
 import PlugboardWire
@@ -25,8 +25,8 @@ struct PluginFolder: Sendable {
     /// The folders that these are about.
     let broken: Set<String>
 
-    /// The folder to use: the one given, else `plugins` of the current folder, else
-    /// `plugins` beside the executable; nil where there is none.
+    /// The folder to use: the given one, or else `plugins` in the current folder, or else `plugins`
+    /// beside the executable; nil if there is none.
     static func find(given: String?, executable: String) throws(CommandError) -> String? {
         if let given {
             guard FileStatus(path: given).kind == .folder, let path = ProgramPath.resolved(given) else {
@@ -100,7 +100,7 @@ struct PluginFolder: Sendable {
         let beside = SocketPath.folder(of: executable)
         var places = [run.hasPrefix("/") ? run : folder + "/" + run]
         if !run.contains("/") {
-            // Sources of plugins have no programs in them: those that were installed are used.
+            // A source folder of a plugin has no program in it: then the installed one is used.
             let name = folder.split(separator: "/").last ?? ""
             places += ["\(beside)/\(run)", "\(beside)/plugins/\(name)/\(run)"]
         }

@@ -1,5 +1,5 @@
-// What a `plugin.json` says. Read strictly, as requests are: a field that nobody
-// knows is a typing mistake, and is told with its place.
+// The content of a `plugin.json`. It is read as strictly as requests: an unknown field is a typing
+// mistake, and is reported with its place.
 
 import PlugboardPosix
 import PlugboardWire
@@ -26,7 +26,7 @@ struct PluginManifest: Equatable, Sendable {
     var arguments: [String] = []
     /// What is added to the arguments by `up --demo`.
     var demoArguments: [String] = []
-    /// Keys and patterns that it is told of; what isn't in these lists it may not do.
+    /// Keys and patterns that it may observe. It may do nothing that these lists don't name.
     var subscribes: [String] = []
     /// Keys and patterns that it publishes or emits.
     var publishes: [String] = []
@@ -35,7 +35,7 @@ struct PluginManifest: Equatable, Sendable {
     var description = ""
     /// When it is started first.
     var start = StartRule.up
-    /// Of one that is started on demand: seconds without demand after which it is stopped.
+    /// For one that starts on demand: after how many seconds without demand it is stopped.
     var idleSeconds: UInt64?
     /// Whether it is started again when it ended.
     var restart = RestartRule.onFailure
@@ -43,7 +43,7 @@ struct PluginManifest: Equatable, Sendable {
     /// Reads a file. Throws a `PluginProblem` for whatever is wrong with it.
     init(path: String) throws(PluginProblem) {
         let text: [UInt8]
-        // A pipe would be waited for, and everything else with it.
+        // Reading a pipe would wait, and stop everything else.
         guard [.file, .folder, .missing].contains(FileStatus(path: path).kind) else {
             throw PluginProblem(place: path, message: "it is no file")
         }

@@ -1,11 +1,11 @@
-// What `up` tells of a plugin on the bus: the value that it keeps at `$broker.plugins.<name>`,
-// by which the broker goes, and answers calls with.
+// What `up` says about a plugin on the bus: the value at `$broker.plugins.<name>`, on which the
+// broker acts. Calls are answered with it, too.
 
 import PlugboardWire
 
 /// A child's state as JSON.
 enum PluginReport {
-    /// Of what a broken plugin printed, so many lines are told.
+    /// How many lines of a broken plugin's output it has.
     static let outputLinesMax = 10
 
     static func json(of process: SupervisedProcess) -> [UInt8] {
@@ -63,13 +63,13 @@ enum PluginKey {
     private static let callFolder = "plugins"
     private static let stateFolder = "$broker.plugins"
 
-    /// Where the state of a plugin is. A byte that might not stand in one token of a key is
-    /// written as `%` and two digits.
+    /// The key of a plugin's state. A byte that can't stand in a token of a key is written as `%`
+    /// and two digits.
     static func state(of name: String) -> String {
         stateFolder + "." + name.utf8.map(spelled).joined()
     }
 
-    /// What is called for an action.
+    /// The key to call for an action.
     static func call(_ action: PluginAction) -> String {
         "\(callFolder).\(action.rawValue)"
     }

@@ -1,13 +1,13 @@
-// Where the plugins of `up` come from: their folders, which are read when it begins, at each start
-// of a plugin, and whenever somebody asks for that.
+// Where the plugins of `up` come from: their folders. `up` reads them when it begins, at each start
+// of a plugin, and on request.
 
 import PlugboardPosix
 
 /// The folder of plugins, and how to start what lies there.
 struct PluginSource {
-    /// As `--plugins` has it.
+    /// As `--plugins` gives it.
     var given: String?
-    /// Only the plugins of these names; all where there is none.
+    /// Only the plugins of these names; all if it is empty.
     var names: [String] = []
     /// With what `demo_arguments` adds.
     var isDemo = false
@@ -15,7 +15,7 @@ struct PluginSource {
     let executable: String
     let launcher: ChildLauncher
 
-    /// All that is there now; nil where there is no folder of plugins.
+    /// All plugins that are there now; nil if there is no folder of plugins.
     func read() throws -> PluginFolder? {
         try PluginFolder.find(given: given, executable: executable).map {
             try PluginFolder(path: $0, executable: executable)
@@ -27,8 +27,8 @@ struct PluginSource {
         folder?.plugins.filter { names.isEmpty || names.contains($0.name) } ?? []
     }
 
-    /// What the plugin.json of a child says now; nil for a child that is no plugin. Throws a
-    /// `PluginProblem` where that can't be followed.
+    /// The present terms in a child's plugin.json; nil for a child that isn't a plugin. Throws a
+    /// `PluginProblem` if they can't be applied.
     func terms(of process: SupervisedProcess) throws(PluginProblem) -> ChildTerms? {
         guard process.permission != nil, let folder = process.terms.start.folder else { return nil }
         let plugin = try PluginFolder.plugin(in: folder, executable: executable)
@@ -69,10 +69,11 @@ struct ChildLauncher {
     let socket: String
     /// Where plugins keep their own files.
     let stateFolder: String
-    /// They are to say all that there is to say.
+    /// They should print everything.
     var isVerbose = false
 
-    /// The start of a program through `plugboard launch`; the broker is to know a plugin first.
+    /// The start of a program through `plugboard launch`. A plugin is held until the broker knows
+    /// it.
     func start(
         _ program: String,
         _ arguments: [String],

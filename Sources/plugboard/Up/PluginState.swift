@@ -1,5 +1,5 @@
-// The folder in which the plugins of one `up` keep files of their own. It is kept where the bus is
-// kept, beside the journal; where nothing is, as in a demo, it goes with `up`.
+// The folder for the plugins' own files in one `up`. If the bus has a journal, the folder is beside
+// it and stays. Otherwise, as in a demo, it goes with `up`.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -8,7 +8,7 @@ import PlugboardPosix
 struct PluginState {
     /// Absolute. It is there when the plugins are started.
     let path: String
-    /// What is on the bus is kept, too.
+    /// Whether these files are kept, as they are if the bus has a journal.
     let isKept: Bool
 
     init(_ invocation: Invocation, socket: String) {
@@ -16,11 +16,11 @@ struct PluginState {
         isKept = !invocation.has(.memory) && !isFresh
         let journal =
             invocation.text(.state).map { Self.absolute($0) } ?? JournalFolder.standard(forSocket: socket)
-        // Without a home nothing is kept but what says otherwise itself.
+        // Without a home folder nothing is kept, unless an option names a place.
         path = (journal ?? socket) + (isKept ? ".plugins" : ".passing")
     }
 
-    /// Makes the folder. What another `up` left that was killed is removed, where nothing is kept.
+    /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left.
     func make(_ console: Console) {
         do {
             if !isKept { Folder.remove(path) }

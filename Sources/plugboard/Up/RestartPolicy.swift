@@ -1,11 +1,11 @@
-// What is done about a child that ended: nothing, another start after a while, or no
-// more starts because there were too many. Each child has a policy of its own. It reads
-// no clock: moments are handed in, so that tests need not wait.
+// What to do about a child that ended: nothing, another start after a while, or no more starts
+// because there were too many. Each child has a policy of its own. It reads no clock: callers pass
+// in the time, so that tests need not wait.
 
 /// Whether a child that ended is started again, as `plugin.json` says it.
 enum RestartRule: String, CaseIterable, Sendable {
     case always
-    /// Not where it ended with status 0.
+    /// Not if it ended with status 0.
     case onFailure = "on-failure"
     case never
 }
@@ -20,16 +20,16 @@ enum StartRule: String, CaseIterable, Sendable {
 
 /// One child's starts, and what follows from them.
 struct RestartPolicy {
-    /// So many starts within the window, and there is no further one by itself.
+    /// After this many starts within the window, it isn't restarted any more.
     static let startsMax = 5
     static let windowSeconds = 10.0
 
     enum Decision: Equatable {
         /// It stays as it is.
         case finished
-        /// To be started again after so many seconds.
+        /// Start it again after this many seconds.
         case again(seconds: Double)
-        /// It is started no more: it crashes too often.
+        /// Don't start it again: it crashes too often.
         case broken
     }
 
@@ -60,7 +60,7 @@ struct RestartPolicy {
         return isTooOften(now) ? .broken : .again(seconds: delay)
     }
 
-    /// Somebody starts it by hand: what was before doesn't count.
+    /// Somebody starts it by hand: earlier starts don't count.
     mutating func forget() {
         backoff = Backoff()
         starts = []

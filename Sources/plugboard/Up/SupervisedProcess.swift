@@ -1,29 +1,29 @@
-// One child of `up` through all its lives: started, read, seen to end, started
-// again, stopped. It knows nothing of the others; the supervisor tells it when.
+// One child of `up` through all its runs: it is started, read, reaped, restarted and stopped. It
+// knows nothing of the other children; the supervisor calls it.
 
 import PlugboardPosix
 
-/// A child process that is looked after.
+/// A supervised child process.
 final class SupervisedProcess {
     enum State: Equatable {
         case running
-        /// Asked to end; to be killed at that moment of the monotonic clock, nil: it was.
+        /// Asked to end. It is killed at that moment of the monotonic clock; nil: it has been.
         case stopping(killAtNanoseconds: UInt64?)
         /// Crashed; to be started again at that moment of the monotonic clock.
         case waiting(untilNanoseconds: UInt64)
-        /// Ended by itself, and to stay so.
+        /// Ended by itself, for good.
         case ended
         /// Ended too often.
         case broken
         /// Ended, or not started again, because somebody asked for that.
         case stopped
-        /// Not started, as nobody wants what it is there for.
+        /// Not started, because no client needs it.
         case idle
     }
 
     /// What happened to a child that was looked at.
     enum News: Equatable {
-        /// Ended and stays so; how, in words.
+        /// Ended for good; how, in words.
         case ended(String)
         /// Crashed or couldn't be started; the delay before the next start in seconds.
         case crashed(String, again: Double)
@@ -33,17 +33,17 @@ final class SupervisedProcess {
         case stopped
     }
 
-    /// Seconds without demand after which one is stopped that doesn't say how many.
+    /// After how many seconds without demand one is stopped, by default.
     static let idleSecondsDefault: UInt64 = 30
 
     let name: String
-    /// As they are for its next start; what it may do counts at once.
+    /// The terms for its next start. What it may do applies at once.
     private(set) var terms: ChildTerms
-    /// Why it goes by what its plugin.json said before; nil where it goes by what it says now.
+    /// Why its earlier plugin.json still applies; nil if the present one does.
     var problem: String?
-    /// There is no such plugin any more: it is let go of when it has ended.
+    /// The plugin no longer exists: its child is dropped when it has ended.
     var isLeaving = false
-    /// Somebody wants what it is there for.
+    /// Some client needs it.
     private var isWanted = false
     /// It is being stopped because nobody does.
     private var fallsIdle = false
@@ -52,7 +52,7 @@ final class SupervisedProcess {
     private(set) var sinceMilliseconds: UInt64
     /// Starts after the first one.
     var restarts: Int { max(0, starts - 1) }
-    /// How it ended last, nil where it never did or couldn't be started.
+    /// How it last ended; nil if it never did or couldn't be started.
     private(set) var end: ChildEnd?
     /// The same in words.
     private(set) var endText: String?
@@ -66,7 +66,7 @@ final class SupervisedProcess {
     private var child: ChildProcess?
     private var lines = OutputLines()
     private var starts = 0
-    /// It has a process that waits to be let go on.
+    /// Its process is held.
     private(set) var isHeld = false
 
     /// `doneText` is how to tell that it ended with status 0.
@@ -85,14 +85,14 @@ final class SupervisedProcess {
         sinceMilliseconds = clock.wallMilliseconds()
     }
 
-    /// What it may do on the bus, as JSON; nil: whatever others may.
+    /// What it may do on the bus, as JSON; nil: whatever other clients may.
     var permission: [UInt8]? { terms.permission }
 
-    /// It is started when it is wanted; after so many seconds in which it isn't, it is stopped.
+    /// It starts on demand, and is stopped after this many seconds without demand.
     var idleSeconds: UInt64? { terms.idleSeconds }
 
-    /// Goes by other terms from now on: what runs is left as it was started. True where it is to be
-    /// started because of them.
+    /// Applies other terms from now on. A running process stays as it was started. True if the new
+    /// terms require a start.
     func adopt(_ terms: ChildTerms) -> Bool {
         self.terms = terms
         policy.rule = terms.rule
@@ -115,7 +115,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// When something is to be done about it, if ever.
+    /// When there is something to do about it, if ever.
     var dueNanoseconds: UInt64? {
         switch state {
         case .waiting(let moment): moment
@@ -124,7 +124,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// Starts it; what goes wrong with that counts as a crash. `byHand`: earlier crashes don't count.
+    /// Starts it. If that fails, it counts as a crash. `byHand`: earlier crashes don't count.
     func begin(byHand: Bool = false) -> News? {
         if byHand { policy.forget() }
         (beginsAgain, fallsIdle) = (false, false)
@@ -141,14 +141,14 @@ final class SupervisedProcess {
         }
     }
 
-    /// Lets a process go on that was started held.
+    /// Releases a process that was started held.
     func release() {
         isHeld = false
         child?.release()
     }
 
-    /// Asks it to end within the time, and then perhaps to begin again. One that waits for its
-    /// next start stays stopped; one that isn't there stays as it is.
+    /// Asks it to end within the time, and then perhaps starts it again. If it waits for its next
+    /// start, it stays stopped. Without a process it stays as it is.
     func stop(graceSeconds: Double, thenBegin: Bool = false) {
         fallsIdle = false
         switch state {
@@ -162,7 +162,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// Whether somebody wants what it is there for. True where it is to be started because of that.
+    /// Notes whether a client needs it. True if it has to be started for that.
     func want(_ isWanted: Bool, graceSeconds: Double) -> Bool {
         guard idleSeconds != nil else { return false }
         self.isWanted = isWanted
@@ -178,7 +178,7 @@ final class SupervisedProcess {
         return false
     }
 
-    /// Ends it at once; false where that was done before, or it isn't there.
+    /// Kills it at once; false if that was done before, or it isn't there.
     func kill() -> Bool {
         guard isAlive, state != .stopping(killAtNanoseconds: nil) else { return false }
         signal(SIGKILL)
@@ -203,7 +203,7 @@ final class SupervisedProcess {
         return taken
     }
 
-    /// Whether it ended, and if so what comes of it.
+    /// Whether it ended, and if so what follows.
     func checkEnd() -> News? {
         guard let end = child?.end() ?? nil else { return nil }
         self.end = end
@@ -215,10 +215,10 @@ final class SupervisedProcess {
         return ended(end == .exited(0) ? doneText : "\(end)", succeeded: end == .exited(0) && !isWanted)
     }
 
-    /// Lets go of a child that ended, and returns what was left of its output.
+    /// Drops a child that ended, and returns the rest of its output.
     func close() -> [String] {
         var last: [String] = []
-        // What a stranger keeps writing to the pipe must not hold us up for ever.
+        // Another process may keep writing to the pipe; that must not delay us for ever.
         for _ in 0..<64 {
             let (lines, isOpen) = drain()
             last += lines
@@ -235,7 +235,7 @@ final class SupervisedProcess {
         child?.signalGroup(number)
     }
 
-    /// One read; false where nothing is left for now.
+    /// Reads once; false if nothing is left for now.
     private func drain() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
         return withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in

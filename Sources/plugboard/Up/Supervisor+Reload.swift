@@ -1,19 +1,19 @@
-// All plugin.json files read again: new plugins begin, those that are gone end, what the others may
-// do is as it says there now. One that can't be understood changes nothing for its plugin.
+// Reads all plugin.json files again. New plugins start, plugins that are gone end, and the others
+// may do what their file now says. A file that can't be understood changes nothing for its plugin.
 
 import PlugboardPosix
 
-/// What came of reading them again.
+/// The result of a reload.
 struct PluginChanges {
     /// Names of plugins that are new.
     var added: [String] = []
     /// That are gone, and are being stopped.
     var removed: [String] = []
-    /// Whose terms are others.
+    /// Plugins with other terms.
     var changed: [String] = []
     /// Of these, those that run as they were started, with another program or other arguments.
     var outdated: [String] = []
-    /// What can't be followed.
+    /// Files that can't be applied.
     var problems: [String] = []
 
     var json: [UInt8] {
@@ -24,7 +24,7 @@ struct PluginChanges {
 }
 
 extension Supervisor {
-    /// Reads all of them again. What is wrong is among the changes, and told.
+    /// Reads all of them again. Problems are among the changes, and are reported.
     func reload() throws -> PluginChanges {
         var changes = PluginChanges()
         let folder: PluginFolder?

@@ -1,4 +1,4 @@
-// What somebody on the bus asks of `up`, done. Everyone who may use the bus may ask.
+// Carries out what clients ask of `up`. Every client of the bus may ask.
 
 import PlugboardWire
 
@@ -31,7 +31,7 @@ extension Supervisor {
         plugins.first { $0.pid == pid }
     }
 
-    /// A plugin that the broker doesn't know is not let go on: nothing would bind it.
+    /// A plugin that the broker doesn't know stays held: nothing would limit it.
     private func giveUp(_ pid: Int32, _ message: String) {
         guard let plugin = plugin(of: pid), plugin.kill() else { return }
         view.tell("the broker doesn't take it: \(message)", of: plugin.name)

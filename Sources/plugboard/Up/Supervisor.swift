@@ -1,7 +1,7 @@
-// Keeps a broker and its plugins running, on one thread: signals, the children's
-// output and the own connection to the bus are polled, ends are looked for when SIGCHLD
-// says so. Plugins start when the broker answers and stop before it does. Whatever way
-// `run` is left, no child is left behind: letting go of a child ends it.
+// Keeps a broker and its plugins running, on one thread. It polls signals, the children's output
+// and its own connection to the bus, and reaps children when SIGCHLD comes. Plugins start when the
+// broker answers, and stop before the broker. However `run` ends, no child is left behind, because
+// releasing a child ends it.
 
 import PlugboardPosix
 
@@ -19,11 +19,11 @@ final class Supervisor {
     private(set) var plugins: [SupervisedProcess]
     let view: UpView
     let source: PluginSource
-    /// Where it is asked by others, from when the broker listens.
+    /// Its desk on the bus, once the broker listens.
     private(set) var desk: PluginDesk?
     private(set) var isStopping = false
     private let broker: SupervisedProcess
-    /// Who plays the demo; no plugin.
+    /// The process that plays the demo; not a plugin.
     private let player: SupervisedProcess?
     private let signals: Signals
     private let terminal = ControllingTerminal()
@@ -31,18 +31,18 @@ final class Supervisor {
     private let poller: any Poller
     /// What the desk's connection is polled for; nil when it isn't.
     private var deskInterest: Interest?
-    /// When it is tried to connect again.
+    /// When to try to connect again.
     private var deskDueNanoseconds: UInt64?
     /// Whose output is polled, by its descriptor.
     private var watched: [UInt64: SupervisedProcess] = [:]
     private var isReady = false
-    /// What the broker said before it served: why it doesn't, if it never does.
+    /// What the broker printed before it served: if it never serves, that says why.
     private var brokerLines: [String] = []
     private var stopWish = StopWish()
     private var isImpatient = false
-    /// Wants to know that all is up, and stays so.
+    /// The service manager, which wants signs of life.
     private let manager: ServiceNotice?
-    /// When the broker is asked next whether it is alive.
+    /// When to ask the broker next for a sign of life.
     private var heartbeatDueNanoseconds: UInt64?
 
     /// `broker` prints a line that is `ready` when it listens.
@@ -68,8 +68,8 @@ final class Supervisor {
         try poller.add(signals.raw, token: Self.signalToken, interest: .read)
     }
 
-    /// Runs until a signal. `onReady` is called when the broker listens, before the first
-    /// plugin starts, and returns the desk. Throws where the broker can't be started, or is lost.
+    /// Runs until a signal. `onReady` is called when the broker listens, before the first plugin
+    /// starts, and returns the desk. Throws if the broker can't be started, or is lost.
     func run(onReady: () throws -> PluginDesk) throws {
         try startBroker()
         if !isStopping {
@@ -99,13 +99,13 @@ final class Supervisor {
         try introduce(plugin)
     }
 
-    /// Lets go of plugins that have left, once they have ended.
+    /// Drops removed plugins once they have ended.
     func dismissLeaving() {
         for plugin in plugins where plugin.isLeaving && !plugin.isAlive { desk?.withdraw(plugin) }
         plugins.removeAll { $0.isLeaving && !$0.isAlive }
     }
 
-    /// Starts a plugin, or tells that it is there for those who want it.
+    /// Starts a plugin, or publishes that it starts on demand.
     private func introduce(_ plugin: SupervisedProcess) throws {
         if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
     }
@@ -123,7 +123,7 @@ final class Supervisor {
         }
     }
 
-    /// Goes by what its plugin.json says now; where that can't be followed, it is as it was.
+    /// Applies its present plugin.json. If that can't be applied, nothing changes.
     private func readAgain(_ process: SupervisedProcess) {
         do throws(PluginProblem) {
             if let terms = try source.terms(of: process) { _ = process.adopt(terms) }
@@ -134,8 +134,8 @@ final class Supervisor {
         }
     }
 
-    /// Returns when it listens, or a signal came. Throws where it ends instead, with its
-    /// own words.
+    /// Returns when it listens, or when a signal came. If it ends instead, throws with its own
+    /// words.
     private func startBroker() throws {
         try start(broker)
         let deadline = clock.nanoseconds(afterSeconds: Self.startSeconds)
@@ -154,7 +154,7 @@ final class Supervisor {
         }
     }
 
-    /// Asks all to end, waits, and makes those end that don't.
+    /// Asks all to end, waits, and kills those that don't.
     private func stop(_ processes: [SupervisedProcess], graceSeconds: Double) throws {
         for process in processes {
             process.stop(graceSeconds: graceSeconds)
@@ -173,8 +173,8 @@ final class Supervisor {
         view.tell(text, of: process.name)
     }
 
-    /// One wait, at most until that moment or the next thing that is due, and everything that it
-    /// brought.
+    /// Waits once, at most until that moment or the next due action, and handles everything that
+    /// came.
     private func turn(until limit: UInt64? = nil) throws {
         try watchDesk()
         var ready: [UInt64] = []
@@ -188,7 +188,7 @@ final class Supervisor {
         try doDue()
     }
 
-    /// Rounded up; negative where there is no end.
+    /// Rounded up; negative: no time-out.
     private func milliseconds(until moment: UInt64?) -> Int32 {
         guard let moment else { return -1 }
         let now = clock.nanoseconds()
@@ -208,7 +208,7 @@ final class Supervisor {
         deskInterest = desk.interest
     }
 
-    /// The own connection is lost, though the broker is there: it is made again.
+    /// The connection is lost, though the broker is there: connects again.
     private func loseDesk(_ desk: PluginDesk) {
         if deskInterest != nil { poller.remove(desk.fd) }
         deskInterest = nil
@@ -223,7 +223,7 @@ final class Supervisor {
         for plugin in plugins { desk.tell(plugin) }
     }
 
-    /// The manager is told that all is alive when the broker has answered.
+    /// Tells the manager that all is alive, once the broker has answered.
     private func askWhetherAlive(_ now: UInt64) {
         guard let due = heartbeatDueNanoseconds, due <= now, let pause = manager?.heartbeatNanoseconds else {
             return
@@ -278,7 +278,8 @@ final class Supervisor {
         }
     }
 
-    /// The broker is who has something to read again. Before it listens a signal could end it.
+    /// SIGHUP is for the broker, which reads its policy again. Before the broker listens, the
+    /// signal could end it.
     private func passOn(_ number: Int32) {
         guard isReady, broker.isRunning, let pid = broker.pid else { return }
         try? Signals.send(number, to: pid)
@@ -312,14 +313,15 @@ final class Supervisor {
         }
     }
 
-    /// What was bound to connections is gone with a broker, and without a journal all that it kept;
-    /// plugins that are done won't publish again: a bus that is half there would be worse than none.
+    /// With a broker, the values bound to connections are gone, and without a journal all values.
+    /// Plugins that are done won't publish again. A bus with half its values would be worse than
+    /// none.
     private func tellLoss(_ reason: String) {
         guard isReady else { return }
         view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }
 
-    /// Starts what has waited long enough, and kills what was given enough time to end.
+    /// Starts children that have waited long enough, and kills those that had enough time to end.
     private func doDue() throws {
         let now = clock.nanoseconds()
         connectDeskAgain(now)

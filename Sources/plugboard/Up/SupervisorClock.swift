@@ -1,4 +1,4 @@
-// Time and chance as the supervisor knows them: a seam, so that tests set both.
+// The supervisor's source of time and chance, so that tests can set both.
 
 import PlugboardPosix
 

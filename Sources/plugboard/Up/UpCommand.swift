@@ -6,12 +6,12 @@ extension Option {
     static let plugins = Option(
         "plugins",
         "DIR",
-        "the folder of plugin folders; else plugins here, else plugins beside plugboard"
+        "the folder of plugin folders; by default plugins here, or else plugins beside plugboard"
     )
     static let demo = Option(flag: "demo", "play a shopping session through the plugins")
     static let verbose = Option(
         flag: "verbose",
-        "show whole lines, and have plugins such as the logger tell everything that happens"
+        "show whole lines, and let plugins such as the logger print everything that happens"
     )
 }
 
@@ -20,38 +20,41 @@ extension Command {
         name: "up",
         group: .run,
         summary: "start the broker and the plugins, and show what they print",
-        parameters: [Parameter("PLUGIN", "only these plugins; all where none is named", .any)],
+        parameters: [Parameter("PLUGIN", "only these plugins; by default all", .any)],
         options: [.socket, .plugins, .demo, .verbose, .policy] + Option.keeping,
         details: """
-            Each line of a plugin has its name in front; on a terminal it is cut to one row, and --verbose shows \
-            it whole, as does plugboard plugin log. A plugin that crashes is started again, after 0.1 \
-            seconds at first and 30 at most; one that would be started a sixth time within 10 seconds is \
-            broken, and is left alone until plugboard plugin start. One that ends with status 0 is done. \
-            plugboard plugins shows how each is doing, and so do the keys $broker.plugins.* on the bus. \
-            plugin.json is read again at each start of its plugin; plugboard plugins reload reads all of them, new ones too.
+            up puts a plugin's name in front of each line that it prints. On a terminal it cuts the line \
+            to one row; --verbose shows it whole, and so does plugboard plugin log. up restarts a plugin \
+            that crashes, after 0.1 seconds at first and 30 at most. A plugin that would start a sixth \
+            time within 10 seconds is broken, and up leaves it alone until plugboard plugin start. A \
+            plugin that ends with status 0 is done. plugboard plugins shows the state of each plugin, and \
+            so do the keys $broker.plugins.* on the bus. up reads a plugin.json again at each start of its \
+            plugin; plugboard plugins reload reads all of them, including new ones.
 
-            Ctrl-C or SIGTERM stops \
-            the plugins (SIGTERM, after 2 seconds SIGKILL, to the plugin and all that it started), then \
-            the broker; a second Ctrl-C, half a second later or more, doesn't wait. If the broker is lost, all stops, with status 1. What \
-            is published is kept as plugboard broker keeps it; a demo keeps nothing unless told where, nor do its plugins. If \
-            this process is killed outright, the broker and the plugins get a \
-            SIGTERM from the kernel (on Linux; elsewhere they go on).
+            On Ctrl-C or SIGTERM, up stops the plugins, then the broker. A plugin and everything that it \
+            started get SIGTERM, and SIGKILL after 2 seconds. A second Ctrl-C, at least half a second \
+            later, doesn't wait. If the broker is lost, up stops everything, with status 1. up keeps what \
+            is published as plugboard broker does. A demo and its plugins keep nothing unless you say \
+            where. If up itself is killed outright, the kernel sends SIGTERM to the broker and the plugins \
+            (on Linux; on other systems they go on).
 
-            SIGHUP is passed on to the broker, which reads its --policy again; where the terminal is closed \
-            that this was started at, all stops.
+            up passes SIGHUP on to the broker, which reads its --policy again. If the terminal at which up \
+            was started is closed, everything stops.
 
             A plugin is a folder with a plugin.json:
 
               {"name": "cart", "run": "cart"}
 
-            run is the path of a program in that folder, or the name of one beside plugboard or among the installed plugins; it may be \
-            in any language. What it may do on the bus is what it lists: subscribes, publishes (or emits), calls \
-            and serves, each with patterns. It may also have arguments, demo_arguments (added by --demo), \
-            restart (always, on-failure or never), start (up, or demand: when somebody observes what it publishes \
-            or calls what it serves), idle (seconds without that until it is stopped), and description. A plugin runs in its folder, with \
-            PLUGBOARD_SOCKET (where the bus is), PLUGBOARD_FD (a connection to it, open already), PLUGBOARD_NAME \
-            (its name, which nobody else can take), PLUGBOARD_PROGRAM (this program, for shell scripts), \
-            PLUGBOARD_STATE (a folder for files of the plugins, which is kept if the bus is) and, with --verbose, PLUGBOARD_VERBOSE.
+            run is the path of a program in that folder, or the name of a program beside plugboard or \
+            among the installed plugins. The program may be in any language. On the bus the plugin may do \
+            what it lists in subscribes, publishes (also emits), calls and serves, each with patterns. It \
+            may also have arguments, demo_arguments (added by --demo), restart (always, on-failure or \
+            never), start (up, or demand: when a client observes what it publishes or calls what it \
+            serves), idle (how many seconds without that until it is stopped), and description. A plugin \
+            runs in its folder. Its variables are PLUGBOARD_SOCKET (the bus), PLUGBOARD_FD (an open \
+            connection to it), PLUGBOARD_NAME (its name, which no other client can take), \
+            PLUGBOARD_PROGRAM (this program, for shell scripts), PLUGBOARD_STATE (a folder for the \
+            plugins' files, which is kept if the bus is) and, with --verbose, PLUGBOARD_VERBOSE.
             """,
         examples: ["up --demo", "up cart price-indicator --socket /tmp/shop.sock"],
         run: { invocation, console in
@@ -160,7 +163,7 @@ private struct UpSession {
         return start
     }
 
-    /// The broker gets what concerns it; a demo begins with an empty shop.
+    /// Passes the broker's options on. A demo begins with an empty shop.
     private func brokerArguments() -> [String] {
         var arguments = ["broker", "--ready", "--supervised", "--socket", socket]
         for option in [Option.policy, .state, .sync, .history] {
@@ -196,7 +199,7 @@ private struct UpSession {
     }
 }
 
-/// What a broker leaves behind that had no time to tidy up.
+/// What a killed broker leaves behind.
 enum SocketCleanup {
     /// Removes the socket at `path` where no broker holds its lock.
     static func removeDead(_ path: String) {

@@ -1,5 +1,5 @@
-// What a person sees of `up`: each line with its writer's name in front, the names
-// in one column and in a colour each. On a terminal a line is one row: what is too long is cut.
+// What a person sees of `up`: each line with its writer's name in front, the names in one column
+// and each in its own colour. On a terminal a line is one row: a longer line is cut.
 
 import PlugboardWire
 
@@ -42,8 +42,8 @@ final class UpView {
         }
     }
 
-    /// A line as rows of the terminal, where there is one: the demo's words go on in the next row,
-    /// anything else is cut, since it may well be the size of a value.
+    /// A line as rows of the terminal, if there is one. The demo's words continue in the next row.
+    /// Any other line is cut, because it may be as long as a value.
     private func rows(of line: String, by name: String, _ paint: Paint) -> [String] {
         let isNarrated = name == DemoScript.processName && line.hasPrefix("#")
         let columns = isVerbose ? nil : console.output.stream.columns
@@ -54,7 +54,7 @@ final class UpView {
         return [room.map { DisplayWidth.shortened(Self.withoutTabs(line), $0) } ?? line]
     }
 
-    /// How wide a tab is depends on where it stands; spaces are as wide as they are.
+    /// The width of a tab depends on its column, so tabs become spaces.
     private static func withoutTabs(_ line: String) -> String {
         line.split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "    ")
     }
@@ -65,7 +65,7 @@ final class UpView {
         try? console.messages.line(prefix(name, paint) + paint.yellow(Printable.text(text)))
     }
 
-    /// Leaves the line on which a terminal shows `^C`.
+    /// Ends the line on which a terminal shows `^C`.
     func interrupted() {
         if console.messages.isTerminal { try? console.messages.text("\n") }
     }
@@ -93,7 +93,7 @@ final class UpView {
 
     /// What stands between a name and its line.
     private static let markColumns = 3
-    /// Columns of a line that are shown however narrow the terminal is.
+    /// How many columns of a line are shown at least, on any terminal.
     private static let roomMin = 16
 
     private func prefix(_ name: String, _ paint: Paint) -> String {
