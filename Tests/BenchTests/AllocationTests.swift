@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// The publish path asks the system for no memory once everything has its size.
 @Suite("Allocations", .someAtATime)
@@ -77,7 +77,7 @@ struct AllocationTests {
     func seen() throws {
         let folder = try TemporaryFolder(named: "pbt")
         let log = folder.path + "/trace"
-        let dialect = PlugboardDialect(program: Products.programs.plugboard, allocationLog: log)
+        let dialect = PlugboardDialect(programs: Products.programs, allocationLog: log)
         let server = try #require(try Server(dialect, for: Workload("none"), programs: Products.programs))
         let links = try (0..<4).map { _ in
             // Greeted: a trace must not end while the broker is still at work.

@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// What is written to each server, byte for byte, and what counts as an answer.
 @Suite("Dialects", .someAtATime)
@@ -37,7 +37,7 @@ struct DialectTests {
 
     @Test("plugboard: a publish, with an id where a reply is wanted")
     func plugboard() {
-        let dialect = PlugboardDialect(program: "")
+        let dialect = PlugboardDialect(programs: Products.programs)
         #expect(
             text(written(dialect)) == "{\"op\":\"publish\",\"key\":\"bench.k000001\",\"value\":{\"n\":1}}\n"
         )
@@ -56,14 +56,14 @@ struct DialectTests {
     func plugboardSubscribe(members: String, options: String) throws {
         let conversation = try Conversation(answers: "{\"ok\":\"subscribe\"}\n")
         let workload = Self.plain.with { $0.subscribing = members }
-        try PlugboardDialect(program: "").subscribe(conversation.link, workload: workload)
+        try PlugboardDialect(programs: Products.programs).subscribe(conversation.link, workload: workload)
         let expected = "{\"op\":\"subscribe\",\"key\":\"bench.k000000\",\"initial\":false\(options)}\n"
         #expect(try conversation.said(expected))
     }
 
     @Test("plugboard: a durable write says so, and its broker has a journal in the folder of its own")
     func plugboardDurable() {
-        let dialect = PlugboardDialect(program: "")
+        let dialect = PlugboardDialect(programs: Products.programs)
         let workload = Self.plain.with {
             $0.keeping = .durable
             $0.isAcknowledged = true
@@ -76,7 +76,7 @@ struct DialectTests {
         #expect(dialect.plan(folder: "/f", for: workload)?.arguments.contains("/f/state") == true)
         #expect(dialect.plan(folder: "/f", for: Self.plain)?.arguments.contains("--memory") == true)
         // What a row with a journal is compared with has none.
-        let without = PlugboardDialect(program: "", isPlain: true)
+        let without = PlugboardDialect(programs: Products.programs, isPlain: true)
         let journalled = workload.with { $0.keeping = .journal }
         #expect(without.plan(folder: "/f", for: journalled)?.arguments.contains("--memory") == true)
     }
@@ -92,10 +92,10 @@ struct DialectTests {
             isAcknowledged: false,
             members: #""ttl":5"#
         )
-        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        PlugboardDialect(programs: Products.programs).appendWrite(message, to: &bytes)
         message.members = ""
         message.operation = .call
-        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        PlugboardDialect(programs: Products.programs).appendWrite(message, to: &bytes)
         #expect(
             text(bytes) == """
                 {"op":"publish","id":1,"ttl":5,"key":"a","value":1}
@@ -120,20 +120,26 @@ struct DialectTests {
         ]
     )
     func plugboardAnswers(line: String, answer: String?) {
-        #expect(PlugboardDialect(program: "").answer(to: Array(line.utf8)[...]).map { text($0) } == answer)
+        #expect(
+            PlugboardDialect(programs: Products.programs).answer(to: Array(line.utf8)[...]).map { text($0) }
+                == answer
+        )
     }
 
     @Test("plugboard: a refused subscription ends the bench")
     func plugboardRefused() throws {
         let conversation = try Conversation(answers: "{\"error\":\"bad_key\"}\n")
         #expect(throws: BenchError.self) {
-            try PlugboardDialect(program: "").subscribe(conversation.link, workload: Self.plain)
+            try PlugboardDialect(programs: Products.programs).subscribe(
+                conversation.link,
+                workload: Self.plain
+            )
         }
     }
 
     @Test("the limit: the first line says what a connection is for")
     func limit() throws {
-        let dialect = LimitDialect(program: "")
+        let dialect = LimitDialect(programs: Products.programs)
         let batchBytes = written(dialect).count - 7 + 16
         for (role, line) in [
             (LinkRole.observer, "O\n"), (.resting, "R\n"), (.publisher(0), "P \(batchBytes * 64 + 8)\n"),

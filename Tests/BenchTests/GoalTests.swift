@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 @Suite("Figures to reach", .someAtATime)
 struct GoalTests {

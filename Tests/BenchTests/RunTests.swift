@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// Real servers, for as short a time as something can be measured.
 @Suite("A run", .someAtATime)
@@ -206,8 +206,9 @@ struct RunTests {
         options.runs = 1
         options.secondsPerRun = 0.01
         let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 0)
-        let program = Products.programs.plugboard
-        let dialects: [any Dialect] = [PlugboardDialect(program: program), LimitDialect(program: program)]
+        let dialects: [any Dialect] = [
+            PlugboardDialect(programs: Products.programs), LimitDialect(programs: Products.programs),
+        ]
         let rows = try load.measure(Self.small, dialects).systems
         #expect(rows.map(\.system) == ["plugboard", "limit"])
     }
@@ -218,10 +219,14 @@ struct RunTests {
         options.runs = 1
         options.secondsPerRun = 0.01
         let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 10_000)
-        let program = Products.programs.plugboard
+        let folder = try TemporaryFolder(named: "pbt")
+        symlink("/bin/false", folder.path + "/plugboard")
         let row = try load.measure(
             Self.small,
-            [PlugboardDialect(program: "/bin/false"), LimitDialect(program: program)]
+            [
+                PlugboardDialect(programs: Programs(folder: folder.path)),
+                LimitDialect(programs: Products.programs),
+            ]
         )
         #expect(row.systems.map(\.system) == ["limit"])
         let reason = "unexpected answer: the server exited with status 1"

@@ -1,6 +1,6 @@
 // Figures made up for tests: what a bench would have come to.
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 extension Samples {
     /// A run for each value; every quantity has as many.

@@ -1,8 +1,9 @@
 import Foundation
-import PlugboardBench
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import plugboard_bench
 
 /// The instrument itself; what it measures is no matter of tests.
 @Suite("bench", .someAtATime)

@@ -2,9 +2,9 @@
 // bench for each size, so it is measured and shown by what measures and shows rows.
 
 /// One thing that grows.
-public struct Growth: Sendable {
+struct Growth: Sendable {
     /// Short, unique, what `--only` looks for.
-    public let name: String
+    let name: String
     /// What there is ever more of.
     let what: String
     /// Of which flat is the goal.
@@ -14,10 +14,10 @@ public struct Growth: Sendable {
 }
 
 /// All series, in the order of the report.
-public enum Growths {
-    public static var names: String { all.map(\.name).joined(separator: " ") }
+enum Growths {
+    static var names: String { all.map(\.name).joined(separator: " ") }
 
-    public static let all: [Growth] = [
+    static let all: [Growth] = [
         Growth(
             name: "growth-keys",
             what: "keys, published in turn, not observed",
@@ -55,8 +55,8 @@ public enum Growths {
 }
 
 /// A measured series.
-public struct GrowthRows: Sendable {
-    public let growth: Growth
+struct GrowthRows: Sendable {
+    let growth: Growth
     /// One for each size, in their order.
     let rows: [Row]
 

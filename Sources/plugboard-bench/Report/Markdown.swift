@@ -4,13 +4,13 @@
 import PlugboardPosix
 
 /// Markdown of reports.
-public enum Markdown {
+enum Markdown {
     private static let start = "<!-- bench: written by plugboard bench --into -->"
     private static let end = "<!-- /bench -->"
 
     /// The page with the report in place of what stands between its two marks; nil where it
     /// hasn't both.
-    public static func page(_ page: String, with text: String) -> String? {
+    static func page(_ page: String, with text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let first = lines.firstIndex(of: start[...]),
             let last = lines[first...].firstIndex(of: end[...])
@@ -19,7 +19,7 @@ public enum Markdown {
     }
 
     /// All of a report. `chart` is the path of its drawing, from the page.
-    public static func text(of report: Report, commit: String?, chart: String?) -> String {
+    static func text(of report: Report, commit: String?, chart: String?) -> String {
         let parts = [
             origin(of: report, commit: commit), chart.map { "![All systems as bars](\($0))\n" },
             goals(of: report), systems(of: report), options(of: report),
@@ -28,7 +28,7 @@ public enum Markdown {
     }
 
     /// The commit of the folder that this runs in, where that is a checkout.
-    public static func commit(programs: Programs) -> String? {
+    static func commit(programs: Programs) -> String? {
         guard let git = Programs.find("git"),
             let output = try? programs.output(of: git, ["rev-parse", "--short", "HEAD"])
         else { return nil }

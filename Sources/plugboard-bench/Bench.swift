@@ -4,21 +4,30 @@
 import PlugboardPosix
 
 /// A bench of this machine. Used by one thread.
-public struct Bench {
+struct Bench {
     private let options: BenchOptions
     private let programs: Programs
     private let signals: Signals?
     private let dialects: [any Dialect]
 
     /// What a bench tells while it goes on.
-    public enum Progress {
+    enum Progress {
         case begun(Machine, [SystemVersion])
         case row(Row)
         case growth(GrowthRows)
+
+        /// Its block of the table.
+        var text: String {
+            switch self {
+            case .begun(let machine, let versions): Table.text(of: machine, versions)
+            case .row(let row): Table.text(of: row)
+            case .growth(let growth): Table.text(of: growth)
+            }
+        }
     }
 
     /// `signals` that come in end the bench, with its servers.
-    public init(options: BenchOptions, programs: Programs, signals: Signals?) {
+    init(options: BenchOptions, programs: Programs, signals: Signals?) {
         self.options = options
         self.programs = programs
         self.signals = signals
@@ -26,7 +35,7 @@ public struct Bench {
     }
 
     /// Measures every row, telling each as soon as it is complete.
-    public func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
+    func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
         let machine = Machine.current()
         let versions = try dialects.filter { !$0.isVariant && $0.server != "limit" }.map {
             try SystemVersion.of($0, programs: programs)
@@ -111,9 +120,9 @@ public struct Bench {
 
     private static func dialects(_ options: BenchOptions, _ programs: Programs) -> [any Dialect] {
         let own: [any Dialect] = [
-            PlugboardDialect(program: programs.plugboard),
-            PlugboardDialect(program: programs.plugboard, isPlain: true),
-            LimitDialect(program: programs.plugboard),
+            PlugboardDialect(programs: programs),
+            PlugboardDialect(programs: programs, isPlain: true),
+            LimitDialect(programs: programs),
         ]
         guard options.peers else { return own }
         return own + [

@@ -7,8 +7,7 @@ import PlugboardWire
 struct PlugboardDialect: Dialect {
     static let plainName = "without"
     private static let subscriptionsPerExchange = 500
-    /// The `plugboard` program.
-    let program: String
+    let programs: Programs
     /// Where a trace of the broker's allocations goes.
     var allocationLog: String?
     /// Leaves out the options of a row: what the same row costs without them.
@@ -26,10 +25,10 @@ struct PlugboardDialect: Dialect {
         let path = folder + "/bus.sock"
         let isKept = self.workload(workload).keeping != .nothing
         let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
-        let command = allocationLog == nil ? ["broker"] + keeping : ["bench-traced"]
+        let isTraced = allocationLog != nil
         return ServerPlan(
-            program: program,
-            arguments: command + ["--socket", path],
+            program: isTraced ? programs.bench : programs.plugboard,
+            arguments: isTraced ? ["traced", path] : ["broker"] + keeping + ["--socket", path],
             endpoint: .unix(path),
             environment: allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
         )

@@ -6,7 +6,7 @@
 import PlugboardPosix
 
 /// The copying server. Used by one thread.
-public struct LimitServer: ~Copyable {
+struct LimitServer: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let readBytes = 65_536
 
@@ -21,7 +21,7 @@ public struct LimitServer: ~Copyable {
     private var turnBytes = 0
 
     /// Listens at `path`. Throws `SystemError` or `SocketPathError`.
-    public init(path: String) throws {
+    init(path: String) throws {
         let listener = try UnixSocket.listen(path: path)
         let poller = try PollerKind.standard.make()
         try poller.add(listener.raw, token: Self.listenerToken, interest: .read)
@@ -35,7 +35,7 @@ public struct LimitServer: ~Copyable {
     }
 
     /// Serves until a signal ends the process.
-    public mutating func run() throws {
+    mutating func run() throws {
         while true {
             let poller = poller
             var failure: (any Error)?

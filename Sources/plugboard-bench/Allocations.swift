@@ -31,7 +31,7 @@ struct Allocations {
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
-        let dialect = PlugboardDialect(program: programs.plugboard, allocationLog: log)
+        let dialect = PlugboardDialect(programs: programs, allocationLog: log)
         guard let session = try Session(workload, dialect, programs: programs, signals: signals) else {
             return nil
         }

@@ -1,15 +1,15 @@
 // The measured rows, before anyone decides how they are shown.
 
 /// What one system came to in one workload.
-public struct SystemRow: Sendable {
-    public let system: String
+struct SystemRow: Sendable {
+    let system: String
     /// What it does for a message.
-    public let summary: String
+    let summary: String
     /// Messages that its publishers wrote at once.
     let batch: Int
     /// Its mean batch is that of a turn.
     let readsOncePerTurn: Bool
-    public let samples: Samples
+    let samples: Samples
 
     init(_ dialect: any Dialect, batch: Int, _ samples: Samples) {
         system = dialect.name
@@ -29,7 +29,7 @@ public struct SystemRow: Sendable {
 
     /// The generator worked harder than the server: the rate is the generator's, the
     /// CPU per message still the server's.
-    public var isHeldBackByGenerator: Bool {
+    var isHeldBackByGenerator: Bool {
         guard let generator = samples.figure(.generatorNanosecondsPerMessage),
             let server = samples.figure(.cpuNanosecondsPerMessage)
         else { return false }
@@ -38,19 +38,19 @@ public struct SystemRow: Sendable {
 }
 
 /// A system that a row has no figures of, and why.
-public struct Failure: Error, Equatable, CustomStringConvertible {
+struct Failure: Error, Equatable, CustomStringConvertible {
     let workload: String
     let system: String
     let reason: String
 
-    public var description: String { "\(workload), \(system): \(reason)" }
+    var description: String { "\(workload), \(system): \(reason)" }
 }
 
 /// One workload, all systems.
-public struct Row: Sendable {
-    public let workload: Workload
-    public internal(set) var systems: [SystemRow] = []
-    public private(set) var failures: [Failure] = []
+struct Row: Sendable {
+    let workload: Workload
+    var systems: [SystemRow] = []
+    private(set) var failures: [Failure] = []
 
     init(workload: Workload, systems: [SystemRow] = []) {
         self.workload = workload
@@ -88,13 +88,13 @@ public struct Row: Sendable {
 }
 
 /// A whole bench.
-public struct Report: Sendable {
-    public let machine: Machine
-    public let versions: [SystemVersion]
-    public let rows: [Row]
-    public let growth: [GrowthRows]
+struct Report: Sendable {
+    let machine: Machine
+    let versions: [SystemVersion]
+    let rows: [Row]
+    let growth: [GrowthRows]
     /// What went wrong with this project's own servers.
-    public var ownFailures: [Failure] {
+    var ownFailures: [Failure] {
         (rows + growth.flatMap(\.rows)).flatMap(\.failures).filter {
             $0.system == "plugboard" || $0.system == "limit"
         }

@@ -4,7 +4,7 @@
 import PlugboardPosix
 
 /// Counts the allocations of many rows, and judges them.
-public struct AllocationCheck {
+struct AllocationCheck {
     /// A value is bound to its writer or to a time anew with each message; more is told at once
     /// than is kept from turn to turn; what is owed comes and goes, and who traces may be owed much, as
     /// nobody waits for it.
@@ -16,7 +16,7 @@ public struct AllocationCheck {
     private static let keptBytes = 33_554_432
     /// The rows that must be free of them; with no more on its way than what can wait for its
     /// observers in half of that memory.
-    public static let standard = Workloads.all
+    static let standard = Workloads.all
         .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
         .map { workload in
             var workload = workload
@@ -29,15 +29,15 @@ public struct AllocationCheck {
     static let standardTriesMax = 5
 
     /// What one row came to.
-    public struct Result: Sendable {
+    struct Result: Sendable {
         let workload: Workload
         let count: Allocations.Count?
 
         /// Nil where it can't be counted.
-        public var isFree: Bool? { count.map { $0.byBroker == 0 } }
+        var isFree: Bool? { count.map { $0.byBroker == 0 } }
 
         /// One line for a person.
-        public var text: String {
+        var text: String {
             guard let count else { return "\(workload.name): not counted" }
             let messages = "in \(Digits.whole(count.messages)) messages"
             return "\(workload.name): \(Digits.whole(count.byBroker)) allocations \(messages)"
@@ -49,7 +49,7 @@ public struct AllocationCheck {
     private let count: (Workload) throws -> Allocations.Count?
 
     /// `signals` that come in end it.
-    public init(workloads: [Workload] = standard, programs: Programs, signals: Signals?) {
+    init(workloads: [Workload] = standard, programs: Programs, signals: Signals?) {
         self.init(workloads: workloads, count: Allocations(programs: programs, signals: signals).count)
     }
 
@@ -66,7 +66,7 @@ public struct AllocationCheck {
 
     /// Counts row by row, telling each. Returns whether no row has any.
     @discardableResult
-    public func run(tell: (Result) throws -> Void) throws -> Bool {
+    func run(tell: (Result) throws -> Void) throws -> Bool {
         var areFree = true
         for workload in workloads {
             let result = Result(workload: workload, count: try fewest(workload))

@@ -3,14 +3,14 @@
 
 extension Table {
     /// The machine, and the releases of what is measured on it.
-    public static func text(of machine: Machine, _ versions: [SystemVersion]) -> String {
+    static func text(of machine: Machine, _ versions: [SystemVersion]) -> String {
         let systems = versions.map { "\($0.server) \($0.version ?? "is not installed")" }
         let lines = PageWidth.wrapped(machine.text) + PageWidth.wrapped(systems.joined(separator: ", "))
         return lines.map { $0 + "\n" }.joined()
     }
 
     /// One series: a line for each system, a column for each size.
-    public static func text(of growth: GrowthRows) -> String {
+    static func text(of growth: GrowthRows) -> String {
         let unit = growth.growth.quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message"
         let head = [""] + growth.growth.sizes.map(Digits.whole) + ["× lowest"]
         let lines = growth.systems.map { system in
@@ -24,7 +24,7 @@ extension Table {
     private static let goalColumnsMax = 46
 
     /// Every figure to reach that was measured; nothing where none was.
-    public static func goals(of report: Report) -> String {
+    static func goals(of report: Report) -> String {
         let measured = Goals.all.compactMap { goal in goal.measure(report).map { line(goal, $0) } }
         guard !measured.isEmpty else { return "" }
         let lines = measured.flatMap { cells in
@@ -45,7 +45,7 @@ extension Table {
     }
 
     /// How the figures came about, as far as it bears on what they mean.
-    public static func method(of report: Report) -> String {
+    static func method(of report: Report) -> String {
         let runs =
             "\(report.runs) run\(report.runs == 1 ? "" : "s") of \(Digits.text(report.secondsPerRun)) s"
         let text = """

@@ -1,7 +1,7 @@
 // What is measured, with its unit, and what several runs of it come to.
 
 /// A quantity of the table.
-public enum Quantity: String, CaseIterable, Sendable {
+enum Quantity: String, CaseIterable, Sendable {
     case messagesPerSecond
     case cpuNanosecondsPerMessage
     case cpuNanosecondsPerDelivery
@@ -26,13 +26,13 @@ public enum Quantity: String, CaseIterable, Sendable {
 }
 
 /// The median of several runs, with the least and the most.
-public struct Figure: Equatable, Sendable {
-    public let median: Double
-    public let least: Double
-    public let most: Double
+struct Figure: Equatable, Sendable {
+    let median: Double
+    let least: Double
+    let most: Double
 
     /// Nil of nothing.
-    public init?(of values: [Double]) {
+    init?(of values: [Double]) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
         least = first
@@ -52,7 +52,7 @@ public struct Figure: Equatable, Sendable {
 }
 
 /// One system's values of one workload, a value for each run.
-public struct Samples: Sendable {
+struct Samples: Sendable {
     private(set) var values: [Quantity: [Double]] = [:]
 
     mutating func append(_ run: [Quantity: Double]) {
@@ -60,7 +60,7 @@ public struct Samples: Sendable {
     }
 
     /// Nil where this quantity wasn't measured.
-    public func figure(_ quantity: Quantity) -> Figure? {
+    func figure(_ quantity: Quantity) -> Figure? {
         values[quantity].flatMap(Figure.init)
     }
 

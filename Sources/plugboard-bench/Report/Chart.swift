@@ -2,7 +2,7 @@
 // and scale begins at zero, since lengths are compared; each block has a scale of its own.
 
 /// Drawings of reports.
-public enum Chart {
+enum Chart {
     static let width = 980.0
     static let margin = 24.0
     private static let headLineHeight = 16.0
@@ -20,7 +20,7 @@ public enum Chart {
 
     /// An SVG file with the rows of the report, of many the
     /// most telling ones, and all that grows. It needs no other file and runs nothing.
-    public static func svg(of report: Report) -> String {
+    static func svg(of report: Report) -> String {
         var drawing = Drawing(width: width)
         var y = head(of: report, in: &drawing)
         for row in rows(of: report) {

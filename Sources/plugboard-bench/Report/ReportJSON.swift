@@ -4,7 +4,7 @@ extension Report {
     /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`,
     /// `growth` and `goals`; each row with its workload and its `systems`, each figure with
     /// `median`, `least` and `most`.
-    public func json() -> String {
+    func json() -> String {
         let members = [
             #""machine":\#(machine.json())"#,
             #""versions":{\#(versions.map { $0.json() }.joined(separator: ","))}"#,

@@ -1,7 +1,7 @@
 // Why a measurement ended early. What the system refused is a `SystemError`.
 
 /// A measurement that could not be finished.
-public enum BenchError: Error, Equatable, CustomStringConvertible {
+enum BenchError: Error, Equatable, CustomStringConvertible {
     /// The server closed a connection.
     case closed
     /// Nothing moved for too long; what was waited for.
@@ -13,7 +13,7 @@ public enum BenchError: Error, Equatable, CustomStringConvertible {
     /// No row has that name.
     case unknownWorkload(String)
 
-    public var description: String {
+    var description: String {
         switch self {
         case .closed: "the server closed a connection"
         case .stalled(let what): "nothing moved for too long: \(what)"

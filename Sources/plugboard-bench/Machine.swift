@@ -4,7 +4,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// The machine and this program, as far as the system tells.
-public struct Machine: Sendable {
+struct Machine: Sendable {
     /// The processor's name.
     let processor: String
     let processors: Int
@@ -64,10 +64,10 @@ public struct Machine: Sendable {
 }
 
 /// A server of the bench, and which release of it.
-public struct SystemVersion: Sendable {
-    public let server: String
+struct SystemVersion: Sendable {
+    let server: String
     /// Nil where it isn't installed.
-    public let version: String?
+    let version: String?
 
     /// Asks the dialect's program.
     static func of(_ dialect: any Dialect, programs: Programs) throws -> SystemVersion {

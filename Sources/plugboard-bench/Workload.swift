@@ -3,9 +3,9 @@
 // later adds a row to `Workloads` and, where its wire form is new, a line to a dialect.
 
 /// What is sent, who observes it, and what of that is measured.
-public struct Workload: Sendable {
+struct Workload: Sendable {
     /// What a row tells.
-    public enum Measure: Equatable, Sendable {
+    enum Measure: Equatable, Sendable {
         /// Messages a second and CPU per message, as fast as the window allows.
         case rate
         /// The time from a write until every observer has read it, one at a time.
@@ -22,7 +22,7 @@ public struct Workload: Sendable {
     }
 
     /// What each observing connection subscribes to.
-    public enum Interest: Equatable, Sendable {
+    enum Interest: Equatable, Sendable {
         /// Every key that is published, each by its exact name.
         case keys
         /// That many patterns, so many of which match what is published.
@@ -30,14 +30,14 @@ public struct Workload: Sendable {
     }
 
     /// What publishers send for each message.
-    public enum Operation: Equatable, Sendable {
+    enum Operation: Equatable, Sendable {
         case publish
         /// A call, which the one observer serves.
         case call
     }
 
     /// What is there again after the server has ended.
-    public enum Keeping: Equatable, Sendable {
+    enum Keeping: Equatable, Sendable {
         /// Nothing: it is all in memory.
         case nothing
         /// What was told; brought to disk once a second.
@@ -47,7 +47,7 @@ public struct Workload: Sendable {
     }
 
     /// One more connection, which bounds nothing.
-    public struct Bystander: Equatable, Sendable {
+    struct Bystander: Equatable, Sendable {
         /// The request that it begins with.
         let request: String
         /// It reads what it is told; otherwise it is told ever more, until the row is over.
@@ -55,45 +55,45 @@ public struct Workload: Sendable {
     }
 
     /// Short, unique, what `--only` looks for.
-    public let name: String
-    public var measure = Measure.rate
+    let name: String
+    var measure = Measure.rate
     /// Bytes of each value, which is JSON text.
-    public var valueBytes = 128
-    public var publishers = 1
+    var valueBytes = 128
+    var publishers = 1
     /// Observing connections.
-    public var observers = 0
+    var observers = 0
     /// Further connections, each with a subscription to a key that nobody publishes.
-    public var connectionsAtRest = 0
+    var connectionsAtRest = 0
     /// Distinct keys, published in turn.
-    public var keys = 1
-    public var interest = Interest.keys
-    public var operation = Operation.publish
+    var keys = 1
+    var interest = Interest.keys
+    var operation = Operation.publish
     /// Further members of each observer's `subscribe`, as the broker's protocol spells them.
     /// With them, or with one of the next four, the row is one of an option, and measured
     /// beside the same row without.
-    public var subscribing = ""
+    var subscribing = ""
     /// In place of `subscribing`, those of the first observer, which acknowledges every message.
-    public var acknowledging: String?
+    var acknowledging: String?
     /// Further members of each write.
-    public var writing = ""
-    public var bystander: Bystander?
+    var writing = ""
+    var bystander: Bystander?
     /// Observers are told of every message; where they aren't, answers alone bound what is in flight.
-    public var tellsEach = true
-    public var keeping = Keeping.nothing
+    var tellsEach = true
+    var keeping = Keeping.nothing
     /// Every write is answered, rather than one for each batch.
-    public var isAcknowledged = false
+    var isAcknowledged = false
     /// Messages in each of a publisher's writes to its socket.
-    public var batch = 64
+    var batch = 64
     /// Batches of each publisher that may be on their way at once: so many that nobody waits for
     /// the other to wake up, few enough that no peer drops anything.
-    public var window = 8
+    var window = 8
 
-    public init(_ name: String) {
+    init(_ name: String) {
         self.name = name
     }
 
     /// The same row with changes.
-    public func with(_ change: (inout Workload) -> Void) -> Workload {
+    func with(_ change: (inout Workload) -> Void) -> Workload {
         var copy = self
         change(&copy)
         return copy

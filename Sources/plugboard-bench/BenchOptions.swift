@@ -1,23 +1,23 @@
 // What a bench shall measure, as a person chose it.
 
 /// What to measure.
-public struct BenchOptions: Sendable {
+struct BenchOptions: Sendable {
     /// Installed peers as well.
-    public var peers = false
+    var peers = false
     /// Runs of each row, each a value of which the median is taken.
-    public var runs = 5
+    var runs = 5
     /// How long a run publishes.
-    public var secondsPerRun = 0.25
-    public var workloads = Workloads.all
+    var secondsPerRun = 0.25
+    var workloads = Workloads.all
     /// Series to measure after the rows.
-    public var growths: [Growth] = []
+    var growths: [Growth] = []
     /// Whether the broker's allocations are counted.
-    public var countsAllocations = true
+    var countsAllocations = true
 
-    public init() {}
+    init() {}
 
     /// Sets the batch of every row that has batches, to see what a turn's cost is shared by.
-    public mutating func setBatch(_ batch: Int) {
+    mutating func setBatch(_ batch: Int) {
         workloads = workloads.map { workload in
             workload.measure == .rate ? workload.with { $0.batch = batch } : workload
         }
@@ -26,7 +26,7 @@ public struct BenchOptions: Sendable {
     /// Keeps the rows and series with these names, and for what is no whole name those whose
     /// names contain it; `->` is `→` to those who have no such key. Throws `BenchError` for a
     /// name that is in none.
-    public mutating func keepOnly(_ names: [String]) throws {
+    mutating func keepOnly(_ names: [String]) throws {
         let wanted = names.map { ($0, Self.spelled($0)) }
         let present = workloads.map(\.name) + growths.map(\.name)
         for (name, spelled) in wanted where !present.contains(where: { $0.contains(spelled) }) {

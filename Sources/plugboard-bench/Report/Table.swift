@@ -2,9 +2,9 @@
 // each system.
 
 /// Text of rows.
-public enum Table {
+enum Table {
     /// One workload's block, its lines ended by line feeds.
-    public static func text(of row: Row) -> String {
+    static func text(of row: Row) -> String {
         let columns = Column.all(for: row.workload).filter { $0.isMeasured(in: row) }
         let head = [""] + columns.map(\.title)
         let lines = row.systems.map { system in [system.system] + columns.map { $0.text(system, row) } }

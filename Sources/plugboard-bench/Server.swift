@@ -3,24 +3,40 @@
 
 import PlugboardPosix
 
-/// How the bench starts processes; the command knows its own program.
-public struct Programs: Sendable {
-    /// The `plugboard` program.
+/// The programs of this project, and how the bench starts processes.
+struct Programs: Sendable {
     let plugboard: String
-    /// A start of a program that ends when this process does.
-    let launching: @Sendable (_ program: String, _ arguments: [String]) -> ChildStart
+    /// This program.
+    let bench: String
+    private let tiesServers: Bool
 
-    public init(
-        plugboard: String,
-        launching: @escaping @Sendable (_ program: String, _ arguments: [String]) -> ChildStart
-    ) {
-        self.plugboard = plugboard
-        self.launching = launching
+    /// Those in a folder. With `tiesServers` what is started ends when this process does.
+    init(folder: String, tiesServers: Bool = true) {
+        plugboard = folder + "/plugboard"
+        bench = folder + "/plugboard-bench"
+        self.tiesServers = tiesServers
+    }
+
+    /// Those beside this one; nil where there is no `plugboard`.
+    static func beside() -> Programs? {
+        let programs = ProgramPath.current().map { Programs(folder: SocketPath.folder(of: $0)) }
+        return programs.flatMap { FileStatus.isRunnable(path: $0.plugboard) ? $0 : nil }
+    }
+
+    func start(_ program: String, _ arguments: [String], directly: Bool = false) -> ChildStart {
+        guard tiesServers, !directly else {
+            return ChildStart(program: program, arguments: arguments, output: .piped)
+        }
+        return ChildStart(
+            program: plugboard,
+            arguments: ["launch", "--", "\(getpid())", program] + arguments,
+            output: .piped
+        )
     }
 
     /// What a program prints, from its start to its end.
     func output(of program: String, _ arguments: [String]) throws -> String {
-        var process = try ChildProcess(starting: launching(program, arguments))
+        var process = try ChildProcess(starting: start(program, arguments))
         guard let fd = process.outputFD else { return "" }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
@@ -65,10 +81,7 @@ final class Server {
         self.folder = try folder ?? TemporaryFolder(named: "pb", isOnDisk: workload.keeping != .nothing)
         guard let plan = try dialect.plan(folder: self.folder.path, for: workload) else { return nil }
         for file in plan.files { try OutputFile.write(file.text, to: file.path) }
-        var start =
-            directly
-            ? ChildStart(program: plan.program, arguments: plan.arguments, output: .piped)
-            : programs.launching(plan.program, plan.arguments)
+        var start = programs.start(plan.program, plan.arguments, directly: directly)
         start.environment += plan.environment
         endpoint = plan.endpoint
         process = try ChildProcess(starting: start)

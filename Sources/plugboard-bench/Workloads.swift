@@ -1,8 +1,8 @@
 // The rows of the bench, in the order of the table.
 
 /// All rows.
-public enum Workloads {
-    public static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
+enum Workloads {
+    static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
 
     /// Nobody observes.
     static let publishing: [Workload] = [

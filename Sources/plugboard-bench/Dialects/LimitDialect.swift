@@ -2,10 +2,9 @@
 // begins with `P` and how many bytes make a batch, an observer's with `O`, and one that
 // is never told anything with `R`.
 
-/// `plugboard bench-limit`.
+/// `plugboard-bench limit`.
 struct LimitDialect: Dialect {
-    /// The `plugboard` program.
-    let program: String
+    let programs: Programs
     let name = "limit"
     let server = "limit"
     let readsOncePerTurn = true
@@ -14,9 +13,9 @@ struct LimitDialect: Dialect {
     /// The lines it copies are the broker's own, so that both move the same bytes.
     private let lines: PlugboardDialect
 
-    init(program: String) {
-        self.program = program
-        lines = PlugboardDialect(program: program)
+    init(programs: Programs) {
+        self.programs = programs
+        lines = PlugboardDialect(programs: programs)
     }
 
     func supports(_ workload: Workload) -> Bool {
@@ -26,8 +25,8 @@ struct LimitDialect: Dialect {
     func plan(folder: String, for workload: Workload) -> ServerPlan? {
         let path = folder + "/limit.sock"
         return ServerPlan(
-            program: program,
-            arguments: ["bench-limit", "--socket", path],
+            program: programs.bench,
+            arguments: ["limit", path],
             endpoint: .unix(path)
         )
     }
