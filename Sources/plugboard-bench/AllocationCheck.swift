@@ -1,8 +1,6 @@
 // Whether a broker that is warm asks the system for memory to pass a message on: it must
 // not, in any row that isn't named here. `plugboard bench --allocations` is this check.
 
-import PlugboardPosix
-
 /// Counts the allocations of many rows, and judges them.
 struct AllocationCheck {
     /// A value is bound to its writer or to a time anew with each message; more is told at once
@@ -19,14 +17,9 @@ struct AllocationCheck {
     static let standard = Workloads.all
         .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
         .map { workload in
-            var workload = workload
             let batchBytes = workload.batch * workload.valueBytes * 2 * max(1, workload.deliveriesPerMessage)
-            workload.window = min(workload.window, max(1, keptBytes / 2 / batchBytes))
-            return workload
+            return workload.with { $0.window = min($0.window, max(1, keptBytes / 2 / batchBytes)) }
         }
-    /// A busy machine may hold more back than ever before, so that something grows once more. That
-    /// is once; what happens again and again is in every try.
-    static let standardTriesMax = 5
 
     /// What one row came to.
     struct Result: Sendable {
@@ -44,42 +37,25 @@ struct AllocationCheck {
         }
     }
 
-    private let workloads: [Workload]
-    private let triesMax: Int
-    private let count: (Workload) throws -> Allocations.Count?
-
-    /// `signals` that come in end it.
-    init(workloads: [Workload] = standard, programs: Programs, signals: Signals?) {
-        self.init(workloads: workloads, count: Allocations(programs: programs, signals: signals).count)
-    }
-
-    /// With another way of counting.
-    init(
-        workloads: [Workload],
-        triesMax: Int = standardTriesMax,
-        count: @escaping (Workload) throws -> Allocations.Count?
-    ) {
-        self.workloads = workloads
-        self.triesMax = triesMax
-        self.count = count
-    }
+    let workloads: [Workload]
+    /// A busy machine may hold more back than ever before, so that something grows once more. That
+    /// is once; what happens again and again is in every try.
+    var triesMax = 5
+    let count: (Workload) throws -> Allocations.Count?
 
     /// Counts row by row, telling each. Returns whether no row has any.
     @discardableResult
     func run(tell: (Result) throws -> Void) throws -> Bool {
         var areFree = true
         for workload in workloads {
-            let result = Result(workload: workload, count: try fewest(workload))
+            // The first try without any, or the last one.
+            var result = Result(workload: workload, count: try count(workload))
+            for _ in 1..<triesMax where result.isFree == false {
+                result = Result(workload: workload, count: try count(workload))
+            }
             try tell(result)
             if result.isFree == false { areFree = false }
         }
         return areFree
-    }
-
-    /// The first try without any, or the last one.
-    private func fewest(_ workload: Workload) throws -> Allocations.Count? {
-        var result = try count(workload)
-        for _ in 1..<triesMax where (result?.byBroker ?? 0) > 0 { result = try count(workload) }
-        return result
     }
 }

@@ -5,10 +5,14 @@ import PlugboardPosix
 
 /// A bench of this machine. Used by one thread.
 struct Bench {
-    private let options: BenchOptions
-    private let programs: Programs
-    private let signals: Signals?
-    private let dialects: [any Dialect]
+    /// Descriptors for everything but connections.
+    private static let descriptorsSpare = 256
+    var options: BenchOptions
+    let programs: Programs
+    /// What comes in ends the bench, with its servers.
+    let signals: Signals?
+    /// As many as this process may open.
+    var descriptors = OpenFiles.raiseLimit()
 
     /// What a bench tells while it goes on.
     enum Progress {
@@ -26,102 +30,40 @@ struct Bench {
         }
     }
 
-    /// `signals` that come in end the bench, with its servers.
-    init(options: BenchOptions, programs: Programs, signals: Signals?) {
-        self.options = options
-        self.programs = programs
-        self.signals = signals
-        dialects = Self.dialects(options, programs)
-    }
-
     /// Measures every row, telling each as soon as it is complete.
     func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
         let machine = Machine.current()
+        let dialects = dialects
         let versions = try dialects.filter { !$0.isVariant && $0.server != "limit" }.map {
             try SystemVersion.of($0, programs: programs)
         }
+        let installed = dialects.filter { $0.programName.map { Programs.find($0) != nil } ?? true }
         try tell(.begun(machine, versions))
-        let descriptors = OpenFiles.raiseLimit()
         let rows = try options.workloads.map { workload in
-            let row = try measure(workload, descriptors: descriptors)
+            let row = try measure(workload, installed)
             try tell(.row(row))
             return row
         }
         let growth = try options.growths.map { growth in
-            let rows = GrowthRows(
-                growth: growth,
-                rows: try growth.sizes.map {
-                    try measure(growth.workload($0), descriptors: descriptors, countsAllocations: false)
-                }
-            )
-            try tell(.growth(rows))
-            return rows
+            var bench = self
+            bench.options.countsAllocations = false
+            let rows = try growth.sizes.map { try bench.measure(growth.workload($0), installed) }
+            try tell(.growth(GrowthRows(growth: growth, rows: rows)))
+            return GrowthRows(growth: growth, rows: rows)
         }
-        return Report(machine: machine, versions: versions, rows: rows, growth: growth, options: options)
+        return Report(
+            machine: machine,
+            versions: versions,
+            rows: rows,
+            growth: growth,
+            runs: options.runs,
+            secondsPerRun: options.secondsPerRun
+        )
     }
 
-    private func measure(_ workload: Workload, descriptors: Int, countsAllocations: Bool = true) throws -> Row
-    {
-        var options = options
-        options.countsAllocations = options.countsAllocations && countsAllocations
-        let supporting = dialects.filter { $0.supports(workload) }
-        switch workload.measure {
-        case .rate, .roundTrip:
-            let load = Loading(
-                options: options,
-                programs: programs,
-                signals: signals,
-                descriptors: descriptors
-            )
-            return try load.measure(workload, supporting)
-        case .idle(let connections):
-            return try measureResting(workload, supporting) {
-                try Resting(programs: programs).idle(workload, connections: connections, $0)
-            }
-        case .startUp:
-            return try measureResting(workload, supporting) {
-                try Resting(programs: programs).startUp(workload, $0)
-            }
-        case .recovery:
-            var kept: Recovery?
-            return try measureResting(workload, supporting) { dialect in
-                if kept == nil { kept = try Recovery(workload, dialect, programs, signals) }
-                return try kept?.startUp()
-            }
-        case .snapshot:
-            return try measureResting(workload, supporting) {
-                try SnapshotRun(workload, $0, programs, signals)?.run()
-            }
-        }
-    }
-
-    private func measureResting(
-        _ workload: Workload,
-        _ dialects: [any Dialect],
-        _ body: (any Dialect) throws -> [Quantity: Double]?
-    ) throws -> Row {
-        let alone = dialects.filter { !$0.isVariant }
-        var row = Row(workload: workload)
-        var samples = Array(repeating: Samples(), count: alone.count)
-        for _ in 0..<options.runs {
-            for (index, dialect) in alone.enumerated() {
-                if signals?.next() != nil { throw BenchError.interrupted }
-                if row.failures.contains(where: { $0.system == dialect.name }) { continue }
-                let run = try row.attempt(dialect) { try body(dialect) }
-                if let run = run ?? nil { samples[index].append(run) }
-            }
-        }
-        let measured = zip(alone, samples).filter { dialect, samples in
-            !samples.values.isEmpty && !row.failures.contains { $0.system == dialect.name }
-        }
-        row.systems = measured.map { SystemRow($0, batch: workload.batch, $1) }
-        return row
-    }
-
-    private static func dialects(_ options: BenchOptions, _ programs: Programs) -> [any Dialect] {
+    private var dialects: [any Dialect] {
         let own: [any Dialect] = [
-            PlugboardDialect(programs: programs),
-            PlugboardDialect(programs: programs, isPlain: true),
+            PlugboardDialect(programs: programs), PlugboardDialect(programs: programs, isPlain: true),
             LimitDialect(programs: programs),
         ]
         guard options.peers else { return own }
@@ -131,4 +73,72 @@ struct Bench {
             MosquittoDialect(work: .keepAndTell), MosquittoDialect(work: .tell),
         ]
     }
+
+    /// What each of these systems came to, in their order, those for which the row means something:
+    /// every system set up side by side, then run after run each in turn. Where that would take more
+    /// connections than this process may have, one system is done with before the next begins. Throws
+    /// only where a signal ended the bench; what fails is told in the row.
+    func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
+        let supporting = dialects.filter { $0.supports(workload) && (workload.isLoad || !$0.isVariant) }
+        let connections = workload.publishers + workload.observers + workload.connectionsAtRest
+        let areTogether = connections * supporting.count + Self.descriptorsSpare <= descriptors
+        var wanted: Double?
+        var row = Row(workload: workload)
+        for group in areTogether ? [supporting] : supporting.map({ [$0] }) {
+            try measureTogether(group, messagesPerRead: &wanted, into: &row)
+        }
+        return row
+    }
+
+    private func measureTogether(
+        _ dialects: [any Dialect],
+        messagesPerRead wanted: inout Double?,
+        into row: inout Row
+    ) throws {
+        let workload = row.workload
+        var probes: [(probe: any Probe, samples: Samples)] = []
+        for dialect in dialects {
+            let probe = try row.attempt(dialect) { try setUp(workload, dialect, &wanted) }
+            if let probe { probes.append((probe, Samples())) }
+        }
+        let steps: [(any Probe) throws -> [Quantity: Double]] =
+            Array(repeating: { try $0.run() }, count: options.runs) + [{ try $0.finish() }]
+        for step in steps {
+            for index in probes.indices where !row.hasFailed(probes[index].probe.dialect) {
+                if signals?.next() != nil { throw BenchError.interrupted }
+                let probe = probes[index].probe
+                if let values = try row.attempt(probe.dialect, { try step(probe) }) {
+                    probes[index].samples.append(values)
+                }
+            }
+        }
+        row.systems += probes.filter { !row.hasFailed($0.probe.dialect) }.map {
+            SystemRow($0.probe.dialect, batch: $0.probe.batch, $0.samples)
+        }
+    }
+
+    /// The broker sets the mean batch; the limit, to which its CPU is compared, takes on the same.
+    private func setUp(_ workload: Workload, _ dialect: any Dialect, _ wanted: inout Double?) throws
+        -> any Probe
+    {
+        guard workload.isLoad else { return try RestingProbe(workload, dialect, self) }
+        let session = try Session(workload, dialect, self)
+        guard workload.measure == .rate else { return session }
+        if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
+        if dialect is LimitDialect, let wanted {
+            try BatchMatch.approach(messagesPerRead: wanted, session)
+        }
+        return session
+    }
+}
+
+/// One system, set up for one row.
+protocol Probe: AnyObject {
+    var dialect: any Dialect { get }
+    /// Messages that its publishers write at once.
+    var batch: Int { get }
+    /// One run: a value for each quantity.
+    func run() throws -> [Quantity: Double]
+    /// What there is to say once, after all runs.
+    func finish() throws -> [Quantity: Double]
 }

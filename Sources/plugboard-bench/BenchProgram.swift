@@ -91,18 +91,20 @@ enum BenchProgram {
             throw Refusal(69, "the program plugboard, which it measures, isn't beside it")
         }
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
-        if arguments.has(.allocations) {
-            let wanted = arguments.has(.only) ? options.workloads : AllocationCheck.standard
-            let check = AllocationCheck(workloads: wanted, programs: programs, signals: signals)
-            guard try check.run(tell: { try print($0.text + "\n") }) else {
-                throw Refusal(1, "a warm broker asks for memory to pass messages on")
-            }
-            return
+        let bench = Bench(options: options, programs: programs, signals: signals)
+        guard arguments.has(.allocations) else { return try measure(bench, arguments) }
+        // Runs of the usual length: what is warm is a matter of it.
+        let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
+        let check = AllocationCheck(
+            workloads: arguments.has(.only) ? options.workloads : AllocationCheck.standard,
+            count: Allocations(bench: counting).count
+        )
+        guard try check.run(tell: { try print($0.text + "\n") }) else {
+            throw Refusal(1, "a warm broker asks for memory to pass messages on")
         }
-        try measure(Bench(options: options, programs: programs, signals: signals), arguments, programs)
     }
 
-    private static func measure(_ bench: Bench, _ arguments: Arguments, _ programs: Programs) throws {
+    private static func measure(_ bench: Bench, _ arguments: Arguments) throws {
         let (chart, page) = (arguments[.chart], arguments[.into])
         // What can't be written is found out before the minutes that measuring takes.
         if let page { _ = try contents(of: page, with: "") }
@@ -113,7 +115,11 @@ enum BenchProgram {
         if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
         if let page {
             let link = chart.map { Self.link(to: $0, from: page) }
-            let text = Markdown.text(of: report, commit: Markdown.commit(programs: programs), chart: link)
+            let text = Markdown.text(
+                of: report,
+                commit: Markdown.commit(programs: bench.programs),
+                chart: link
+            )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
         // What a peer fails at is its own matter, and stands in its row.

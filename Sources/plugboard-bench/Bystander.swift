@@ -18,10 +18,8 @@ final class Bystander {
         reads = bystander.reads
         self.server = server
         memoryBefore = try ProcessUsage.memoryBytes(of: server.pid)
-        link = try server.endpoint.connect()
-        try dialect.open(link, workload: workload, as: .observer)
-        try link.send(bystander.request + "\n")
-        let reply = String(decoding: try link.receive(lines: 1), as: UTF8.self)
+        link = try server.connect(workload, dialect, as: .observer)
+        let reply = try link.ask(bystander.request + "\n", lines: 1)
         guard !reply.hasPrefix("{\"error\"") else { throw BenchError.unexpected(reply) }
     }
 
@@ -34,7 +32,11 @@ final class Bystander {
     func wake(keys: Int, lastMark: String) throws -> [Quantity: Double] {
         let memory = try ProcessUsage.memoryBytes(of: server.pid)
         try link.send("{\"op\":\"sync\"}\n")
-        let bytes = try link.receive { Self.endsWithReply($0) }
+        let bytes = try link.receive { bytes in
+            guard bytes.last == 0x0A else { return false }
+            let start = bytes.dropLast().lastIndex(of: 0x0A).map { $0 + 1 } ?? bytes.startIndex
+            return bytes[start...].starts(with: "{\"ok\":\"sync\"".utf8)
+        }
         let folded = bytes.split(separator: 0x0A).filter { Self.contains($0, "\"skipped\":") }
         guard let last = folded.last, Self.contains(last, lastMark) else {
             throw BenchError.unexpected("who stopped reading isn't up to date when it reads again")
@@ -43,12 +45,6 @@ final class Bystander {
             .bytesOfStopped: max(0, Double(memory) - Double(memoryBefore)),
             .linesPerKeyAfterWaking: Double(folded.count) / Double(keys),
         ]
-    }
-
-    private static func endsWithReply(_ bytes: ArraySlice<UInt8>) -> Bool {
-        guard bytes.last == 0x0A else { return false }
-        let start = bytes.dropLast().lastIndex(of: 0x0A).map { $0 + 1 } ?? bytes.startIndex
-        return contains(bytes[start...], "{\"ok\":\"sync\"")
     }
 
     private static func contains(_ line: ArraySlice<UInt8>, _ text: String) -> Bool {

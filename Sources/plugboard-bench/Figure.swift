@@ -23,6 +23,17 @@ enum Quantity: String, CaseIterable, Sendable {
 
     /// More of it is better.
     var isGain: Bool { self == .messagesPerSecond }
+
+    /// As it stands behind a number.
+    var unit: String {
+        switch self {
+        case .messagesPerSecond: "messages/s"
+        case .roundTripP50Microseconds: "µs"
+        case .bytesPerConnection: "bytes"
+        case .startMilliseconds, .longestRoundTripMilliseconds: "ms"
+        default: rawValue
+        }
+    }
 }
 
 /// The median of several runs, with the least and the most.

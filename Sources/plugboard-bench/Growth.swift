@@ -11,6 +11,9 @@ struct Growth: Sendable {
     let quantity: Quantity
     let sizes: [Int]
     let workload: @Sendable (_ size: Int) -> Workload
+
+    /// What a cost of it is the cost of.
+    var cost: String { quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message" }
 }
 
 /// All series, in the order of the report.
@@ -23,34 +26,19 @@ enum Growths {
             what: "keys, published in turn, not observed",
             quantity: .cpuNanosecondsPerMessage,
             sizes: [10, 100, 1000, 10_000, 100_000, 1_000_000]
-        ) { size in
-            Workload("growth-keys-\(size)").with {
-                $0.keys = size
-                $0.batch = 256
-            }
-        },
+        ) { Workload(name: "growth-keys-\($0)", keys: $0, batch: 256) },
         Growth(
             name: "growth-connections",
             what: "connections with a subscription each, one of which observes what is published",
             quantity: .cpuNanosecondsPerMessage,
             sizes: [1, 10, 100, 1000, 10_000]
-        ) { size in
-            Workload("growth-connections-\(size)").with {
-                $0.observers = 1
-                $0.connectionsAtRest = size - 1
-            }
-        },
+        ) { Workload(name: "growth-connections-\($0)", observers: 1, connectionsAtRest: $0 - 1) },
         Growth(
             name: "growth-observers",
             what: "connections that all observe what is published",
             quantity: .cpuNanosecondsPerDelivery,
             sizes: [1, 10, 100, 1000, 10_000]
-        ) { size in
-            Workload("growth-observers-\(size)").with {
-                $0.observers = size
-                $0.batch = 8
-            }
-        },
+        ) { Workload(name: "growth-observers-\($0)", observers: $0, batch: 8) },
     ]
 }
 

@@ -13,9 +13,9 @@ struct LimitServer: ~Copyable {
     private let listener: Descriptor
     private let poller: any Poller
     private var peers: [LimitPeer?] = []
-    private var observers: [Int32] = []
+    private var observers: [LimitPeer] = []
     /// Publishers that have batches to be told of.
-    private var owed: [Int32] = []
+    private var owed: [LimitPeer] = []
     /// What this turn's reads brought, in order.
     private var turn: UnsafeMutableRawBufferPointer
     private var turnBytes = 0
@@ -43,50 +43,55 @@ struct LimitServer: ~Copyable {
                 do { try handle(ready) } catch { failure = error }
             }
             if let failure { throw failure }
-            try finishTurn()
+            let bytes = UnsafeRawBufferPointer(rebasing: turn[..<turnBytes])
+            if turnBytes > 0 { for peer in observers { try peer.send(bytes, poller) } }
+            turnBytes = 0
+            for peer in owed { peer.tellBatches() }
+            owed.removeAll(keepingCapacity: true)
         }
     }
 
     private mutating func handle(_ ready: Readiness) throws {
         guard ready.token != Self.listenerToken else { return try accept() }
-        let fd = Int32(truncatingIfNeeded: ready.token)
-        if ready.canRead || ready.isGone { receive(fd) }
-        if ready.canWrite { try sendKept(fd) }
+        guard let peer = peers[Int(ready.token)] else { return }
+        if ready.canRead || ready.isGone { receive(peer) }
+        if ready.canWrite { try peer.sendKept(poller) }
     }
 
     private mutating func accept() throws {
         while case .connection(let descriptor) = try UnixSocket.accept(listener.raw) {
-            let fd = descriptor.release()
+            let fd = descriptor.raw
             while peers.count <= Int(fd) { peers.append(nil) }
-            peers[Int(fd)] = LimitPeer()
+            peers[Int(fd)] = LimitPeer(descriptor)
             try poller.add(fd, token: UInt64(fd), interest: .read)
         }
     }
 
-    private mutating func receive(_ fd: Int32) {
+    private mutating func receive(_ peer: LimitPeer) {
         reserveTurn()
         let target = UnsafeMutableRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + Self.readBytes)])
-        switch DescriptorCalls.read(fd, into: target) {
-        case .bytes(let count): take(count, from: fd)
+        switch DescriptorCalls.read(peer.fd, into: target) {
+        case .bytes(let count): take(count, from: peer)
         case .wouldBlock: return
-        case .ended, .failed: close(fd)
+        case .ended, .failed:
+            poller.remove(peer.fd)
+            observers.removeAll { $0 === peer }
+            peers[Int(peer.fd)] = nil
         }
     }
 
-    private mutating func take(_ count: Int, from fd: Int32) {
-        switch peers[Int(fd)]?.role {
+    private mutating func take(_ count: Int, from peer: LimitPeer) {
+        switch peer.role {
         case .publisher(let batchBytes):
             turnBytes += count
-            guard batchBytes > 0 else { return }
-            peers[Int(fd)]?.takenBytes += count
-            if let peer = peers[Int(fd)], peer.takenBytes >= batchBytes { owed.append(fd) }
+            peer.takenBytes += count
+            if batchBytes > 0, peer.takenBytes >= batchBytes { owed.append(peer) }
         case .unknown:
             let line = UnsafeRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + count)])
-            let role = LimitPeer.Role(line: line)
-            peers[Int(fd)]?.role = role
-            if role == .observer { observers.append(fd) }
-            _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(rebasing: line.suffix(1)))
-        case .observer, .resting, nil: return
+            peer.role = LimitPeer.Role(line: line)
+            if peer.role == .observer { observers.append(peer) }
+            _ = DescriptorCalls.send(peer.fd, UnsafeRawBufferPointer(rebasing: line.suffix(1)))
+        case .observer, .resting: return
         }
     }
 
@@ -98,56 +103,10 @@ struct LimitServer: ~Copyable {
         turn.deallocate()
         turn = larger
     }
-
-    private mutating func finishTurn() throws {
-        if turnBytes > 0 {
-            let bytes = UnsafeRawBufferPointer(rebasing: turn[..<turnBytes])
-            for fd in observers { try send(bytes, to: fd) }
-            turnBytes = 0
-        }
-        for fd in owed { tellBatches(fd) }
-        owed.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func send(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws {
-        var sent = 0
-        if peers[Int(fd)]?.kept.isEmpty == true, case .bytes(let count) = DescriptorCalls.send(fd, bytes) {
-            sent = count
-        }
-        guard sent < bytes.count else { return }
-        peers[Int(fd)]?.kept += bytes[sent...]
-        try poller.change(fd, token: UInt64(fd), interest: [.read, .write])
-    }
-
-    private mutating func sendKept(_ fd: Int32) throws {
-        guard let kept = peers[Int(fd)]?.kept, !kept.isEmpty else { return }
-        let transfer = kept.withUnsafeBytes { DescriptorCalls.send(fd, $0) }
-        guard case .bytes(let count) = transfer else { return }
-        peers[Int(fd)]?.kept.removeFirst(count)
-        if count == kept.count { try poller.change(fd, token: UInt64(fd), interest: .read) }
-    }
-
-    /// One byte for each batch that was taken in whole.
-    private mutating func tellBatches(_ fd: Int32) {
-        guard let peer = peers[Int(fd)], case .publisher(let batchBytes) = peer.role else { return }
-        let batches = peer.takenBytes / batchBytes
-        peers[Int(fd)]?.takenBytes -= batches * batchBytes
-        withUnsafeTemporaryAllocation(byteCount: batches, alignment: 1) { buffer in
-            buffer.initializeMemory(as: UInt8.self, repeating: 0x0A)
-            _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(buffer))
-        }
-    }
-
-    private mutating func close(_ fd: Int32) {
-        poller.remove(fd)
-        peers[Int(fd)] = nil
-        observers.removeAll { $0 == fd }
-        DescriptorCalls.close(fd)
-    }
 }
 
 /// A connection of the copying server.
-struct LimitPeer {
+final class LimitPeer {
     enum Role: Equatable {
         case unknown
         case observer
@@ -167,9 +126,42 @@ struct LimitPeer {
         }
     }
 
+    private let descriptor: Descriptor
     var role = Role.unknown
     /// Bytes since the last batch that was told.
     var takenBytes = 0
     /// What the system would not take yet.
-    var kept: [UInt8] = []
+    private var kept: [UInt8] = []
+
+    init(_ descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    var fd: Int32 { descriptor.raw }
+
+    func send(_ bytes: UnsafeRawBufferPointer, _ poller: any Poller) throws {
+        var sent = 0
+        if kept.isEmpty, case .bytes(let count) = DescriptorCalls.send(fd, bytes) { sent = count }
+        guard sent < bytes.count else { return }
+        kept += bytes[sent...]
+        try poller.change(fd, token: UInt64(fd), interest: [.read, .write])
+    }
+
+    func sendKept(_ poller: any Poller) throws {
+        guard !kept.isEmpty, case .bytes(let count) = kept.withUnsafeBytes({ DescriptorCalls.send(fd, $0) })
+        else { return }
+        kept.removeFirst(count)
+        if kept.isEmpty { try poller.change(fd, token: UInt64(fd), interest: .read) }
+    }
+
+    /// One byte for each batch that was taken in whole.
+    func tellBatches() {
+        guard case .publisher(let batchBytes) = role else { return }
+        let batches = takenBytes / batchBytes
+        takenBytes -= batches * batchBytes
+        withUnsafeTemporaryAllocation(byteCount: batches, alignment: 1) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0x0A)
+            _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(buffer))
+        }
+    }
 }

@@ -38,13 +38,10 @@ struct Machine: Sendable {
 
     /// One line for a person.
     var text: String {
-        let kernel = kernel.isEmpty ? [] : [kernel]
-        let library = isDynamic ? "library loaded" : "library linked in"
-        let load = load.map { ["load \(Digits.fixed($0, 2)) before it began"] } ?? []
         let cores = "\(processors) core\(processors == 1 ? "" : "s")"
-        return
-            ([processor, cores] + kernel + ["Swift \(swift), its \(library)"] + load)
-            .joined(separator: "; ")
+        let swift = "Swift \(swift), its library \(isDynamic ? "loaded" : "linked in")"
+        let load = load.map { "load \(Digits.fixed($0, 2)) before it began" } ?? ""
+        return [processor, cores, kernel, swift, load].filter { !$0.isEmpty }.joined(separator: "; ")
     }
 
     private static let fileBytesMax = 4_194_304
@@ -74,11 +71,8 @@ struct SystemVersion: Sendable {
         guard let name = dialect.programName else {
             return SystemVersion(server: dialect.server, version: ProtocolVersion.software)
         }
-        guard let program = Programs.find(name) else {
-            return SystemVersion(server: dialect.server, version: nil)
-        }
-        let text = try programs.output(of: program, dialect.versionArguments)
-        return SystemVersion(server: dialect.server, version: number(in: text) ?? "unknown")
+        let said = try Programs.find(name).map { try programs.output(of: $0, [dialect.versionOption]) }
+        return SystemVersion(server: dialect.server, version: said.map { number(in: $0) ?? "unknown" })
     }
 
     /// The first number with a dot in it, such as `7.0.15`.

@@ -1,49 +1,39 @@
-// Keys and patterns as tokens, for dialects to spell: `a.b` here, `a/b` elsewhere.
-
-/// One token of a pattern.
-enum PatternToken: Equatable, Sendable {
-    case literal(String)
-    /// Exactly one token, whichever.
-    case anyOne
-    /// Whatever follows.
-    case anyRest
-}
+// Keys and patterns as this project spells them: `a.b` and `a.*`.
 
 /// The names that workloads use.
 enum Names {
     /// Of a workload's keys, by number; all of one length.
-    static func key(_ number: Int, of workload: Workload) -> [String] {
+    static func key(_ number: Int, of workload: Workload) -> String {
         switch workload.interest {
-        case .keys: ["bench", "k" + padded(number)]
-        case .patterns(_, let matching): observedKey(matching: matching)
+        case .keys: "bench.k" + padded(number)
+        case .patterns(_, let matching): tokens(matching: matching).joined(separator: ".")
         }
     }
 
     /// The key that the connection at rest with that number observes.
-    static func restingKey(_ number: Int) -> [String] {
-        ["quiet", "k" + padded(number)]
-    }
+    static func restingKey(_ number: Int) -> String { "quiet.k" + padded(number) }
 
-    /// What the observers of a workload with patterns subscribe to: first those that match.
-    static func patterns(_ count: Int, matching: Int) -> [[PatternToken]] {
-        let key = observedKey(matching: matching)
-        let matches = (1...max(1, matching)).map { mask in pattern(of: key, mask: mask) }
-        let others = (matching..<max(count, matching)).map { number in
-            [.literal("app\(number)"), .anyOne] + key.dropFirst(2).map { PatternToken.literal($0) }
+    /// What an observer of the workload subscribes to: of patterns first those that match.
+    static func subscriptions(of workload: Workload) -> [String] {
+        guard case .patterns(let count, let matching) = workload.interest else {
+            return (0..<workload.keys).map { key($0, of: workload) }
         }
-        return matches + others
+        let tokens = tokens(matching: matching)
+        let others = (matching..<max(count, matching)).map { ["app\($0)", "*"] + tokens.dropFirst(2) }
+        return ((1...max(1, matching)).map { pattern(of: tokens, mask: $0) } + others)
+            .map { $0.joined(separator: ".") }
     }
 
-    /// Of enough tokens for so many different patterns to match it.
-    private static func observedKey(matching: Int) -> [String] {
+    /// A key's, enough of them for so many different patterns to match it.
+    private static func tokens(matching: Int) -> [String] {
         matching > 15 ? (0..<10).map { "t\($0)" } : ["app0", "item", "state", "now"]
     }
 
     /// The key with a wildcard for each token whose bit is set; the last token's is the
     /// lowest. Only `*`, since in some systems `**` is spelled the same.
-    private static func pattern(of key: [String], mask: Int) -> [PatternToken] {
-        key.enumerated().map { place, token in
-            mask >> (key.count - 1 - place) & 1 == 1 ? .anyOne : .literal(token)
+    private static func pattern(of tokens: [String], mask: Int) -> [String] {
+        tokens.enumerated().map { place, token in
+            mask >> (tokens.count - 1 - place) & 1 == 1 ? "*" : token
         }
     }
 

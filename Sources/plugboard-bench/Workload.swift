@@ -29,12 +29,8 @@ struct Workload: Sendable {
         case patterns(Int, matching: Int)
     }
 
-    /// What publishers send for each message.
-    enum Operation: Equatable, Sendable {
-        case publish
-        /// A call, which the one observer serves.
-        case call
-    }
+    /// What publishers send for each message: a call is served by the one observer.
+    enum Operation: Equatable, Sendable { case publish, call }
 
     /// What is there again after the server has ended.
     enum Keeping: Equatable, Sendable {
@@ -88,15 +84,19 @@ struct Workload: Sendable {
     /// the other to wake up, few enough that no peer drops anything.
     var window = 8
 
-    init(_ name: String) {
-        self.name = name
-    }
-
     /// The same row with changes.
     func with(_ change: (inout Workload) -> Void) -> Workload {
         var copy = self
         change(&copy)
         return copy
+    }
+
+    /// The row of the same shape without its options.
+    var plain: Workload {
+        with {
+            ($0.operation, $0.keeping, $0.tellsEach) = (.publish, .nothing, true)
+            ($0.subscribing, $0.acknowledging, $0.writing, $0.bystander) = ("", nil, "", nil)
+        }
     }
 
     /// It uses nothing that only this project's broker has.
@@ -109,24 +109,14 @@ struct Workload: Sendable {
     /// Other systems can do the same.
     var isForPeers: Bool { isPlain && keeping != .journal }
 
+    /// Messages are published for as long as a run takes.
+    var isLoad: Bool { measure == .rate || measure == .roundTrip }
+
     /// The last message of each batch is answered, by systems that answer.
     var answersBatches: Bool { measure == .rate || measure == .snapshot }
 
     /// Every batch is timed, one after the other.
     var isTimed: Bool { measure == .roundTrip || measure == .snapshot }
-
-    /// The row of the same shape without its options.
-    var plain: Workload {
-        with {
-            $0.operation = .publish
-            $0.subscribing = ""
-            $0.acknowledging = nil
-            $0.writing = ""
-            $0.bystander = nil
-            $0.tellsEach = true
-            $0.keeping = .nothing
-        }
-    }
 
     /// Deliveries that one message causes on each observing connection.
     var deliveriesPerObserver: Int {
@@ -139,4 +129,11 @@ struct Workload: Sendable {
 
     /// Deliveries that one message causes.
     var deliveriesPerMessage: Int { observers * deliveriesPerObserver }
+}
+
+extension Workload {
+    /// One key, 128 bytes, nobody observes: what a row says is what it has otherwise.
+    init(_ name: String) {
+        self.init(name: name)
+    }
 }

@@ -45,7 +45,8 @@ extension Report {
             versions: versions,
             rows: rows,
             growth: growth,
-            options: BenchOptions()
+            runs: 5,
+            secondsPerRun: 0.25
         )
     }
 }

@@ -74,6 +74,23 @@ struct BenchTests {
         #expect(near.messages.contains("did you mean \"round-trip-1\"?"))
     }
 
+    @Test("where it isn't built, that is said, with what builds it")
+    func missing() throws {
+        let folder = try TemporaryFolder()
+        try FileCopy.make(of: Products.plugboard, at: folder.path + "/plugboard")
+        let run = try Run(program: folder.path + "/plugboard", ["bench", "--help"], in: folder).finished()
+        #expect(run.end == .exited(69) && run.output.isEmpty)
+        #expect(run.messages.contains("/plugboard-bench isn't there"))
+        #expect(run.messages.contains("swift build -c release"))
+    }
+
+    @Test("its own mistakes and its end are those of the command")
+    func passedOn() throws {
+        let run = try plugboard("bench", "--frobnicate", in: try TemporaryFolder())
+        #expect(run.end == .exited(64))
+        #expect(run.messages.hasPrefix("plugboard bench: bench has no option \"--frobnicate\"\n"))
+    }
+
     @Test(
         "the version that it names is that of the toolchain",
         .enabled(if: FileStatus(path: "/bin/sh").kind == .file)

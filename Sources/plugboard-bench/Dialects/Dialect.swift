@@ -9,8 +9,6 @@ struct ServerPlan {
     var endpoint: Endpoint
     /// `NAME=value` each, beside the variables of this process.
     var environment: [String] = []
-    /// Files that it reads, by their path.
-    var files: [(path: String, text: String)] = []
 }
 
 /// What a connection of the load generator is for.
@@ -20,6 +18,18 @@ enum LinkRole: Sendable {
     case observer
     /// Observes a key that nobody publishes.
     case resting
+}
+
+/// What a peer does for each message: the rows "same work" and "plain publish".
+enum PeerWork: Sendable {
+    /// Keeps the value and tells the observers, as plugboard does.
+    case keepAndTell
+    /// Tells the observers and keeps nothing.
+    case tell
+
+    var summary: String {
+        self == .keepAndTell ? "keeps the value, tells the observers" : "tells the observers, keeps nothing"
+    }
 }
 
 /// A system under measurement: a server, used in one way.
@@ -34,8 +44,8 @@ protocol Dialect: Sendable {
     var summary: String { get }
     /// Another dialect stands for the same server where only the server matters.
     var isVariant: Bool { get }
-    /// The words that make the program print its version.
-    var versionArguments: [String] { get }
+    /// The word that makes the program print its version.
+    var versionOption: String { get }
     /// Each turn of the server reads once, as much as there is, so that the mean of a read is
     /// the mean of a turn and follows what publishers write at once.
     var readsOncePerTurn: Bool { get }
@@ -43,20 +53,19 @@ protocol Dialect: Sendable {
     func workload(_ workload: Workload) -> Workload
     /// Whether this row means something here.
     func supports(_ workload: Workload) -> Bool
-    /// How to start the server with `folder` to itself for a row; nil where it isn't installed.
-    func plan(folder: String, for workload: Workload) throws -> ServerPlan?
+    /// How to start the server with `folder` to itself for a row.
+    func plan(folder: String, for workload: Workload) throws -> ServerPlan
     /// Greets on a fresh connection, waiting for the server's answer.
     func open(_ link: Link, workload: Workload, as role: LinkRole) throws
     /// Makes, once for a server, what the workload needs.
     func prepare(_ link: Link, workload: Workload) throws
-    /// Subscribes as the workload says, waiting until all of it holds.
-    func subscribe(_ link: Link, workload: Workload) throws
-    /// Does the same, as one whose acknowledgement of every message is waited for, or whose answer.
-    func subscribeAnswering(_ link: Link, workload: Workload) throws
+    /// Subscribes to keys or patterns, as the workload says, waiting until all of it holds.
+    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws
+    /// Subscribes as the workload says; also as one whose acknowledgement of every message is waited
+    /// for, or whose answer.
+    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws
     /// What such a one says to a line that it is told; nil where that wants no answer.
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
-    /// Subscribes to one key.
-    func subscribe(_ link: Link, key: [String]) throws
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
     /// Asks for an answer that comes after everything before it, where no write does.
     func appendBatchEnd(to bytes: inout [UInt8])
@@ -71,13 +80,20 @@ protocol Dialect: Sendable {
 extension Dialect {
     var isVariant: Bool { false }
     var programName: String? { nil }
-    var versionArguments: [String] { ["--version"] }
+    var versionOption: String { "--version" }
     var readsOncePerTurn: Bool { false }
     func workload(_ workload: Workload) -> Workload { workload }
-    func subscribeAnswering(_ link: Link, workload: Workload) throws {
-        try subscribe(link, workload: workload)
+    func prepare(_ link: Link, workload: Workload) throws {}
+    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+        try subscribe(link, to: Names.subscriptions(of: workload), workload)
     }
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]? { nil }
-    func prepare(_ link: Link, workload: Workload) throws {}
     func appendBatchEnd(to bytes: inout [UInt8]) {}
+}
+
+extension Array {
+    /// In pieces of so many as a request may ask for at once.
+    var pieces: [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: 500).map { self[$0..<Swift.min($0 + 500, count)] }
+    }
 }

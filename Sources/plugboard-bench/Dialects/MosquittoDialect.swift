@@ -1,19 +1,18 @@
 // Mosquitto over its Unix socket, in MQTT 3.1.1. Writes are of quality 0, answered ones
 // of quality 1; the end of a batch is a ping.
 
+import PlugboardPosix
+
 /// `mosquitto`, with retained messages or with plain ones.
 struct MosquittoDialect: Dialect {
-    private static let topicsPerSubscribe = 500
     private static let observersMax = 1000
     let work: PeerWork
     let server = "mosquitto"
     let programName: String? = "mosquitto"
-    let versionArguments = ["-h"]
+    let versionOption = "-h"
 
     var name: String { work == .keepAndTell ? "mosquitto retain" : "mosquitto publish" }
-    var summary: String {
-        work == .keepAndTell ? "keeps the value, tells the observers" : "tells the observers, keeps nothing"
-    }
+    var summary: String { work.summary }
     var isVariant: Bool { work == .keepAndTell }
 
     /// A client whose subscriptions overlap is told once, so many matches are less work here.
@@ -23,8 +22,7 @@ struct MosquittoDialect: Dialect {
             && workload.observers <= Self.observersMax
     }
 
-    func plan(folder: String, for workload: Workload) -> ServerPlan? {
-        guard let program = programName.flatMap(Programs.find) else { return nil }
+    func plan(folder: String, for workload: Workload) throws -> ServerPlan {
         let path = folder + "/mosquitto.sock"
         let configuration = folder + "/mosquitto.conf"
         // Started by root it would give up its rights, and with them the folder.
@@ -41,30 +39,24 @@ struct MosquittoDialect: Dialect {
             log_dest none
 
             """
-        return ServerPlan(
-            program: program,
-            arguments: ["-c", configuration],
-            endpoint: .unix(path),
-            files: [(configuration, text)]
-        )
+        try OutputFile.write(text, to: configuration)
+        let program = Programs.path("mosquitto")
+        return ServerPlan(program: program, arguments: ["-c", configuration], endpoint: .unix(path))
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
-        try connect(link)
-    }
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws { try firstReply(link) }
 
-    func subscribe(_ link: Link, workload: Workload) throws {
-        for some in PatternSpelling.mqtt.subscriptions(of: workload).pieces(of: Self.topicsPerSubscribe) {
-            try subscribe(link, topics: Array(some))
+    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+        for some in names.pieces {
+            let topics: [UInt8] = some.flatMap { MQTTPacket.topic($0) + [0] }
+            let granted = MQTTPacket.number(1) + [UInt8](repeating: 0, count: some.count)
+            let request = MQTTPacket.bytes(0x82, MQTTPacket.number(1) + topics)
+            try exchange(request, for: MQTTPacket.bytes(0x90, granted), link)
         }
     }
 
-    func subscribe(_ link: Link, key: [String]) throws {
-        try subscribe(link, topics: [PatternSpelling.mqtt.text(key)])
-    }
-
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
-        var body = MQTTPacket.text(PatternSpelling.mqtt.text(message.key))
+        var body = MQTTPacket.topic(message.key)
         if message.isAcknowledged { body += MQTTPacket.number(message.number % 65_535 + 1) }
         body += message.value
         let retain: UInt8 = work == .keepAndTell ? 0x01 : 0
@@ -77,8 +69,7 @@ struct MosquittoDialect: Dialect {
 
     /// A packet as long as the one that was sent; its retain flag is cleared, not left out.
     func deliveryMark(_ workload: Workload) -> Mark {
-        let topic = PatternSpelling.mqtt.text(Names.key(0, of: workload))
-        let body = MQTTPacket.text(topic).count + workload.valueBytes
+        let body = MQTTPacket.topic(Names.key(0, of: workload)).count + workload.valueBytes
         return .bytes(MQTTPacket.bytes(0x30, [UInt8](repeating: 0, count: body)).count)
     }
 
@@ -88,26 +79,16 @@ struct MosquittoDialect: Dialect {
     }
 
     func firstReply(_ link: Link) throws {
-        try connect(link)
-    }
-
-    private func connect(_ link: Link) throws {
         let cleanSession: UInt8 = 0x02
         let body = MQTTPacket.text("MQTT") + [4, cleanSession, 0, 0] + MQTTPacket.text("")
-        try link.send(MQTTPacket.bytes(0x10, body))
-        let reply = try link.receive { $0.count >= 4 }
-        guard reply == [0x20, 2, 0, 0] else { throw BenchError.unexpected("CONNACK \(reply)") }
+        try exchange(MQTTPacket.bytes(0x10, body), for: [0x20, 2, 0, 0], link)
     }
 
-    private func subscribe(_ link: Link, topics: [String]) throws {
-        let body = MQTTPacket.number(1) + topics.flatMap { MQTTPacket.text($0) + [0] }
-        try link.send(MQTTPacket.bytes(0x82, body))
-        let expected = MQTTPacket.bytes(
-            0x90,
-            MQTTPacket.number(1) + [UInt8](repeating: 0, count: topics.count)
-        )
+    /// Whatever is answered otherwise is a refusal.
+    private func exchange(_ request: [UInt8], for expected: [UInt8], _ link: Link) throws {
+        try link.send(request)
         let reply = try link.receive { $0.count >= expected.count }
-        guard reply == expected else { throw BenchError.unexpected("SUBACK \(reply.prefix(16))") }
+        guard reply == expected else { throw BenchError.unexpected("a packet \(reply.prefix(16))") }
     }
 }
 
@@ -128,6 +109,11 @@ private enum MQTTPacket {
     /// Two bytes, the high one first.
     static func number(_ value: Int) -> [UInt8] {
         [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
+    }
+
+    /// A key or pattern as it is spelled there.
+    static func topic(_ name: String) -> [UInt8] {
+        text(String(name.map { $0 == "." ? "/" : $0 == "*" ? "+" : $0 }))
     }
 
     /// A string behind its length.

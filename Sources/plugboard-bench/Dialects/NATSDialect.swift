@@ -7,16 +7,12 @@ import PlugboardPosix
 
 /// `nats-server`, with a key-value bucket or with plain publishing.
 struct NATSDialect: Dialect {
-    private static let subscriptionsPerExchange = 500
     let work: PeerWork
     let server = "nats"
     let programName: String? = "nats-server"
 
     var name: String { work == .keepAndTell ? "nats KV" : "nats publish" }
-    var summary: String {
-        work == .keepAndTell
-            ? "keeps the value, tells the observers (TCP)" : "tells the observers, keeps nothing (TCP)"
-    }
+    var summary: String { work.summary + " (TCP)" }
     var isVariant: Bool { work == .keepAndTell }
 
     /// Without JetStream no write is ever answered.
@@ -24,14 +20,10 @@ struct NATSDialect: Dialect {
         workload.isForPeers && (work == .keepAndTell || !workload.isAcknowledged)
     }
 
-    func plan(folder: String, for workload: Workload) throws -> ServerPlan? {
-        guard let program = programName.flatMap(Programs.find) else { return nil }
+    func plan(folder: String, for workload: Workload) throws -> ServerPlan {
         let port = try LoopbackSocket.freePort()
         let configuration = folder + "/nats.conf"
-        let jetStream = """
-            jetstream { store_dir: "\(folder)/jetstream", max_memory_store: 4GB, max_file_store: 1GB }
-
-            """
+        let store = "store_dir: \"\(folder)/jetstream\", max_memory_store: 4GB, max_file_store: 1GB"
         let text = """
             host: "127.0.0.1"
             port: \(port)
@@ -41,13 +33,14 @@ struct NATSDialect: Dialect {
             max_pending: 512MB
             write_deadline: "60s"
             ping_interval: "1h"
+            \(work == .keepAndTell ? "jetstream { \(store) }" : "")
 
             """
+        try OutputFile.write(text, to: configuration)
         return ServerPlan(
-            program: program,
+            program: Programs.path("nats-server"),
             arguments: ["--config", configuration],
-            endpoint: .tcp(port),
-            files: [(configuration, work == .keepAndTell ? text + jetStream : text)]
+            endpoint: .tcp(port)
         )
     }
 
@@ -66,35 +59,21 @@ struct NATSDialect: Dialect {
             "max_msgs_per_subject":1,"discard":"new","num_replicas":1,"max_msgs":-1,"max_bytes":-1,\
             "max_age":0,"max_consumers":-1,"allow_rollup_hdrs":true,"deny_delete":true,"allow_direct":true}
             """
-        let subject = "$JS.API.STREAM.CREATE.KV_bench"
         let inbox = "_INBOX.made"
-        try link.send("SUB \(inbox) 1\r\n")
-        try link.send("PUB \(subject) \(inbox) \(bucket.utf8.count)\r\n\(bucket)\r\n")
-        let reply = String(decoding: try link.receive(lines: 2), as: UTF8.self)
+        let publish = "PUB $JS.API.STREAM.CREATE.KV_bench \(inbox) \(bucket.utf8.count)\r\n\(bucket)\r\n"
+        let reply = try link.ask("SUB \(inbox) 1\r\n" + publish, lines: 2)
         guard !reply.contains("\"error\"") else { throw BenchError.unexpected(reply) }
     }
 
-    func subscribe(_ link: Link, workload: Workload) throws {
-        let subjects = PatternSpelling.nats.subscriptions(of: workload).enumerated().map {
-            "SUB \(prefix)\($0.element) \($0.offset + 1)\r\n"
-        }
-        for some in subjects.pieces(of: Self.subscriptionsPerExchange) {
-            try link.send(some.joined() + "PING\r\n")
-            try link.receive(lines: 1)
-        }
-    }
-
-    func subscribe(_ link: Link, key: [String]) throws {
-        try link.send("SUB \(prefix)\(PatternSpelling.nats.text(key)) 1\r\nPING\r\n")
-        try link.receive(lines: 1)
+    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+        let lines = names.enumerated().map { "SUB \(prefix)\($1) \($0 + 1)\r\n" }
+        for some in lines.pieces { _ = try link.ask(some.joined() + "PING\r\n", lines: 1) }
     }
 
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
         let reply = message.wantsReply && work == .keepAndTell ? Self.inbox(message.publisher) + " " : ""
-        bytes +=
-            "PUB \(prefix)\(PatternSpelling.nats.text(message.key)) \(reply)\(message.value.count)\r\n".utf8
-        bytes += message.value
-        bytes += "\r\n".utf8
+        bytes += "PUB \(prefix)\(message.key) \(reply)\(message.value.count)\r\n".utf8
+        bytes += message.value + "\r\n".utf8
     }
 
     /// A bucket answers the last write of a batch itself.
@@ -112,11 +91,9 @@ struct NATSDialect: Dialect {
 
     func firstReply(_ link: Link) throws {
         try link.receive(lines: 1)
-        try link.send("CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n")
-        let reply = try link.receive(lines: 1)
-        guard reply.starts(with: "PONG".utf8) else {
-            throw BenchError.unexpected(String(decoding: reply, as: UTF8.self))
-        }
+        let greeting = "CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n"
+        let reply = try link.ask(greeting, lines: 1)
+        guard reply.hasPrefix("PONG") else { throw BenchError.unexpected(reply) }
     }
 
     /// Each publisher is answered at a subject of its own.

@@ -6,7 +6,6 @@ import PlugboardWire
 /// `plugboard broker`.
 struct PlugboardDialect: Dialect {
     static let plainName = "without"
-    private static let subscriptionsPerExchange = 500
     let programs: Programs
     /// Where a trace of the broker's allocations goes.
     var allocationLog: String?
@@ -15,22 +14,29 @@ struct PlugboardDialect: Dialect {
     var name: String { isPlain ? Self.plainName : "plugboard" }
     let server = "plugboard"
     let readsOncePerTurn = true
-    let summary = "keeps the value, tells the observers"
+    var summary: String { PeerWork.keepAndTell.summary }
     var isVariant: Bool { isPlain }
 
     func workload(_ workload: Workload) -> Workload { isPlain ? workload.plain : workload }
     func supports(_ workload: Workload) -> Bool { !isPlain || !workload.isPlain }
 
-    func plan(folder: String, for workload: Workload) -> ServerPlan? {
+    func plan(folder: String, for workload: Workload) -> ServerPlan {
         let path = folder + "/bus.sock"
+        guard allocationLog == nil else {
+            let environment = allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
+            return ServerPlan(
+                program: programs.bench,
+                arguments: ["traced", path],
+                endpoint: .unix(path),
+                environment: environment
+            )
+        }
         let isKept = self.workload(workload).keeping != .nothing
         let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
-        let isTraced = allocationLog != nil
         return ServerPlan(
-            program: isTraced ? programs.bench : programs.plugboard,
-            arguments: isTraced ? ["traced", path] : ["broker"] + keeping + ["--socket", path],
-            endpoint: .unix(path),
-            environment: allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
+            program: programs.plugboard,
+            arguments: ["broker"] + keeping + ["--socket", path],
+            endpoint: .unix(path)
         )
     }
 
@@ -38,62 +44,59 @@ struct PlugboardDialect: Dialect {
         try link.receive(lines: 1)
     }
 
-    func subscribe(_ link: Link, workload: Workload) throws {
-        try subscribe(link, workload, workload.subscribing)
-    }
-
-    func subscribeAnswering(_ link: Link, workload: Workload) throws {
-        guard workload.operation == .call else {
-            return try subscribe(link, workload, workload.acknowledging ?? workload.subscribing)
+    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+        guard workload.operation == .call, answering else {
+            let members = answering ? workload.acknowledging ?? workload.subscribing : workload.subscribing
+            let names = Names.subscriptions(of: workload)
+            return try subscribe(link, to: names, workload.with { $0.subscribing = members })
         }
-        let key = Names.key(0, of: workload).joined(separator: ".")
-        try exchange("{\"op\":\"serve\",\"key\":\"\(key)\"}\n", lines: 1, link)
+        try ask(link, "{\"op\":\"serve\",\"key\":\"\(Names.key(0, of: workload))\"}\n", answers: 1)
     }
 
-    func answer(to line: ArraySlice<UInt8>) -> [UInt8]? { BrokerAnswer.bytes(to: line) }
-
-    private func subscribe(_ link: Link, _ workload: Workload, _ members: String) throws {
-        let patterns = PatternSpelling.plugboard.subscriptions(of: workload)
-        for some in patterns.pieces(of: Self.subscriptionsPerExchange) {
-            try exchange(some.map { Self.request($0, members) }.joined(), lines: some.count, link)
+    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+        let members = workload.subscribing.isEmpty ? "" : "," + workload.subscribing
+        let requests = names.map {
+            "{\"op\":\"subscribe\",\"key\":\"\($0)\",\"initial\":false\(members)}\n"
         }
+        for some in requests.pieces { try ask(link, some.joined(), answers: some.count) }
     }
 
-    private func exchange(_ requests: String, lines: Int, _ link: Link) throws {
-        try link.send(requests)
-        let replies = try link.receive(lines: lines)
-        guard !String(decoding: replies, as: UTF8.self).contains("\"error\"") else {
-            throw BenchError.unexpected(String(decoding: replies.prefix(200), as: UTF8.self))
+    private func ask(_ link: Link, _ requests: String, answers: Int) throws {
+        let replies = try link.ask(requests, lines: answers)
+        guard !replies.contains("\"error\"") else { throw BenchError.unexpected("\(replies.prefix(200))") }
+    }
+
+    func answer(to line: ArraySlice<UInt8>) -> [UInt8]? {
+        if let call = Self.text(in: line, after: #"{"event":"call","call":""#, until: "\"") {
+            return Array("{\"op\":\"return\",\"call\":\"\(call)\",\"value\":true}\n".utf8)
         }
-    }
-
-    func subscribe(_ link: Link, key: [String]) throws {
-        try link.send(Self.request(key.joined(separator: "."), ""))
-        try link.receive(lines: 1)
+        guard line.starts(with: #"{"event":"update","#.utf8),
+            let sub = Self.text(in: line, after: #""sub":"#, until: ","),
+            let revision = Self.text(in: line, after: #""revision":"#, until: ",")
+        else { return nil }
+        return Array("{\"op\":\"ack\",\"sub\":\(sub),\"revision\":\(revision)}\n".utf8)
     }
 
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
         bytes += "{\"op\":\"\(message.operation == .call ? "call" : "publish")\",".utf8
         if message.wantsReply { bytes += "\"id\":\(message.number + 1),".utf8 }
         if !message.members.isEmpty { bytes += "\(message.members),".utf8 }
-        bytes += "\"key\":\"\(message.key.joined(separator: "."))\",\"value\":".utf8
-        bytes += message.value
-        bytes += "}\n".utf8
+        bytes += "\"key\":\"\(message.key)\",\"value\":".utf8 + message.value + "}\n".utf8
     }
 
     func deliveryMark(_ workload: Workload) -> Mark { .lines(1) }
 
-    func batchMark(_ workload: Workload) -> Mark {
-        .lines(workload.isAcknowledged ? workload.batch : 1)
-    }
+    func batchMark(_ workload: Workload) -> Mark { .lines(workload.isAcknowledged ? workload.batch : 1) }
 
-    func firstReply(_ link: Link) throws {
-        try link.send("{\"op\":\"sync\"}\n")
-        try link.receive(lines: 2)
-    }
+    func firstReply(_ link: Link) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
 
-    private static func request(_ pattern: String, _ members: String) -> String {
-        let further = members.isEmpty ? "" : ",\(members)"
-        return "{\"op\":\"subscribe\",\"key\":\"\(pattern)\",\"initial\":false\(further)}\n"
+    /// What stands between the first `before` and the next `end`.
+    private static func text(in line: ArraySlice<UInt8>, after before: String, until end: Unicode.Scalar)
+        -> String?
+    {
+        let before = Array(before.utf8)
+        guard let place = line.indices.first(where: { line[$0...].starts(with: before) }) else { return nil }
+        let rest = line[(place + before.count)...]
+        return rest.firstIndex(of: UInt8(ascii: end)).map { String(decoding: rest[..<$0], as: UTF8.self) }
     }
 }

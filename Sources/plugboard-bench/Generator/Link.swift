@@ -19,6 +19,7 @@ enum Endpoint: Sendable {
 /// A connection to a server. Used by one thread.
 final class Link {
     private static let patienceMilliseconds: Int32 = 20_000
+    private static let chunkBytes = 65_536
     private let descriptor: Descriptor
 
     init(_ descriptor: consuming Descriptor) {
@@ -34,12 +35,7 @@ final class Link {
             let transfer = bytes.withUnsafeBytes {
                 descriptor.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
             }
-            switch transfer {
-            case .bytes(let count): sent += count
-            case .wouldBlock: try wait(for: Int16(POLLOUT))
-            case .ended: throw BenchError.closed
-            case .failed(let code): throw SystemError(code: code, operation: "send")
-            }
+            if let count = try transfer.count("send") { sent += count } else { try wait(for: Int16(POLLOUT)) }
         }
     }
 
@@ -51,13 +47,13 @@ final class Link {
     @discardableResult
     func receive(until isComplete: (ArraySlice<UInt8>) -> Bool) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
+        var chunk = [UInt8](repeating: 0, count: Self.chunkBytes)
         while !isComplete(bytes[...]) {
-            switch chunk.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
-            case .bytes(let count): bytes += chunk[..<count]
-            case .wouldBlock: try wait(for: Int16(POLLIN))
-            case .ended: throw BenchError.closed
-            case .failed(let code): throw SystemError(code: code, operation: "receive")
+            let transfer = chunk.withUnsafeMutableBytes { descriptor.read(into: $0) }
+            if let count = try transfer.count("receive") {
+                bytes += chunk[..<count]
+            } else {
+                try wait(for: Int16(POLLIN))
             }
         }
         return bytes
@@ -69,9 +65,15 @@ final class Link {
         try receive { bytes in bytes.count { $0 == 0x0A } >= lines }
     }
 
+    /// Sends something, and waits for so many lines.
+    func ask(_ text: String, lines: Int) throws -> String {
+        try send(text)
+        return String(decoding: try receive(lines: lines), as: UTF8.self)
+    }
+
     /// Reads and forgets what has arrived.
     func discardArrived() {
-        withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
+        withUnsafeTemporaryAllocation(byteCount: Self.chunkBytes, alignment: 16) { buffer in
             while case .bytes = descriptor.read(into: buffer) {}
         }
     }
@@ -81,5 +83,17 @@ final class Link {
         let count = poll(&entry, 1, Self.patienceMilliseconds)
         if count == 0 { throw BenchError.stalled("no answer") }
         if count < 0, errno == EINTR { throw BenchError.interrupted }
+    }
+}
+
+extension Transfer {
+    /// How many bytes moved; nil where none can now.
+    func count(_ operation: String) throws -> Int? {
+        switch self {
+        case .bytes(let count): return count
+        case .wouldBlock: return nil
+        case .ended: throw BenchError.closed
+        case .failed(let code): throw SystemError(code: code, operation: operation)
+        }
     }
 }

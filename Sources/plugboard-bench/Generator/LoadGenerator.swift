@@ -19,11 +19,9 @@ final class LoadGenerator {
     private static let inputBytes = 262_144
     private static let patienceMilliseconds: Int32 = 20_000
     private static let signalToken = UInt64.max
-    private static let checkEvery = 16
 
     private let workload: Workload
     private let poller: any Poller
-    private let signals: Signals?
     private let input: UnsafeMutableRawBufferPointer
     private var publishers: [Publisher]
     private var observers: [Observer]
@@ -34,20 +32,17 @@ final class LoadGenerator {
     private var roundTrips: [UInt64] = []
 
     /// Takes over connections that are set up. `signals` interrupts a run.
-    init(workload: Workload, publishers: [Publisher], observers: [Observer], signals: Signals?) throws {
+    init(_ workload: Workload, _ publishers: [Publisher], _ observers: [Observer], _ signals: Signals?) throws
+    {
         self.workload = workload
         self.publishers = publishers
         self.observers = observers
-        self.signals = signals
         poller = try PollerKind.standard.make()
         input = .allocate(byteCount: Self.inputBytes, alignment: 64)
-        window = Self.window(workload)
+        window = Window(workload)
         if let signals { try poller.add(signals.raw, token: Self.signalToken, interest: .read) }
-        for (index, publisher) in publishers.enumerated() {
-            try poller.add(publisher.link.fd, token: UInt64(index), interest: .read)
-        }
-        for (index, observer) in observers.enumerated() {
-            try poller.add(observer.link.fd, token: UInt64(publishers.count + index), interest: .read)
+        for (index, link) in (publishers.map(\.link) + observers.map(\.link)).enumerated() {
+            try poller.add(link.fd, token: UInt64(index), interest: .read)
         }
     }
 
@@ -71,14 +66,17 @@ final class LoadGenerator {
     /// Publishes for so long, and at least so many batches, then waits until all of it
     /// has arrived. Throws `BenchError` where something was lost or nothing moves.
     func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
-        clearCounts()
+        for index in publishers.indices { publishers[index].clearCounts() }
+        for index in observers.indices { observers[index].clearCounts() }
+        window = Window(workload)
+        roundTrips.removeAll(keepingCapacity: true)
         let cpuBefore = try ProcessUsage.threadNanoseconds()
         let start = MonotonicClock.nanoseconds()
         var now = start
         while true {
             let isClosing = now - start >= nanoseconds && window.sent >= batchesMin
-            if isClosing, isDrained { break }
-            try publish(beginning: !isClosing)
+            if isClosing, window.isEmpty, publishers.allSatisfy(\.isIdle) { break }
+            if !isClosing { try publish() }
             try turn()
             now = MonotonicClock.nanoseconds()
         }
@@ -93,27 +91,10 @@ final class LoadGenerator {
         )
     }
 
-    private var isDrained: Bool {
-        window.isEmpty && publishers.allSatisfy(\.isIdle)
-    }
-
-    private func clearCounts() {
-        for index in publishers.indices {
-            publishers[index].link.discardArrived()
-            publishers[index].clearCounts()
-        }
-        for index in observers.indices {
-            observers[index].link.discardArrived()
-            observers[index].clearCounts()
-        }
-        window = Self.window(workload)
-        roundTrips.removeAll(keepingCapacity: true)
-    }
-
     /// Writes what the window lets out, a batch in each write.
-    private func publish(beginning: Bool) throws {
+    private func publish() throws {
         for index in publishers.indices {
-            while mayWrite(publishers[index], beginning: beginning) {
+            while mayBegin(publishers[index]) {
                 if workload.isTimed { startedNanoseconds = MonotonicClock.nanoseconds() }
                 guard try publishers[index].write() else {
                     try watch(index)
@@ -124,10 +105,8 @@ final class LoadGenerator {
         }
     }
 
-    private func mayWrite(_ publisher: Publisher, beginning: Bool) -> Bool {
-        if publisher.isWaitingToWrite { return false }
-        return beginning && window.isOpen
-            && window.isOpen(sent: publisher.sent, answered: publisher.answered)
+    private func mayBegin(_ publisher: Publisher) -> Bool {
+        !publisher.isMidBatch && window.isOpen(sent: publisher.sent, answered: publisher.answered)
     }
 
     private func turn() throws {
@@ -157,17 +136,17 @@ final class LoadGenerator {
     }
 
     private func receiveAnswers(_ index: Int) throws {
-        guard let count = try read(publishers[index].link) else { return }
+        guard let bytes = try read(publishers[index].link) else { return }
         let before = publishers[index].answered
-        publishers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        publishers[index].take(bytes)
         let ends = workload.operation == .call || workload.measure == .snapshot
         if ends, publishers[index].answered > before { noteRoundTrip() }
     }
 
     private func receive(_ index: Int) throws {
-        guard let count = try read(observers[index].link) else { return }
+        guard let bytes = try read(observers[index].link) else { return }
         let before = observers[index].batches
-        let answers = observers[index].take(UnsafeRawBufferPointer(rebasing: input[..<count]))
+        let answers = observers[index].take(bytes)
         if !answers.isEmpty { try observers[index].link.send(answers) }
         guard workload.tellsEach else { return }
         let reachedBefore = window.reached
@@ -180,13 +159,10 @@ final class LoadGenerator {
         roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
     }
 
-    private func read(_ link: Link) throws -> Int? {
-        switch DescriptorCalls.read(link.fd, into: input) {
-        case .bytes(let count): return count
-        case .wouldBlock: return nil
-        case .ended: throw BenchError.closed
-        case .failed(let code): throw SystemError(code: code, operation: "receive")
-        }
+    /// What has arrived; valid until the next call.
+    private func read(_ link: Link) throws -> UnsafeRawBufferPointer? {
+        try DescriptorCalls.read(link.fd, into: input).count("receive")
+            .map { UnsafeRawBufferPointer(rebasing: input[..<$0]) }
     }
 
     private func goOn(_ index: Int) throws {
@@ -195,23 +171,15 @@ final class LoadGenerator {
     }
 
     private func watch(_ index: Int) throws {
-        let interest: Interest = publishers[index].isWaitingToWrite ? [.read, .write] : .read
+        let interest: Interest = publishers[index].isMidBatch ? [.read, .write] : .read
         try poller.change(publishers[index].link.fd, token: UInt64(index), interest: interest)
     }
 
     /// The last that observers have is the last that was published.
     private func checkLast() throws {
-        guard workload.isPlain, publishers.count == 1, let publisher = publishers.first else { return }
-        for observer in observers where !observer.lastBytesContain(publisher.lastMark) {
+        guard workload.isPlain, let lastMark else { return }
+        for observer in observers where !observer.lastBytesContain(lastMark) {
             throw BenchError.unexpected("an observer's last message is not the last published")
         }
-    }
-
-    private static func window(_ workload: Workload) -> Window {
-        Window(
-            perPublisher: workload.window,
-            publishers: workload.publishers,
-            observers: workload.tellsEach ? workload.observers : 0
-        )
     }
 }

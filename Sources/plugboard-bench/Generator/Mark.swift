@@ -2,32 +2,20 @@
 // message has a known number of line feeds, or of bytes.
 
 /// What to count, and how much of it one message makes.
-enum Mark: Equatable, Sendable {
-    case lines(Int)
-    case bytes(Int)
+struct Mark: Equatable, Sendable {
+    let units: Int
+    private let isLines: Bool
 
-    /// Per message.
-    var units: Int {
-        switch self {
-        case .lines(let count), .bytes(let count): count
-        }
-    }
+    static func lines(_ count: Int) -> Mark { Mark(units: count, isLines: true) }
+    static func bytes(_ count: Int) -> Mark { Mark(units: count, isLines: false) }
 
     /// Counts the units in what arrived.
     func units(in bytes: UnsafeRawBufferPointer) -> Int {
-        switch self {
-        case .lines: LineCount.lineFeeds(in: bytes)
-        case .bytes: bytes.count
-        }
+        isLines ? LineCount.lineFeeds(in: bytes) : bytes.count
     }
 
     /// The mark of that many messages.
-    func times(_ count: Int) -> Mark {
-        switch self {
-        case .lines(let units): .lines(units * count)
-        case .bytes(let units): .bytes(units * count)
-        }
-    }
+    func times(_ count: Int) -> Mark { Mark(units: units * count, isLines: isLines) }
 }
 
 /// Line feeds, counted eight bytes at a time in a loop that the compiler widens: the

@@ -9,11 +9,11 @@ struct Observer {
     /// What a whole batch looks like here.
     let batchMark: Mark
     /// What it says to a line; those it says nothing to don't count. Nil for one that says nothing.
-    let answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
+    var answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
     /// Half a line, where lines are answered.
     private var rest: [UInt8] = []
-    private(set) var units = 0
-    private(set) var tail: [UInt8] = []
+    private var units = 0
+    private var tail: [UInt8] = []
 
     init(link: Link, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
         self.link = link
@@ -25,6 +25,7 @@ struct Observer {
     var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
 
     mutating func clearCounts() {
+        link.discardArrived()
         units = 0
     }
 
@@ -48,11 +49,8 @@ struct Observer {
     }
 
     private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
-        if bytes.count < Self.tailBytes {
-            tail += bytes
-        } else {
-            tail.replaceSubrange(0..., with: bytes.suffix(Self.tailBytes))
-        }
+        if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
+        tail += bytes.suffix(Self.tailBytes)
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }
 

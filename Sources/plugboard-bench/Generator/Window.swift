@@ -5,7 +5,7 @@
 /// Counts batches from being sent to having reached everyone.
 struct Window {
     private let perPublisher: Int
-    private let publishers: Int
+    private let inAll: Int
     private let observers: Int
     /// Batches sent, by all publishers.
     private(set) var sent = 0
@@ -14,22 +14,18 @@ struct Window {
     /// How many observers have read as far as each batch after `reached`.
     private var arrivals: [Int]
 
-    init(perPublisher: Int, publishers: Int, observers: Int) {
-        self.perPublisher = perPublisher
-        self.publishers = publishers
-        self.observers = observers
-        arrivals = Array(repeating: 0, count: (perPublisher + 1) * publishers + 1)
+    init(_ workload: Workload) {
+        perPublisher = workload.window
+        inAll = workload.window * workload.publishers
+        observers = workload.tellsEach ? workload.observers : 0
+        arrivals = Array(repeating: 0, count: inAll + workload.publishers + 1)
     }
 
     /// Whether observers leave room for one more batch.
-    var isOpen: Bool {
-        observers == 0 || sent - reached < perPublisher * publishers
-    }
+    var isOpen: Bool { observers == 0 || sent - reached < inAll }
 
-    /// Whether a publisher's answers leave room for one more batch.
-    func isOpen(sent: Int, answered: Int) -> Bool {
-        sent - answered < perPublisher
-    }
+    /// Whether a publisher's answers leave room for one more batch as well.
+    func isOpen(sent: Int, answered: Int) -> Bool { isOpen && sent - answered < perPublisher }
 
     /// Whether all that was sent has reached every observer.
     var isEmpty: Bool { observers == 0 || sent == reached }

@@ -18,78 +18,54 @@ struct BarBlock {
         let column = Chart.margin + Self.labelWidth + 8
         let end = drawing.heading(row.workload.name, x: Chart.margin, y: y)
         drawing.words(Table.conditions(of: row.workload), x: max(column, end), y: y, .faint)
-        let top = y + 16
+        let top = y + 22
         for (place, panel) in panels.enumerated() {
             let left = column + Double(place) * Self.panelPitch
-            drawing.words(panel.caption, x: left, y: top, .faint)
-            draw(panel, in: &drawing, left: left, top: top + 6)
+            let better = panel.quantity.isGain ? "longer" : "shorter"
+            drawing.words("\(panel.caption) (\(better) is better)", x: left, y: top - 6, .faint)
+            draw(panel.quantity, in: &drawing, left: left, top: top)
         }
         for (place, system) in row.systems.enumerated() {
-            let base = top + 6 + Double(place) * Self.barPitch + Self.barHeight - 1
+            let base = top + Double(place) * Self.barPitch + Self.barHeight - 1
             drawing.words(system.system, x: Chart.margin + Self.labelWidth, y: base, anchor: .end)
         }
-        return top + 6 + Double(row.systems.count) * Self.barPitch + Self.gap
+        return top + Double(row.systems.count) * Self.barPitch + Self.gap
     }
 
-    private struct Panel {
-        let quantity: Quantity
-        let caption: String
-    }
-
-    private var panels: [Panel] {
+    private var panels: [(quantity: Quantity, caption: String)] {
         switch row.workload.measure {
         case .rate:
             [
-                Panel(quantity: .messagesPerSecond, caption: "messages a second (longer is better)"),
+                (.messagesPerSecond, "messages a second"),
                 row.workload.observers > 0
-                    ? Panel(
-                        quantity: .cpuNanosecondsPerDelivery,
-                        caption: "CPU ns a delivery (shorter is better)"
-                    )
-                    : Panel(
-                        quantity: .cpuNanosecondsPerMessage,
-                        caption: "CPU ns a message (shorter is better)"
-                    ),
+                    ? (.cpuNanosecondsPerDelivery, "CPU ns a delivery")
+                    : (.cpuNanosecondsPerMessage, "CPU ns a message"),
             ]
         case .roundTrip:
-            [
-                Panel(quantity: .roundTripP50Microseconds, caption: "median µs (shorter is better)"),
-                Panel(quantity: .roundTripP99Microseconds, caption: "99th percentile µs (shorter is better)"),
-            ]
-        case .idle:
-            [Panel(quantity: .bytesPerConnection, caption: "bytes a connection (shorter is better)")]
-        case .startUp, .recovery: [Panel(quantity: .startMilliseconds, caption: "ms (shorter is better)")]
-        case .snapshot:
-            [Panel(quantity: .longestRoundTripMilliseconds, caption: "longest wait, ms (shorter is better)")]
+            [(.roundTripP50Microseconds, "median µs"), (.roundTripP99Microseconds, "99th percentile µs")]
+        case .idle: [(.bytesPerConnection, "bytes a connection")]
+        case .startUp, .recovery: [(.startMilliseconds, "ms")]
+        case .snapshot: [(.longestRoundTripMilliseconds, "longest wait, ms")]
         }
     }
 
-    private func draw(_ panel: Panel, in drawing: inout Drawing, left: Double, top: Double) {
-        let figures = row.systems.map { $0.samples.figure(panel.quantity) }
-        let most = Self.longest(figures.compactMap { $0 })
+    private func draw(_ quantity: Quantity, in drawing: inout Drawing, left: Double, top: Double) {
+        let figures = row.systems.map { $0.samples.figure(quantity) }
+        // The value that is as long as the panel. One run that went wrong would squeeze every bar:
+        // a whisker that goes far beyond them is cut off.
+        let longest = figures.compactMap { $0?.median }.max() ?? 0
+        let most = max(longest, min(figures.compactMap { $0?.most }.max() ?? 0, longest * Self.whiskerMax))
         guard most > 0 else { return }
         for (place, figure) in figures.enumerated() {
             guard let figure else { continue }
             let y = top + Double(place) * Self.barPitch
             let length = { (value: Double) in min(max(0, value) / most, 1) * Self.barWidthMax }
-            drawing.bar(
-                x: left,
-                y: y,
-                width: length(figure.median),
-                height: Self.barHeight,
-                colour: Chart.colour(of: row.systems[place].system)
-            )
+            let colour = Chart.colour(of: row.systems[place].system)
+            drawing.bar(x: left, y: y, width: length(figure.median), height: Self.barHeight, colour: colour)
             drawWhisker(in: &drawing, left, length(figure.least), length(figure.most), y: y)
             let end = left + max(1, length(figure.most)) + 5
             drawing.words(Digits.text(figure.median), x: end, y: y + Self.barHeight - 1)
         }
-    }
-
-    /// The value that is as long as the panel. One run that went wrong would squeeze every bar:
-    /// a whisker that goes far beyond them is cut off.
-    private static func longest(_ figures: [Figure]) -> Double {
-        let medians = figures.map(\.median).max() ?? 0
-        return max(medians, min(figures.map(\.most).max() ?? 0, medians * whiskerMax))
     }
 
     private func drawWhisker(

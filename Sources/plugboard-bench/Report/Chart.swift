@@ -48,12 +48,9 @@ enum Chart {
     private static func head(of report: Report, in drawing: inout Drawing) -> Double {
         var y = margin + 14
         drawing.words("plugboard bench", x: margin, y: y, .title)
-        let versions = report.versions.compactMap { system in
-            system.version.map { "\(system.server) \($0)" }
-        }
         let runs =
             "medians of \(report.runs) runs of \(Digits.text(report.secondsPerRun)) s, whiskers from least to most"
-        for line in [report.machine.text, versions.joined(separator: ", ") + "; " + runs] {
+        for line in [report.machine.text, "\(report.releases); \(runs)"] {
             y += headLineHeight
             drawing.words(line, x: margin, y: y, .faint)
         }

@@ -2,6 +2,8 @@
 // upward from zero, so that what is flat looks flat. Where systems differ so much that
 // the lower ones could not be told apart, the cost goes by powers of ten as well.
 
+import PlugboardPosix
+
 /// A block of the chart.
 struct CurveBlock {
     private static let height = 200.0
@@ -14,9 +16,8 @@ struct CurveBlock {
 
     /// Returns where the next block begins.
     func draw(in drawing: inout Drawing, from y: Double) -> Double {
-        let what = growth.growth.quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message"
         let end = drawing.heading(growth.growth.name, x: Chart.margin, y: y)
-        drawing.words("CPU ns a \(what), for more \(growth.growth.what)", x: end, y: y, .faint)
+        drawing.words("CPU ns a \(growth.growth.cost), for more \(growth.growth.what)", x: end, y: y, .faint)
         drawLegend(in: &drawing, y: y + 20)
         let top = y + 34
         let scale = scale
@@ -83,11 +84,10 @@ struct CostScale {
     init(least: Double, most: Double, isByPowers: Bool) {
         self.isByPowers = isByPowers
         if isByPowers {
-            let powers = (-3...12).map { Self.power($0) }
-            bottom = powers.last { $0 <= least } ?? least
-            top = powers.first { $0 >= most } ?? most
-            let (low, high) = (bottom, top)
-            ticks = powers.filter { $0 >= low && $0 <= high }
+            bottom = pow(10, log10(least).rounded(.down))
+            top = pow(10, log10(most).rounded(.up))
+            let powers = Int(log10(bottom).rounded())...Int(log10(top).rounded())
+            ticks = powers.map { pow(10, Double($0)) }
         } else {
             let step = Self.step(most)
             let count = max(1, (most / step).rounded(.up))
@@ -99,35 +99,14 @@ struct CostScale {
 
     func place(_ value: Double) -> Double {
         guard top > bottom else { return 0 }
-        guard isByPowers else { return min(1, max(0, value / top)) }
-        let span = Self.logarithm(top / bottom)
-        return min(1, max(0, Self.logarithm(max(value, bottom) / bottom) / span))
+        let part = isByPowers ? log10(max(value, bottom) / bottom) / log10(top / bottom) : value / top
+        return min(1, max(0, part))
     }
 
     /// A round step of which about five reach as far as `most`.
     private static func step(_ most: Double) -> Double {
         let rough = max(most, 1e-3) / 5
-        let power = (-3...12).map { self.power($0) }.last { $0 <= rough } ?? rough
+        let power = pow(10, log10(rough).rounded(.down))
         return [1, 2, 5, 10].map { $0 * power }.first { $0 >= rough } ?? rough
-    }
-
-    private static func power(_ exponent: Int) -> Double {
-        (0..<abs(exponent)).reduce(1) { value, _ in exponent < 0 ? value / 10 : value * 10 }
-    }
-
-    /// Of base 2, without Foundation: the exponent, and the rest by halving it again and again.
-    private static func logarithm(_ value: Double) -> Double {
-        var result = Double(value.exponent)
-        var rest = value.significand
-        var part = 0.5
-        for _ in 0..<20 {
-            rest *= rest
-            if rest >= 2 {
-                rest /= 2
-                result += part
-            }
-            part /= 2
-        }
-        return result
     }
 }

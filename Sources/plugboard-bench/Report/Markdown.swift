@@ -20,9 +20,15 @@ enum Markdown {
 
     /// All of a report. `chart` is the path of its drawing, from the page.
     static func text(of report: Report, commit: String?, chart: String?) -> String {
+        let origin =
+            (commit.map { "Commit \($0); " } ?? "") + "\(report.machine.text). \(report.releases). "
+            + "Runs for each figure, a median: \(report.runs), of \(Digits.text(report.secondsPerRun)) s, in "
+            + "which the systems take turns.\n"
+        let goals = Goals.measured(in: report).map { $0.goal.cells($0.value) }
         let parts = [
-            origin(of: report, commit: commit), chart.map { "![All systems as bars](\($0))\n" },
-            goals(of: report), systems(of: report), options(of: report),
+            origin, chart.map { "![All systems as bars](\($0))\n" },
+            table(["to reach", "measured", "must", "aim", ""], goals), systems(of: report),
+            options(of: report),
         ]
         return parts.compactMap { $0 }.joined(separator: "\n")
     }
@@ -36,25 +42,9 @@ enum Markdown {
         return text.count >= 7 && output.count == text.count + 1 ? String(text) : nil
     }
 
-    private static func origin(of report: Report, commit: String?) -> String {
-        let versions = report.versions.compactMap { system in
-            system.version.map { "\(system.server) \($0)" }
-        }
-        let time = Digits.text(report.secondsPerRun)
-        return (commit.map { "Commit \($0); " } ?? "") + report.machine.text + ". "
-            + versions.joined(separator: ", ")
-            + ". Runs for each figure, a median: \(report.runs), of \(time) s, in which the systems take turns.\n"
-    }
-
-    private static func goals(of report: Report) -> String? {
-        let lines = Goals.all.compactMap { goal in goal.measure(report).map { Table.line(goal, $0) } }
-        return lines.isEmpty ? nil : table(["to reach", "measured", "must", "aim", ""], lines)
-    }
-
     /// A line for each row, a column for each system: how many times better plugboard is.
     private static func systems(of report: Report) -> String? {
         let rows = report.rows.filter { $0.workload.isPlain && !$0.systems.isEmpty }
-        guard !rows.isEmpty else { return nil }
         var others: [String] = []
         for name in rows.flatMap(\.systems).map(\.system)
         where name != "plugboard" && !others.contains(name) {
@@ -62,47 +52,49 @@ enum Markdown {
         }
         let head = ["row", "plugboard", "CPU ns a message"] + others.map { "× \($0)" }
         let lines = rows.map { row in
-            let ours = row.samples(of: "plugboard")
             let quantity = row.workload.measure.headline
+            let ours = { (quantity: Quantity) in
+                row.samples(of: "plugboard")?.figure(quantity).map { Digits.text($0.median) }
+            }
             return [
-                row.workload.name,
-                ours?.figure(quantity).map { "\(Digits.text($0.median)) \(quantity.unit)" } ?? "–",
-                ours?.figure(.cpuNanosecondsPerMessage).map { Digits.text($0.median) } ?? "–",
-            ] + others.map { advantage(over: $0, in: row) }
+                row.workload.name, ours(quantity).map { "\($0) \(quantity.unit)" } ?? "–",
+                ours(.cpuNanosecondsPerMessage) ?? "–",
+            ]
+                + others.map { other in
+                    guard let ratio = row.advantage(quantity, over: other) else { return "–" }
+                    let isBold = ratio < 1 && other != "limit"
+                    return isBold ? "**\(Digits.ratio(ratio))**" : Digits.ratio(ratio)
+                }
         }
-        return "× says how many times better than the other plugboard is: faster, or smaller. Below 1, "
-            + "**in bold**, the peer is.\n\n" + table(head, lines)
-    }
-
-    private static func advantage(over other: String, in row: Row) -> String {
-        let quantity = row.workload.measure.headline
-        guard let ours = row.samples(of: "plugboard"), let theirs = row.samples(of: other) else { return "–" }
-        let ratio = quantity.isGain ? ours.ratio(quantity, to: theirs) : theirs.ratio(quantity, to: ours)
-        guard let ratio else { return "–" }
-        return ratio < 1 && other != "limit" ? "**\(Digits.ratio(ratio))**" : Digits.ratio(ratio)
+        return table(head, lines).map {
+            "× says how many times better than the other plugboard is: faster, or smaller. Below 1, "
+                + "**in bold**, the peer is.\n\n" + $0
+        }
     }
 
     private static func options(of report: Report) -> String? {
+        let without = PlugboardDialect.plainName
         let lines = report.rows.filter { !$0.workload.isPlain }.compactMap { row -> [String]? in
-            guard let ours = row.samples(of: "plugboard"),
-                let without = row.samples(of: PlugboardDialect.plainName),
-                let cost = ours.figure(.cpuNanosecondsPerMessage),
-                let ratio = ours.ratio(.cpuNanosecondsPerMessage, to: without)
+            guard let cost = row.samples(of: "plugboard")?.figure(.cpuNanosecondsPerMessage),
+                let ratio = row.ratio(.cpuNanosecondsPerMessage, "plugboard", to: without)
             else { return nil }
             let headline = row.workload.measure.headline
-            let other = ours.ratio(headline, to: without).map(Digits.ratio) ?? "–"
+            let other = row.ratio(headline, "plugboard", to: without).map(Digits.ratio) ?? "–"
             return [
                 row.workload.name, Digits.text(cost.median), Digits.ratio(ratio),
                 "\(other) (\(headline.unit))",
             ]
         }
-        guard !lines.isEmpty else { return nil }
-        return table(["option", "CPU ns a message", "× without it", "rate or time, × without it"], lines)
-            + report.rows.flatMap(Table.stopped).map { "\nOf one-stopped: \($0).\n" }.joined()
+        return table(["option", "CPU ns a message", "× without it", "rate or time, × without it"], lines).map
+        {
+            $0 + report.rows.flatMap(Table.stopped).map { "\nOf one-stopped: \($0).\n" }.joined()
+        }
     }
 
-    private static func table(_ head: [String], _ lines: [[String]]) -> String {
-        ([head, head.map { _ in "---" }] + lines)
+    /// Nil without a line.
+    private static func table(_ head: [String], _ lines: [[String]]) -> String? {
+        if lines.isEmpty { return nil }
+        return ([head, head.map { _ in "---" }] + lines)
             .map { "| \($0.joined(separator: " | ")) |\n" }.joined()
     }
 }
@@ -116,19 +108,6 @@ extension Workload.Measure {
         case .idle: .bytesPerConnection
         case .startUp, .recovery: .startMilliseconds
         case .snapshot: .longestRoundTripMilliseconds
-        }
-    }
-}
-
-extension Quantity {
-    /// As it stands behind a number.
-    fileprivate var unit: String {
-        switch self {
-        case .messagesPerSecond: "messages/s"
-        case .roundTripP50Microseconds: "µs"
-        case .bytesPerConnection: "bytes"
-        case .startMilliseconds, .longestRoundTripMilliseconds: "ms"
-        default: rawValue
         }
     }
 }

@@ -2,10 +2,10 @@
 
 /// Lines of bounded width.
 enum PageWidth {
-    static let columnsMax = 100
+    private static let columnsMax = 100
 
     /// Words in lines of at most so many columns; those after the first are indented.
-    static func wrapped(_ text: String, _ columns: Int = columnsMax, indent: String = "  ") -> [String] {
+    static func wrapped(_ text: String, _ columns: Int, indent: String = "  ") -> [String] {
         var lines: [String] = []
         var line = ""
         for word in text.split(separator: " ") {
@@ -17,5 +17,15 @@ enum PageWidth {
             }
         }
         return lines + [line]
+    }
+
+    /// Lines of a page, each ended.
+    static func text(_ text: String) -> String {
+        wrapped(text, columnsMax).map { $0 + "\n" }.joined()
+    }
+
+    /// The same, indented as a whole.
+    static func note(_ text: String, indent: String = "  ") -> String {
+        wrapped(text, columnsMax - 2, indent: indent).map { "  \($0)\n" }.joined()
     }
 }

@@ -11,22 +11,6 @@ struct SystemRow: Sendable {
     let readsOncePerTurn: Bool
     let samples: Samples
 
-    init(_ dialect: any Dialect, batch: Int, _ samples: Samples) {
-        system = dialect.name
-        summary = dialect.summary
-        readsOncePerTurn = dialect.readsOncePerTurn
-        self.batch = batch
-        self.samples = samples
-    }
-
-    init(system: String, summary: String, batch: Int, readsOncePerTurn: Bool, samples: Samples) {
-        self.system = system
-        self.summary = summary
-        self.batch = batch
-        self.readsOncePerTurn = readsOncePerTurn
-        self.samples = samples
-    }
-
     /// The generator worked harder than the server: the rate is the generator's, the
     /// CPU per message still the server's.
     var isHeldBackByGenerator: Bool {
@@ -34,6 +18,18 @@ struct SystemRow: Sendable {
             let server = samples.figure(.cpuNanosecondsPerMessage)
         else { return false }
         return generator.median > server.median
+    }
+}
+
+extension SystemRow {
+    init(_ dialect: any Dialect, batch: Int, _ samples: Samples) {
+        self.init(
+            system: dialect.name,
+            summary: dialect.summary,
+            batch: batch,
+            readsOncePerTurn: dialect.readsOncePerTurn,
+            samples: samples
+        )
     }
 }
 
@@ -65,15 +61,24 @@ struct Row: Sendable {
         } catch BenchError.interrupted {
             throw BenchError.interrupted
         } catch {
-            failures.append(
-                Failure(workload: workload.name, system: dialect.name, reason: "\(error)")
-            )
+            failures.append(Failure(workload: workload.name, system: dialect.name, reason: "\(error)"))
             return nil
         }
     }
 
-    func samples(of system: String) -> Samples? {
-        systems.first { $0.system == system }?.samples
+    func hasFailed(_ dialect: any Dialect) -> Bool { failures.contains { $0.system == dialect.name } }
+
+    func samples(of system: String) -> Samples? { systems.first { $0.system == system }?.samples }
+
+    /// A system's as a multiple of another's: the median over pairs of runs.
+    func ratio(_ quantity: Quantity, _ system: String, to other: String) -> Double? {
+        samples(of: other).flatMap { samples(of: system)?.ratio(quantity, to: $0) }
+    }
+
+    /// How many times better than the other plugboard is: faster, or cheaper.
+    func advantage(_ quantity: Quantity, over other: String) -> Double? {
+        quantity.isGain
+            ? ratio(quantity, "plugboard", to: other) : ratio(quantity, other, to: "plugboard")
     }
 
     /// Whether a system took in about as many messages a turn as the broker, so that CPU
@@ -93,6 +98,9 @@ struct Report: Sendable {
     let versions: [SystemVersion]
     let rows: [Row]
     let growth: [GrowthRows]
+    let runs: Int
+    let secondsPerRun: Double
+
     /// What went wrong with this project's own servers.
     var ownFailures: [Failure] {
         (rows + growth.flatMap(\.rows)).flatMap(\.failures).filter {
@@ -100,21 +108,11 @@ struct Report: Sendable {
         }
     }
 
-    let runs: Int
-    let secondsPerRun: Double
-
-    init(
-        machine: Machine,
-        versions: [SystemVersion],
-        rows: [Row],
-        growth: [GrowthRows],
-        options: BenchOptions
-    ) {
-        self.machine = machine
-        self.versions = versions
-        self.rows = rows
-        self.growth = growth
-        runs = options.runs
-        secondsPerRun = options.secondsPerRun
+    /// The releases of what was measured.
+    var releases: String {
+        versions.compactMap { system in system.version.map { "\(system.server) \($0)" } }
+            .joined(separator: ", ")
     }
+
+    func row(_ name: String) -> Row? { rows.first { $0.workload.name == name } }
 }

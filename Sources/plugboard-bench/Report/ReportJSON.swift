@@ -1,149 +1,137 @@
 // A bench as a program reads it: everything the table has, as numbers without rounding.
 
+/// A value of JSON, in the order in which it was put together.
+private indirect enum JSON {
+    case text(String)
+    case number(Double)
+    case flag(Bool)
+    case list([JSON])
+    case object([(String, JSON)])
+    case null
+
+    static func of(_ value: Double?) -> JSON { value.map { .number($0) } ?? .null }
+    static func of(_ value: Bool?) -> JSON { value.map { .flag($0) } ?? .null }
+    static func of(_ value: Int) -> JSON { .number(Double(value)) }
+
+    var encoded: String {
+        switch self {
+        case .text(let text): Self.quoted(text)
+        case .number(let value):
+            // What is no number is null.
+            Int(exactly: value).map { "\($0)" } ?? (value.isFinite ? "\(value)" : "null")
+        case .flag(let isTrue): "\(isTrue)"
+        case .list(let values): "[\(values.map(\.encoded).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { Self.quoted($0) + ":" + $1.encoded }.joined(separator: ","))}"
+        case .null: "null"
+        }
+    }
+
+    /// A name, ours or the system's; control characters, which none has, become spaces.
+    private static func quoted(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
+            return scalar.value < 0x20 ? " " : String(scalar)
+        }
+        return "\"\(escaped.joined())\""
+    }
+}
+
 extension Report {
     /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`,
     /// `growth` and `goals`; each row with its workload and its `systems`, each figure with
     /// `median`, `least` and `most`.
     func json() -> String {
-        let members = [
-            #""machine":\#(machine.json())"#,
-            #""versions":{\#(versions.map { $0.json() }.joined(separator: ","))}"#,
-            #""runs":\#(runs)"#, #""secondsPerRun":\#(number(secondsPerRun))"#,
-            #""rows":\#(array(rows.map { $0.json() }))"#,
-            #""growth":\#(array(growth.map { $0.json() }))"#,
-            #""goals":\#(array(Goals.all.compactMap { $0.json(in: self) }))"#,
-        ]
-        return object(members)
+        JSON.object([
+            ("machine", machine.json),
+            ("versions", .object(versions.map { ($0.server, $0.version.map { .text($0) } ?? .null) })),
+            ("runs", .of(runs)), ("secondsPerRun", .of(secondsPerRun)),
+            ("rows", .list(rows.map(\.json))), ("growth", .list(growth.map(\.json))),
+            ("goals", .list(Goals.measured(in: self).map { $0.goal.json($0.value) })),
+        ]).encoded
     }
 }
 
 extension Machine {
-    fileprivate func json() -> String {
-        object([
-            #""processor":\#(quoted(processor))"#, #""processors":\#(processors)"#,
-            #""kernel":\#(quoted(kernel))"#, #""swift":\#(quoted(swift))"#, #""isStatic":\#(!isDynamic)"#,
-            #""load":\#(load.map(number) ?? "null")"#,
+    fileprivate var json: JSON {
+        .object([
+            ("processor", .text(processor)), ("processors", .of(processors)), ("kernel", .text(kernel)),
+            ("swift", .text(swift)), ("isStatic", .flag(!isDynamic)), ("load", .of(load)),
         ])
-    }
-}
-
-extension SystemVersion {
-    fileprivate func json() -> String {
-        "\(quoted(server)):\(version.map(quoted) ?? "null")"
     }
 }
 
 extension Row {
-    fileprivate func json() -> String {
-        object([
-            #""name":\#(quoted(workload.name))"#, #""valueBytes":\#(workload.valueBytes)"#,
-            #""publishers":\#(workload.publishers)"#, #""observers":\#(workload.observers)"#,
-            #""connectionsAtRest":\#(workload.connectionsAtRest)"#,
-            #""keys":\#(workload.keys)"#, #""batch":\#(workload.batch)"#,
-            #""systems":\#(array(systems.map { $0.json(in: self) }))"#,
-            #""failures":\#(array(failures.map { $0.json() }))"#,
+    fileprivate var json: JSON {
+        .object([
+            ("name", .text(workload.name)), ("valueBytes", .of(workload.valueBytes)),
+            ("publishers", .of(workload.publishers)), ("observers", .of(workload.observers)),
+            ("connectionsAtRest", .of(workload.connectionsAtRest)), ("keys", .of(workload.keys)),
+            ("batch", .of(workload.batch)), ("systems", .list(systems.map(json))),
+            (
+                "failures",
+                .list(failures.map { .object([("system", .text($0.system)), ("reason", .text($0.reason))]) })
+            ),
         ])
     }
 
-    /// A system's figures as multiples of another's: the median over pairs of runs.
-    fileprivate func ratios(of system: SystemRow, to other: String) -> String {
-        guard let other = samples(of: other) else { return "{}" }
-        return object(
-            Quantity.allCases.compactMap { quantity in
-                system.samples.ratio(quantity, to: other).map { #""\#(quantity.rawValue)":\#(number($0))"# }
-            }
-        )
-    }
-}
-
-extension Failure {
-    fileprivate func json() -> String {
-        object([#""system":\#(quoted(system))"#, #""reason":\#(quoted(reason))"#])
-    }
-}
-
-extension SystemRow {
-    fileprivate func json(in row: Row) -> String {
-        let figures = Quantity.allCases.compactMap { quantity in
-            samples.figure(quantity).map { #""\#(quantity.rawValue)":\#($0.json())"# }
+    private func json(_ system: SystemRow) -> JSON {
+        let ratios = { (other: String) in
+            JSON.of { ratio($0, system.system, to: other).map { .number($0) } }
         }
-        let isEqual = row.hasEqualBatch(self).map { $0 ? "true" : "false" } ?? "null"
-        return object([
-            #""system":\#(quoted(system))"#, #""does":\#(quoted(summary))"#, #""batch":\#(batch)"#,
-            #""hasEqualBatch":\#(isEqual)"#, #""isHeldBackByGenerator":\#(isHeldBackByGenerator)"#,
-            #""figures":\#(object(figures))"#,
-            #""timesLimit":\#(row.ratios(of: self, to: "limit"))"#,
-            #""timesWithout":\#(row.ratios(of: self, to: PlugboardDialect.plainName))"#,
-            #""timesPlugboard":\#(row.ratios(of: self, to: "plugboard"))"#,
+        return .object([
+            ("system", .text(system.system)), ("does", .text(system.summary)), ("batch", .of(system.batch)),
+            ("hasEqualBatch", .of(hasEqualBatch(system))),
+            ("isHeldBackByGenerator", .flag(system.isHeldBackByGenerator)),
+            ("figures", .of { system.samples.figure($0)?.json }), ("timesLimit", ratios("limit")),
+            ("timesWithout", ratios(PlugboardDialect.plainName)), ("timesPlugboard", ratios("plugboard")),
         ])
+    }
+}
+
+extension JSON {
+    /// A member for each quantity that has a value.
+    fileprivate static func of(_ value: (Quantity) -> JSON?) -> JSON {
+        .object(Quantity.allCases.compactMap { quantity in value(quantity).map { (quantity.rawValue, $0) } })
     }
 }
 
 extension GrowthRows {
-    fileprivate func json() -> String {
-        object([
-            #""name":\#(quoted(growth.name))"#, #""what":\#(quoted(growth.what))"#,
-            #""quantity":\#(quoted(growth.quantity.rawValue))"#,
-            #""sizes":\#(array(growth.sizes.map { "\($0)" }))"#,
-            #""systems":\#(array(systems.map { json(of: $0) }))"#,
-        ])
-    }
-
-    private func json(of system: String) -> String {
-        object([
-            #""system":\#(quoted(system))"#,
-            #""figures":\#(array(figures(of: system).map { $0?.json() ?? "null" }))"#,
-            #""highestToLowest":\#(factor(of: system).map(number) ?? "null")"#,
+    fileprivate var json: JSON {
+        .object([
+            ("name", .text(growth.name)), ("what", .text(growth.what)),
+            ("quantity", .text(growth.quantity.rawValue)), ("sizes", .list(growth.sizes.map(JSON.of))),
+            (
+                "systems",
+                .list(
+                    systems.map {
+                        .object([
+                            ("system", .text($0)),
+                            ("figures", .list(figures(of: $0).map { $0?.json ?? .null })),
+                            ("highestToLowest", .of(factor(of: $0))),
+                        ])
+                    }
+                )
+            ),
         ])
     }
 }
 
 extension Goal {
-    /// Nil where it wasn't measured.
-    fileprivate func json(in report: Report) -> String? {
-        guard let value = measure(report) else { return nil }
-        return object([
-            #""what":\#(quoted(what))"#, #""measured":\#(number(value))"#,
-            #""must":\#(must.json())"#, #""aim":\#(aim.json())"#,
-            #""verdict":\#(quoted(verdict(value).rawValue))"#,
+    fileprivate func json(_ value: Double) -> JSON {
+        .object([
+            ("what", .text(what)), ("measured", .of(value)), ("must", must?.json ?? .null),
+            ("aim", aim?.json ?? .null), ("verdict", .text(verdict(value).rawValue)),
         ])
     }
 }
 
 extension Goal.Bound {
-    fileprivate func json() -> String {
-        switch self {
-        case .atMost(let most): #"{"atMost":\#(number(most))}"#
-        case .atLeast(let least): #"{"atLeast":\#(number(least))}"#
-        case .none: "null"
-        }
-    }
+    fileprivate var json: JSON { .object([(isLeast ? "atLeast" : "atMost", .of(value))]) }
 }
 
 extension Figure {
-    fileprivate func json() -> String {
-        #"{"median":\#(number(median)),"least":\#(number(least)),"most":\#(number(most))}"#
+    fileprivate var json: JSON {
+        .object([("median", .of(median)), ("least", .of(least)), ("most", .of(most))])
     }
-}
-
-private func object(_ members: [String]) -> String {
-    "{\(members.joined(separator: ","))}"
-}
-
-private func array(_ elements: [String]) -> String {
-    "[\(elements.joined(separator: ","))]"
-}
-
-/// A number as JSON has it; what is no number is null.
-private func number(_ value: Double) -> String {
-    value.isFinite ? "\(value)" : "null"
-}
-
-/// A name, ours or the system's; control characters, which none has, become spaces.
-private func quoted(_ text: String) -> String {
-    let escaped = text.unicodeScalars.map { scalar in
-        if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
-        return scalar.value < 0x20 ? " " : String(scalar)
-    }
-    return "\"\(escaped.joined())\""
 }

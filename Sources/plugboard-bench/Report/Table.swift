@@ -8,21 +8,16 @@ enum Table {
         let columns = Column.all(for: row.workload).filter { $0.isMeasured(in: row) }
         let head = [""] + columns.map(\.title)
         let lines = row.systems.map { system in [system.system] + columns.map { $0.text(system, row) } }
-        let title = PageWidth.wrapped(title(of: row.workload)).map { $0 + "\n" }.joined()
-        return title + aligned([head] + lines) + notes(row)
+        let title = PageWidth.text("\(row.workload.name): \(conditions(of: row.workload))")
+        return title + aligned([head] + lines) + notes(row).map { PageWidth.note($0) }.joined()
     }
 
-    private static func notes(_ row: Row) -> String {
-        let failures = row.failures.map { "\($0.system) failed: \($0.reason)" }
-        return (failures + stopped(row) + allocations(row) + marks(row))
-            .flatMap { PageWidth.wrapped($0, PageWidth.columnsMax - 2) }.map { "  \($0)\n" }.joined()
-    }
-
-    /// How often the broker asked for memory, where that was counted.
-    private static func allocations(_ row: Row) -> [String] {
-        row.samples(of: "plugboard")?.figure(.allocationsPerMessage).map {
-            ["plugboard asked for memory \(Digits.rare($0.median)) times a message"]
-        } ?? []
+    private static func notes(_ row: Row) -> [String] {
+        let asked = row.samples(of: "plugboard")?.figure(.allocationsPerMessage).map {
+            "plugboard asked for memory \(Digits.rare($0.median)) times a message"
+        }
+        return row.failures.map { "\($0.system) failed: \($0.reason)" } + stopped(row)
+            + (asked.map { [$0] } ?? []) + marks(row)
     }
 
     /// What became of an observer that didn't read.
@@ -39,75 +34,62 @@ enum Table {
     /// The marks of its columns, explained.
     private static func marks(_ row: Row) -> [String] {
         guard row.workload.measure == .rate else { return [] }
-        var notes: [String] = []
-        if row.systems.contains(where: \.isHeldBackByGenerator) {
-            notes.append("* held back by the load generator, which used more CPU than the server")
-        }
-        if row.systems.contains(where: { row.hasEqualBatch($0) == false }) {
-            notes.append("≠ took in other batches a turn than plugboard")
-        }
         let counted = row.systems.filter { $0.samples.figure(.messagesPerRead) != nil }
-        if counted.contains(where: { row.hasEqualBatch($0) == nil }) {
-            notes.append("~ reads several times a turn, so that the batch is larger than this")
-        }
-        return notes
-    }
-
-    private static func title(of workload: Workload) -> String {
-        "\(workload.name): \(conditions(of: workload))"
+        return [
+            (
+                row.systems.contains(where: \.isHeldBackByGenerator),
+                "* held back by the load generator, which used more CPU than the server"
+            ),
+            (
+                row.systems.contains { row.hasEqualBatch($0) == false },
+                "≠ took in other batches a turn than plugboard"
+            ),
+            (
+                counted.contains { row.hasEqualBatch($0) == nil },
+                "~ reads several times a turn, so that the batch is larger than this"
+            ),
+        ].filter(\.0).map(\.1)
     }
 
     /// What a row is about, in words.
     static func conditions(of workload: Workload) -> String {
-        var parts: [String] = []
+        let keys = counted(workload.keys, "key")
         switch workload.measure {
-        case .rate, .roundTrip:
-            parts.append("\(workload.valueBytes)-byte values")
-            parts.append(counted(workload.publishers, "publisher"))
-            parts.append(counted(workload.observers, "observer"))
-            if workload.connectionsAtRest > 0 {
-                parts.append(counted(workload.connectionsAtRest, "connection") + " at rest")
-            }
-            parts += options(of: workload)
-            if let keeping = words(for: workload.keeping) { parts.append(keeping) }
-            if workload.keys > 1 { parts.append(counted(workload.keys, "key")) }
-            parts.append("batches of \(workload.batch)")
-        case .idle(let connections): parts.append("\(connections) connections, a subscription each")
-        case .startUp: parts.append("from starting the process to its first reply")
+        case .rate, .roundTrip: return load(of: workload).filter { !$0.isEmpty }.joined(separator: ", ")
+        case .idle(let connections): return "\(connections) connections, a subscription each"
+        case .startUp: return "from starting the process to its first reply"
         case .snapshot:
-            parts.append(
-                "the longest wait for an answer while a snapshot of \(counted(workload.keys, "key")) is made"
-            )
-            parts.append("batches of \(workload.batch), one at a time")
+            return "the longest wait for an answer while a snapshot of \(keys) is made, "
+                + "batches of \(workload.batch), one at a time"
         case .recovery:
-            parts.append(
-                "from starting the process on \(counted(workload.keys, "kept key")) to its first reply"
-            )
+            let kept = counted(workload.keys, "kept key")
+            return "from starting the process on \(kept) to its first reply"
         }
-        return parts.joined(separator: ", ")
     }
 
-    /// The options that a row is about, as the protocol spells them.
-    private static func options(of workload: Workload) -> [String] {
-        let acknowledging = workload.acknowledging.map { "one of them with \($0)" }
+    /// What is sent to whom, the options that a row is about as the protocol spells them.
+    private static func load(of workload: Workload) -> [String] {
+        let atRest = workload.connectionsAtRest
         let bystander = workload.bystander.map {
             $0.reads ? "beside \($0.request)" : "one more that doesn't read"
         }
+        let keeping =
+            switch workload.keeping {
+            case .nothing: ""
+            case .journal: "with a journal"
+            case .durable: "on disk before it is answered (nats: in a file)"
+            }
         return [
-            workload.subscribing, acknowledging ?? "", workload.writing,
-            workload.operation == .call ? "who answers calls" : "", bystander ?? "",
-        ].filter { !$0.isEmpty }
+            "\(workload.valueBytes)-byte values", counted(workload.publishers, "publisher"),
+            counted(workload.observers, "observer"),
+            atRest > 0 ? counted(atRest, "connection") + " at rest" : "", workload.subscribing,
+            workload.acknowledging.map { "one of them with \($0)" } ?? "", workload.writing,
+            workload.operation == .call ? "who answers calls" : "", bystander ?? "", keeping,
+            workload.keys > 1 ? counted(workload.keys, "key") : "", "batches of \(workload.batch)",
+        ]
     }
 
-    private static func words(for keeping: Workload.Keeping) -> String? {
-        switch keeping {
-        case .nothing: nil
-        case .journal: "with a journal"
-        case .durable: "on disk before it is answered (nats: in a file)"
-        }
-    }
-
-    private static func counted(_ count: Int, _ thing: String) -> String {
+    static func counted(_ count: Int, _ thing: String) -> String {
         "\(count) \(thing)\(count == 1 ? "" : "s")"
     }
 
@@ -126,48 +108,64 @@ enum Table {
 
 /// One column of the table.
 private struct Column: Sendable {
+    enum Kind: Sendable {
+        case figure
+        /// With ` ±12%`: how far the farthest run was from the median.
+        case spread
+        /// As a multiple of the system's that the title ends with: the limit, or the same row without its
+        /// option.
+        case times
+        /// How many times better plugboard is.
+        case ours
+        /// A figure with `≠` or `~`, where it is no other's.
+        case batch
+    }
+
+    let kind: Kind
+    let quantity: Quantity
     let title: String
-    let text: @Sendable (SystemRow, Row) -> String
+
+    init(_ kind: Kind, _ quantity: Quantity, _ title: String) {
+        self.kind = kind
+        self.quantity = quantity
+        self.title = title
+    }
 
     static func all(for workload: Workload) -> [Column] {
+        let cpu = Quantity.cpuNanosecondsPerMessage
+        let isPlain = workload.isPlain
         switch workload.measure {
         case .rate:
-            [rate, figure(.cpuNanosecondsPerMessage, "CPU ns")]
-                + (workload.observers > 0 ? [figure(.cpuNanosecondsPerDelivery, "delivery")] : [])
-                + [batch]
-                + (workload.isPlain
-                    ? [
-                        timesLimit(.cpuNanosecondsPerMessage), ours(.messagesPerSecond, "our rate"),
-                        ours(.cpuNanosecondsPerMessage, "our CPU"),
-                    ]
-                    : [
-                        timesWithout(.messagesPerSecond, "rate × without"),
-                        timesWithout(.cpuNanosecondsPerMessage, "CPU × without"),
-                    ])
+            return [Column(.spread, .messagesPerSecond, "messages/s"), Column(.figure, cpu, "CPU ns")]
+                + (workload.observers > 0 ? [Column(.figure, .cpuNanosecondsPerDelivery, "delivery")] : [])
+                + [
+                    Column(.batch, .messagesPerRead, "batch"),
+                    isPlain
+                        ? Column(.times, cpu, "× limit")
+                        : Column(.times, .messagesPerSecond, "rate × without"),
+                ]
+                + (isPlain
+                    ? [Column(.ours, .messagesPerSecond, "our rate"), Column(.ours, cpu, "our CPU")]
+                    : [Column(.times, cpu, "CPU × without")])
         case .roundTrip:
-            [
-                figure(.roundTripP50Microseconds, "p50 µs", spread: true),
-                figure(.roundTripP99Microseconds, "p99 µs", spread: true),
-                figure(.roundTripP999Microseconds, "p99.9 µs"), figure(.cpuNanosecondsPerMessage, "CPU ns"),
+            let (p50, p99) = (Quantity.roundTripP50Microseconds, Quantity.roundTripP99Microseconds)
+            return [
+                Column(.spread, p50, "p50 µs"), Column(.spread, p99, "p99 µs"),
+                Column(.figure, .roundTripP999Microseconds, "p99.9 µs"), Column(.figure, cpu, "CPU ns"),
             ]
-                + (workload.isPlain
+                + (isPlain
                     ? [
-                        timesLimit(.roundTripP50Microseconds),
-                        timesLimit(.roundTripP99Microseconds, "p99 × limit"),
-                        ours(.roundTripP50Microseconds, "our p50"),
-                    ]
-                    : [
-                        timesWithout(.roundTripP50Microseconds, "p50 × without"),
-                        timesWithout(.cpuNanosecondsPerMessage, "CPU × without"),
-                    ])
+                        Column(.times, p50, "× limit"), Column(.times, p99, "p99 × limit"),
+                        Column(.ours, p50, "our p50"),
+                    ] : [Column(.times, p50, "p50 × without"), Column(.times, cpu, "CPU × without")])
         case .idle:
-            [
-                figure(.bytesPerConnection, "bytes/connection", spread: true),
-                ours(.bytesPerConnection, "ours"),
+            return [
+                Column(.spread, .bytesPerConnection, "bytes/connection"),
+                Column(.ours, .bytesPerConnection, "ours"),
             ]
-        case .snapshot: [figure(.longestRoundTripMilliseconds, "ms", spread: true)]
+        case .snapshot: return [Column(.spread, .longestRoundTripMilliseconds, "ms")]
         case .startUp, .recovery:
-            [figure(.startMilliseconds, "ms", spread: true), ours(.startMilliseconds, "ours")]
+            return [Column(.spread, .startMilliseconds, "ms"), Column(.ours, .startMilliseconds, "ours")]
         }
     }
 
@@ -176,62 +174,29 @@ private struct Column: Sendable {
         row.systems.contains { !["", "–"].contains(text($0, row)) }
     }
 
-    private static func figure(_ quantity: Quantity, _ title: String, spread: Bool = false) -> Column {
-        Column(title: title) { system, _ in
-            guard let figure = system.samples.figure(quantity) else { return "–" }
-            return Digits.text(figure.median) + (spread ? Self.spread(of: figure) : "")
+    func text(_ system: SystemRow, _ row: Row) -> String {
+        let figure = system.samples.figure(quantity)
+        switch kind {
+        case .figure: return figure.map { Digits.text($0.median) } ?? "–"
+        case .spread:
+            guard let figure else { return "–" }
+            let isHeldBack = quantity == .messagesPerSecond && system.isHeldBackByGenerator
+            return Digits.text(figure.median) + Self.spread(of: figure) + (isHeldBack ? "*" : "")
+        case .batch:
+            let mark = row.hasEqualBatch(system).map { $0 ? "" : "≠" } ?? "~"
+            return figure.map { Digits.text($0.median) + mark } ?? "–"
+        case .times:
+            let other = String(title.split(separator: " ").last ?? "")
+            return row.ratio(quantity, system.system, to: other).map(Digits.ratio) ?? "–"
+        case .ours:
+            guard row.samples(of: "plugboard") != nil, system.system != "plugboard" else { return "" }
+            return row.advantage(quantity, over: system.system).map { Digits.ratio($0) + "×" } ?? "–"
         }
     }
 
-    /// ` ±12%`: how far the farthest run was from the median.
     private static func spread(of figure: Figure) -> String {
         guard figure.least < figure.most, figure.median > 0 else { return "" }
         let part = max(figure.most - figure.median, figure.median - figure.least) / figure.median
         return " ±\(Int(min(999, (part * 100).rounded(.up))))%"
-    }
-
-    private static let rate = Column(title: "messages/s") { system, row in
-        figure(.messagesPerSecond, "", spread: true).text(system, row)
-            + (system.isHeldBackByGenerator ? "*" : "")
-    }
-
-    private static let batch = Column(title: "batch") { system, row in
-        guard let figure = system.samples.figure(.messagesPerRead) else { return "–" }
-        let mark =
-            switch row.hasEqualBatch(system) {
-            case true: ""
-            case false: "≠"
-            case nil: "~"
-            }
-        return Digits.text(figure.median) + mark
-    }
-
-    /// A system's cost as a multiple of the limit's.
-    private static func timesLimit(_ quantity: Quantity, _ title: String = "× limit") -> Column {
-        times(quantity, title, of: "limit")
-    }
-
-    /// As a multiple of the same row's without its option.
-    private static func timesWithout(_ quantity: Quantity, _ title: String) -> Column {
-        times(quantity, title, of: PlugboardDialect.plainName)
-    }
-
-    private static func times(_ quantity: Quantity, _ title: String, of other: String) -> Column {
-        Column(title: title) { system, row in
-            guard let other = row.samples(of: other), let ratio = system.samples.ratio(quantity, to: other)
-            else { return "–" }
-            return Digits.ratio(ratio)
-        }
-    }
-
-    /// How many times better plugboard is: faster, or cheaper.
-    private static func ours(_ quantity: Quantity, _ title: String) -> Column {
-        Column(title: title) { system, row in
-            guard let ours = row.samples(of: "plugboard"), system.system != "plugboard" else { return "" }
-            let ratio =
-                quantity.isGain
-                ? ours.ratio(quantity, to: system.samples) : system.samples.ratio(quantity, to: ours)
-            return ratio.map { Digits.ratio($0) + "×" } ?? "–"
-        }
     }
 }
