@@ -50,7 +50,8 @@ struct Observer {
 
     private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
-        tail += bytes.suffix(Self.tailBytes)
+        // A slice: the `suffix` of sequences, which `+=` would take, goes through all of it.
+        tail += bytes[max(0, bytes.count - Self.tailBytes)...]
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }
 
