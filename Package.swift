@@ -15,7 +15,6 @@ let package = Package(
         .library(name: "Observables", targets: ["Observables"]),
         .library(name: "PlugboardClient", targets: ["PlugboardClient"]),
         .executable(name: "plugboard", targets: ["plugboard"]),
-        .executable(name: "plugboard-bench", targets: ["plugboard-bench"]),
     ],
     dependencies: [],
     targets: [
