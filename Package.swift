@@ -38,17 +38,16 @@ let package = Package(
             // Its async calls stay on their caller's actor: the waiting is done elsewhere.
             swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
-        .target(
-            name: "PlugboardBench",
-            dependencies: ["PlugboardWire", "PlugboardPosix"],
+        // No dependency of the command, which runs it: who wants the bus doesn't wait for it to be built.
+        .executableTarget(
+            name: "plugboard-bench",
+            dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "plugboard",
             // Not the client library: commands pass values on as bytes, and need no Codable.
-            dependencies: [
-                "PlugboardBench", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
-            ]
+            dependencies: ["PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix"]
                 + plugins.map { .target(name: $0) },
             swiftSettings: strict
         ),
@@ -110,14 +109,14 @@ let package = Package(
             .testTarget(
                 name: "BenchTests",
                 dependencies: [
-                    "PlugboardBench", "plugboard", "PlugboardPosix", "PlugboardWire", "TestSupport",
+                    "plugboard-bench", "plugboard", "PlugboardPosix", "PlugboardWire", "TestSupport",
                 ],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "CommandTests",
                 dependencies: [
-                    "plugboard", "PlugboardBench", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                    "plugboard", "plugboard-bench", "PlugboardWire", "PlugboardPosix", "TestSupport",
                 ],
                 swiftSettings: strict
             ),

@@ -28,7 +28,14 @@ struct Command: Sendable {
     var details: String = ""
     /// Command lines without the leading `plugboard`.
     var examples: [String] = []
+    /// Another program reads them, `--help` as well.
+    var takesWordsAsTheyAre = false
     let run: @Sendable (Invocation, Console) throws -> Void
+
+    /// Runs it with words that nobody has looked at.
+    func pass(_ words: [String], _ console: Console) throws {
+        try run(Invocation(command: self, arguments: words, values: [:]), console)
+    }
 }
 
 /// An argument that is not an option.

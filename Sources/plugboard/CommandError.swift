@@ -19,7 +19,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         case .done: "done, or nobody reads what is printed any more"
         case .refused: "the broker refused it, or it failed: a file, a plugin, the system"
         case .usage: "the command line has a mistake; nothing was asked of the broker"
-        case .unavailable: "there is no broker, it went away, or it has no plugins"
+        case .unavailable: "there is no broker or no bench, it went away, or it has no plugins"
         case .inputOutput: "the journal can't be kept any more (broker)"
         }
     }

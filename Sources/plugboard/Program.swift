@@ -46,6 +46,7 @@ enum Program {
         default: break
         }
         guard let command = CommandTable.command(named: first) else { throw unknownCommand(first) }
+        if command.takesWordsAsTheyAre { return try command.pass(Array(words.dropFirst()), console) }
         let invocation = try ArgumentParser.parse(Array(words.dropFirst()), for: command)
         if invocation.has(.help) { return try console.output.text(HelpText.text(for: command)) }
         try command.run(invocation, console)

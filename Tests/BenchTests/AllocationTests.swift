@@ -2,7 +2,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// The publish path asks the system for no memory once everything has its size.
 @Suite("Allocations", .someAtATime)
@@ -21,16 +21,19 @@ struct AllocationTests {
     func found() throws {
         var results: [AllocationCheck.Result] = []
         let workload = Workload("small").with { $0.observers = 2 }
-        // Once, and not of 20,000 messages: glibc writes down all that a debug build asks for.
+        // Once, and of few messages: glibc writes down all that a debug build asks for.
+        var options = BenchOptions()
+        options.secondsPerRun = 0.005
+        let bench = Bench(options: options, programs: Products.programs, signals: nil)
         let check = AllocationCheck(
             workloads: [workload, workload.with { $0.writing = #""while":"connected""# }],
             triesMax: 1,
-            count: Allocations(programs: Products.programs, signals: nil, messagesMin: 2_000).count
+            count: Allocations(bench: bench).count
         )
         try check.run { results.append($0) }
         #expect(results.count == 2)
         let count = try #require(results.last?.count)
-        #expect(count.messages >= 1_900 && count.allocations > count.messages)
+        #expect(count.messages >= 384 && count.allocations > count.messages)
         #expect(results.last?.isFree == false)
         #expect(results.last?.text.hasPrefix("small: ") == true)
     }
@@ -77,8 +80,8 @@ struct AllocationTests {
     func seen() throws {
         let folder = try TemporaryFolder(named: "pbt")
         let log = folder.path + "/trace"
-        let dialect = PlugboardDialect(program: Products.programs.plugboard, allocationLog: log)
-        let server = try #require(try Server(dialect, for: Workload("none"), programs: Products.programs))
+        let dialect = PlugboardDialect(programs: Products.programs, allocationLog: log)
+        let server = try Server(dialect, for: Workload("none"), Products.programs)
         let links = try (0..<4).map { _ in
             // Greeted: a trace must not end while the broker is still at work.
             let link = try server.connectWhenReady()
@@ -86,22 +89,14 @@ struct AllocationTests {
             return link
         }
         server.signal(SIGUSR1)
-        try wait { FileStatus(path: log).kind == .file }
+        #expect(Patience.wait(seconds: 20) { FileStatus(path: log).kind == .file })
         for (number, link) in links.enumerated() {
-            try dialect.subscribe(link, key: Names.restingKey(number))
+            try dialect.subscribe(link, to: [Names.restingKey(number)], Workload("none"))
         }
         server.signal(SIGUSR2)
-        try wait { try Trace(path: log).isComplete }
-        let trace = try Trace(path: log)
-        #expect(trace.allocations - trace.frames >= links.count)
-    }
-
-    private func wait(_ isTrue: () throws -> Bool) throws {
-        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
-        while try !isTrue() {
-            try #require(MonotonicClock.nanoseconds() < deadline)
-            Pause.sleep(seconds: 0.002)
-        }
+        #expect(try Patience.wait(seconds: 20) { try Trace(path: log).isComplete })
+        let counts = try Trace(path: log).counts()
+        #expect(counts.allocations - counts.frames >= links.count)
     }
 
     @Test("a trace is read line by line: memory given out and moved, not what is returned")
@@ -116,12 +111,8 @@ struct AllocationTests {
             @ /a/plugboard:[0x1000] > 0x5654109b1400 0x40
 
             """
-        var trace = Trace()
-        for byte in text.utf8 { trace.take([byte]) }
-        #expect(trace.allocations == 4)
-        #expect(trace.frames == 1)
-        #expect(!trace.isComplete)
-        trace.take(Array("= End\n".utf8)[...])
-        #expect(trace.isComplete)
+        let trace = Trace(Array(text.utf8))
+        #expect(trace.counts() == (4, 1) && !trace.isComplete)
+        #expect(Trace(Array((text + "= End\n").utf8)).isComplete)
     }
 }

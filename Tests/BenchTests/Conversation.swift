@@ -4,7 +4,7 @@
 import PlugboardPosix
 import Synchronization
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 final class Conversation: Sendable {
     /// A server's answer to what ends with these words.

@@ -2,13 +2,14 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// What is written to each server, byte for byte, and what counts as an answer.
 @Suite("Dialects", .someAtATime)
 struct DialectTests {
     private static let plain = Workload("test").with { $0.valueBytes = 16 }
     private static let key = Names.key(1, of: plain)
+    private static let broker = PlugboardDialect(programs: Products.programs)
 
     private func written(_ dialect: any Dialect, endsBatch: Bool = false, isAcknowledged: Bool = false)
         -> [UInt8]
@@ -18,7 +19,7 @@ struct DialectTests {
             key: Self.key,
             value: Array("{\"n\":1}".utf8),
             number: 4,
-            endsBatch: endsBatch,
+            wantsReply: endsBatch || isAcknowledged,
             isAcknowledged: isAcknowledged
         )
         dialect.appendWrite(message, to: &bytes)
@@ -37,7 +38,7 @@ struct DialectTests {
 
     @Test("plugboard: a publish, with an id where a reply is wanted")
     func plugboard() {
-        let dialect = PlugboardDialect(program: "")
+        let dialect = Self.broker
         #expect(
             text(written(dialect)) == "{\"op\":\"publish\",\"key\":\"bench.k000001\",\"value\":{\"n\":1}}\n"
         )
@@ -56,14 +57,14 @@ struct DialectTests {
     func plugboardSubscribe(members: String, options: String) throws {
         let conversation = try Conversation(answers: "{\"ok\":\"subscribe\"}\n")
         let workload = Self.plain.with { $0.subscribing = members }
-        try PlugboardDialect(program: "").subscribe(conversation.link, workload: workload)
+        try Self.broker.observe(conversation.link, workload, answering: false)
         let expected = "{\"op\":\"subscribe\",\"key\":\"bench.k000000\",\"initial\":false\(options)}\n"
         #expect(try conversation.said(expected))
     }
 
     @Test("plugboard: a durable write says so, and its broker has a journal in the folder of its own")
     func plugboardDurable() {
-        let dialect = PlugboardDialect(program: "")
+        let dialect = Self.broker
         let workload = Self.plain.with {
             $0.keeping = .durable
             $0.isAcknowledged = true
@@ -73,29 +74,29 @@ struct DialectTests {
         #expect(
             text(line).hasPrefix(#"{"op":"publish","id":1,"durable":true,"key":"bench.k000000","value":"#)
         )
-        #expect(dialect.plan(folder: "/f", for: workload)?.arguments.contains("/f/state") == true)
-        #expect(dialect.plan(folder: "/f", for: Self.plain)?.arguments.contains("--memory") == true)
+        #expect(dialect.plan(folder: "/f", for: workload).arguments.contains("/f/state"))
+        #expect(dialect.plan(folder: "/f", for: Self.plain).arguments.contains("--memory"))
         // What a row with a journal is compared with has none.
-        let without = PlugboardDialect(program: "", isPlain: true)
+        let without = PlugboardDialect(programs: Products.programs, isPlain: true)
         let journalled = workload.with { $0.keeping = .journal }
-        #expect(without.plan(folder: "/f", for: journalled)?.arguments.contains("--memory") == true)
+        #expect(without.plan(folder: "/f", for: journalled).arguments.contains("--memory"))
     }
 
     @Test("plugboard: a write says what its row is about")
     func plugboardWrites() {
         var bytes: [UInt8] = []
         var message = Message(
-            key: ["a"],
+            key: "a",
             value: Array("1".utf8),
             number: 0,
-            endsBatch: true,
+            wantsReply: true,
             isAcknowledged: false,
             members: #""ttl":5"#
         )
-        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        Self.broker.appendWrite(message, to: &bytes)
         message.members = ""
         message.operation = .call
-        PlugboardDialect(program: "").appendWrite(message, to: &bytes)
+        Self.broker.appendWrite(message, to: &bytes)
         #expect(
             text(bytes) == """
                 {"op":"publish","id":1,"ttl":5,"key":"a","value":1}
@@ -120,20 +121,23 @@ struct DialectTests {
         ]
     )
     func plugboardAnswers(line: String, answer: String?) {
-        #expect(PlugboardDialect(program: "").answer(to: Array(line.utf8)[...]).map { text($0) } == answer)
+        #expect(
+            Self.broker.answer(to: Array(line.utf8)[...]).map { text($0) }
+                == answer
+        )
     }
 
     @Test("plugboard: a refused subscription ends the bench")
     func plugboardRefused() throws {
         let conversation = try Conversation(answers: "{\"error\":\"bad_key\"}\n")
         #expect(throws: BenchError.self) {
-            try PlugboardDialect(program: "").subscribe(conversation.link, workload: Self.plain)
+            try Self.broker.observe(conversation.link, Self.plain, answering: false)
         }
     }
 
     @Test("the limit: the first line says what a connection is for")
     func limit() throws {
-        let dialect = LimitDialect(program: "")
+        let dialect = LimitDialect(programs: Products.programs)
         let batchBytes = written(dialect).count - 7 + 16
         for (role, line) in [
             (LinkRole.observer, "O\n"), (.resting, "R\n"), (.publisher(0), "P \(batchBytes * 64 + 8)\n"),
@@ -195,11 +199,11 @@ struct DialectTests {
     func redisSubscribe() throws {
         let six = "*3\r\n$9\r\nsubscribe\r\n$13\r\nbench.k000000\r\n:1\r\n"
         let keys = try Conversation(answers: six)
-        try RedisDialect(work: .tell).subscribe(keys.link, workload: Self.plain)
+        try RedisDialect(work: .tell).observe(keys.link, Self.plain, answering: false)
         #expect(try keys.said("*2\r\n$9\r\nSUBSCRIBE\r\n$13\r\nbench.k000000\r\n"))
         let patterns = try Conversation(answers: six)
         let one = Self.plain.with { $0.interest = .patterns(1, matching: 1) }
-        try RedisDialect(work: .tell).subscribe(patterns.link, workload: one)
+        try RedisDialect(work: .tell).observe(patterns.link, one, answering: false)
         #expect(try patterns.said("*2\r\n$10\r\nPSUBSCRIBE\r\n$17\r\napp0.item.state.*\r\n"))
     }
 
@@ -219,9 +223,9 @@ struct DialectTests {
         let durable = Self.plain.with { $0.keeping = .durable }
         #expect(dialect.supports(durable) && !RedisDialect(work: .tell).supports(durable))
         #expect(!dialect.supports(Self.plain.with { $0.keeping = .journal }))
-        guard let plan = dialect.plan(folder: "/f", for: durable) else { return }
+        let plan = dialect.plan(folder: "/f", for: durable)
         #expect(plan.arguments.joined(separator: " ").contains("--appendonly yes --appendfsync always"))
-        let inMemory = try #require(dialect.plan(folder: "/f", for: Self.plain)).arguments
+        let inMemory = dialect.plan(folder: "/f", for: Self.plain).arguments
         #expect(inMemory.joined(separator: " ").contains("--appendonly no"))
     }
 
@@ -272,7 +276,7 @@ struct DialectTests {
     func natsSubscribe() throws {
         let conversation = try Conversation(answers: "PONG\r\n")
         let workload = Self.plain.with { $0.keys = 2 }
-        try NATSDialect(work: .keepAndTell).subscribe(conversation.link, workload: workload)
+        try NATSDialect(work: .keepAndTell).observe(conversation.link, workload, answering: false)
         let first = "SUB $KV.bench.bench.k000000 1\r\n"
         #expect(try conversation.said(first + "SUB $KV.bench.bench.k000001 2\r\nPING\r\n"))
     }
@@ -308,7 +312,7 @@ struct DialectTests {
             key: Self.key,
             value: [UInt8](repeating: 0x20, count: valueBytes),
             number: 0,
-            endsBatch: false,
+            wantsReply: false,
             isAcknowledged: false
         )
         MosquittoDialect(work: .tell).appendWrite(message, to: &bytes)
@@ -335,12 +339,15 @@ struct DialectTests {
     @Test("mosquitto: subscribes with quality 0, and a refused topic ends the bench")
     func mosquittoSubscribe() throws {
         let granted = try Conversation(answers: [0x90, 3, 0, 1, 0])
-        try MosquittoDialect(work: .tell).subscribe(granted.link, workload: Self.plain)
+        try MosquittoDialect(work: .tell).observe(granted.link, Self.plain, answering: false)
         let topic = [0, 13] + Array("bench/k000000".utf8)
         #expect(try granted.said([0x82, 18, 0, 1] + topic + [0]))
+        let pattern = try Conversation(answers: [0x90, 3, 0, 1, 0])
+        try MosquittoDialect(work: .tell).subscribe(pattern.link, to: ["a.*.b"], Self.plain)
+        #expect(try pattern.said([0x82, 10, 0, 1, 0, 5] + Array("a/+/b".utf8) + [0]))
         let refused = try Conversation(answers: [0x90, 3, 0, 1, 0x80])
         #expect(throws: BenchError.self) {
-            try MosquittoDialect(work: .tell).subscribe(refused.link, workload: Self.plain)
+            try MosquittoDialect(work: .tell).observe(refused.link, Self.plain, answering: false)
         }
     }
 
@@ -356,29 +363,20 @@ struct DialectTests {
 
     // MARK: all of them
 
-    @Test("patterns are spelled as each system has them")
-    func spelling() {
-        let pattern: [PatternToken] = [.literal("a"), .anyOne, .anyRest]
-        #expect(PatternSpelling.plugboard.text(pattern) == "a.*.**")
-        #expect(PatternSpelling.redis.text(pattern) == "a.*.*")
-        #expect(PatternSpelling.nats.text(pattern) == "a.*.>")
-        #expect(PatternSpelling.mqtt.text(pattern) == "a/+/#")
-    }
-
     @Test(
         "of a thousand patterns as many match as the workload says, and none twice",
         arguments: [1, 10, 1000]
     )
     func patterns(matching: Int) {
         let workload = Self.plain.with { $0.interest = .patterns(1000, matching: matching) }
-        let key = Names.key(0, of: workload)
-        let patterns = Names.patterns(1000, matching: matching)
+        let key = Names.key(0, of: workload).split(separator: ".")
+        let patterns = Names.subscriptions(of: workload)
         let matches = patterns.filter { pattern in
-            pattern.count == key.count
-                && zip(pattern, key).allSatisfy { token, name in token == .anyOne || token == .literal(name) }
+            let tokens = pattern.split(separator: ".")
+            return tokens.count == key.count && !zip(tokens, key).contains { $0 != "*" && $0 != $1 }
         }
         #expect(matches.count == matching)
-        #expect(Set(PatternSpelling.plugboard.subscriptions(of: workload)).count == 1000)
+        #expect(Set(patterns).count == 1000)
     }
 
     @Test(

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 @Suite("A page of figures", .someAtATime)
 struct MarkdownTests {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 @Suite("Options", .someAtATime)
 struct OptionsTests {
@@ -44,6 +44,44 @@ struct OptionsTests {
         options.setBatch(7)
         #expect(options.workloads.filter { $0.measure == .rate }.allSatisfy { $0.batch == 7 })
         #expect(options.workloads.filter { $0.measure == .roundTrip }.allSatisfy { $0.batch == 1 })
+    }
+
+    @Test(
+        "what is no option, or no value of one, is a mistake in usage that is named",
+        arguments: [
+            ("--peer", "bench has no option \"--peer\"; did you mean \"--peers\"?"),
+            ("--frobnicate", "bench has no option \"--frobnicate\"; try: plugboard help bench"),
+            ("publish", "\"publish\" is one argument too many; usage: plugboard bench [OPTIONS]"),
+            ("--json=1", "--json takes no value"), ("--only", "--only needs a value: --only NAMES"),
+            ("--only=", "--only is empty; it was \"\""),
+            ("--runs=0", "--runs is a whole number from 1 to 1000; it was \"0\""),
+            ("--batch=10001", "--batch is a whole number from 1 to 10000; it was \"10001\""),
+            ("--seconds=-1", "--seconds is a number of seconds, such as 2.5; it was \"-1\""),
+            ("--json --json", "--json stands twice"),
+        ]
+    )
+    func mistakes(words: String, message: String) {
+        let refusal = #expect(throws: Refusal.self) {
+            try Arguments(words.split(separator: " ").map(String.init))
+        }
+        #expect(refusal?.status == 64 && refusal?.lines.joined(separator: "; ") == message)
+    }
+
+    @Test("an option's value stands behind a space or a sign of equality")
+    func values() throws {
+        let arguments = try Arguments(["--runs", "3", "--only=a=b", "-h", "--seconds", "0.5"])
+        #expect(arguments[.runs] == "3" && arguments[.only] == "a=b" && arguments[.seconds] == "0.5")
+        #expect(arguments.has(.help) && !arguments.has(.json))
+    }
+
+    @Test("the help has each option, in 80 columns, and examples that are accepted")
+    func help() throws {
+        for option in Option.allCases { #expect(BenchHelp.text.contains("\n  \(option.usage)  ")) }
+        for line in BenchHelp.text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+        for example in BenchHelp.examples {
+            let words = example.split(separator: " ").map { $0.filter { $0 != "'" } }
+            #expect(try words.first == "bench" && !Arguments(Array(words.dropFirst())).has(.help))
+        }
     }
 
     @Test("each row is measured five times or more unless someone says otherwise")

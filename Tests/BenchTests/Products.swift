@@ -1,13 +1,10 @@
-// The built program that these tests measure.
+// The built programs that these tests measure.
 
-import PlugboardPosix
 import TestSupport
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 enum Products {
-    /// Starts without the step that ends a server with its bench: these end by themselves.
-    static let programs = Programs(plugboard: SwiftProgram.products + "/plugboard") { program, arguments in
-        ChildStart(program: program, arguments: arguments, output: .piped)
-    }
+    /// Without the step that ends a server with its bench: these end by themselves.
+    static let programs = Programs(folder: SwiftProgram.products, tiesServers: false)
 }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 @Suite("The table", .someAtATime)
 struct ReportTests {

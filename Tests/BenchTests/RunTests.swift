@@ -2,20 +2,33 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 /// Real servers, for as short a time as something can be measured.
 @Suite("A run", .someAtATime)
 struct RunTests {
-    private func run(_ workloads: Workload..., growths: [Growth] = [], peers: Bool = false) throws -> Report {
+    /// Of as few runs as it takes to have a median of them.
+    private static func bench(_ change: (inout BenchOptions) -> Void = { _ in }) -> Bench {
         var options = BenchOptions()
         options.runs = 2
-        options.secondsPerRun = 0.01
-        options.workloads = workloads
-        options.growths = growths
-        options.peers = peers
+        options.secondsPerRun = 0.005
         options.countsAllocations = false
-        return try Bench(options: options, programs: Products.programs, signals: nil).run()
+        change(&options)
+        return Bench(options: options, programs: Products.programs, signals: nil)
+    }
+
+    private func run(
+        _ workloads: Workload...,
+        growths: [Growth] = [],
+        peers: Bool = false,
+        runs: Int = 2
+    ) throws -> Report {
+        try Self.bench {
+            $0.runs = runs
+            $0.workloads = workloads
+            $0.growths = growths
+            $0.peers = peers
+        }.run()
     }
 
     private static let small = Workload("small").with {
@@ -78,7 +91,7 @@ struct RunTests {
                 $0.batch = 1
                 $0.window = 1
             },
-            Workload("idle").with { $0.measure = .idle(connections: 1_000) },
+            Workload("idle").with { $0.measure = .idle(connections: 200) },
             Workload("start").with { $0.measure = .startUp }
         ).rows
         let plugboard = rows.compactMap { $0.samples(of: "plugboard") }
@@ -107,22 +120,9 @@ struct RunTests {
                 $0.keys = 300
                 $0.batch = 100
             },
-            Workload("snapshot").with {
-                $0.measure = .snapshot
-                $0.keeping = .journal
-                $0.keys = 300
-                $0.valueBytes = 100_000
-                $0.batch = 10
-                $0.window = 1
-            },
             peers: true
         ).rows
         #expect(rows.flatMap(\.failures) == [])
-        #expect(rows[3].systems.map(\.system) == ["plugboard"])
-        #expect(
-            try #require(rows[3].samples(of: "plugboard")?.figure(.longestRoundTripMilliseconds)).median > 0
-        )
-        #expect(Table.text(of: rows[3]).contains("while a snapshot of 300 keys is made"))
         #expect(rows[0].systems.map(\.system) == ["plugboard", "without"])
         let peers = [("redis-server", "redis SET+PUBLISH"), ("nats-server", "nats KV")]
             .filter { Programs.find($0.0) != nil }.map(\.1)
@@ -131,6 +131,22 @@ struct RunTests {
         #expect(try #require(rows[2].samples(of: "plugboard")?.figure(.startMilliseconds)).median > 0)
         let text = Table.text(of: rows[1]) + Table.text(of: rows[2])
         #expect(text.contains("on disk before it is answered") && text.contains("300 kept keys"))
+    }
+
+    @Test("clients wait while a snapshot is made")
+    func snapshot() throws {
+        let workload = Workload("snapshot").with {
+            $0.measure = .snapshot
+            $0.keeping = .journal
+            $0.keys = 300
+            $0.valueBytes = 100_000
+            $0.batch = 10
+            $0.window = 1
+        }
+        let row = try #require(try run(workload, peers: true, runs: 1).rows.first)
+        #expect(row.failures == [] && row.systems.map(\.system) == ["plugboard"])
+        let wait = try #require(row.samples(of: "plugboard")?.figure(.longestRoundTripMilliseconds))
+        #expect(wait.median > 0 && Table.text(of: row).contains("while a snapshot of 300 keys is made"))
     }
 
     @Test("an option is measured beside the same row without it, and compared with that")
@@ -202,26 +218,26 @@ struct RunTests {
 
     @Test("with too few descriptors the systems are measured one after the other")
     func fewDescriptors() throws {
-        var options = BenchOptions()
-        options.runs = 1
-        options.secondsPerRun = 0.01
-        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 0)
-        let program = Products.programs.plugboard
-        let dialects: [any Dialect] = [PlugboardDialect(program: program), LimitDialect(program: program)]
-        let rows = try load.measure(Self.small, dialects).systems
+        var bench = Self.bench()
+        bench.descriptors = 0
+        let dialects: [any Dialect] = [
+            PlugboardDialect(programs: Products.programs), LimitDialect(programs: Products.programs),
+        ]
+        let rows = try bench.measure(Self.small, dialects).systems
         #expect(rows.map(\.system) == ["plugboard", "limit"])
     }
 
     @Test("a system that fails is told in its row, and costs the others nothing")
     func failures() throws {
-        var options = BenchOptions()
-        options.runs = 1
-        options.secondsPerRun = 0.01
-        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 10_000)
-        let program = Products.programs.plugboard
-        let row = try load.measure(
+        let bench = Self.bench()
+        let folder = try TemporaryFolder(named: "pbt")
+        symlink("/bin/false", folder.path + "/plugboard")
+        let row = try bench.measure(
             Self.small,
-            [PlugboardDialect(program: "/bin/false"), LimitDialect(program: program)]
+            [
+                PlugboardDialect(programs: Programs(folder: folder.path)),
+                LimitDialect(programs: Products.programs),
+            ]
         )
         #expect(row.systems.map(\.system) == ["limit"])
         let reason = "unexpected answer: the server exited with status 1"
@@ -255,16 +271,13 @@ struct RunTests {
     }
 
     private func measure(_ dialects: [any Dialect]) throws {
-        var options = BenchOptions()
-        options.runs = 1
-        options.secondsPerRun = 0.01
-        let load = Loading(options: options, programs: Products.programs, signals: nil, descriptors: 10_000)
+        let bench = Self.bench()
         for workload in [
             Self.small, Self.small.with { $0.keys = 50 }, Self.small.with { $0.isAcknowledged = true },
             Self.small.with { $0.interest = .patterns(5, matching: 1) },
         ] {
             let supporting = dialects.filter { $0.supports(workload) }
-            let row = try load.measure(workload, supporting)
+            let row = try bench.measure(workload, supporting)
             #expect(row.systems.count == supporting.count && row.failures == [])
             for row in row.systems {
                 #expect(try #require(row.samples.figure(.messagesPerSecond)).median > 0)

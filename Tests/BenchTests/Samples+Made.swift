@@ -1,6 +1,6 @@
 // Figures made up for tests: what a bench would have come to.
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 extension Samples {
     /// A run for each value; every quantity has as many.
@@ -45,7 +45,8 @@ extension Report {
             versions: versions,
             rows: rows,
             growth: growth,
-            options: BenchOptions()
+            runs: 5,
+            secondsPerRun: 0.25
         )
     }
 }

@@ -1,13 +1,17 @@
 import TestSupport
 import Testing
 
-@testable import PlugboardBench
+@testable import plugboard_bench
 
 @Suite("The window", .someAtATime)
 struct WindowTests {
+    private func window(_ batches: Int, publishers: Int, observers: Int) -> Window {
+        Window(Workload(name: "w", publishers: publishers, observers: observers, window: batches))
+    }
+
     @Test("a publisher is at most so many batches ahead of its answers")
     func answers() {
-        let window = Window(perPublisher: 2, publishers: 1, observers: 0)
+        let window = window(2, publishers: 1, observers: 0)
         #expect(window.isOpen(sent: 1, answered: 0))
         #expect(!window.isOpen(sent: 2, answered: 0))
         #expect(window.isOpen(sent: 2, answered: 1))
@@ -15,15 +19,14 @@ struct WindowTests {
 
     @Test("without observers only answers bound it, and nothing is ever on its way to one")
     func unobserved() {
-        var window = Window(perPublisher: 2, publishers: 1, observers: 0)
+        var window = window(2, publishers: 1, observers: 0)
         for _ in 0..<10 { window.noteSent() }
-        #expect(window.isOpen)
-        #expect(window.isEmpty)
+        #expect(window.isOpen && window.isEmpty)
     }
 
     @Test("the slowest observer holds it shut")
     func slowest() {
-        var window = Window(perPublisher: 2, publishers: 1, observers: 2)
+        var window = window(2, publishers: 1, observers: 2)
         window.noteSent()
         window.noteSent()
         #expect(!window.isOpen)
@@ -40,7 +43,7 @@ struct WindowTests {
 
     @Test("eight publishers have room for eight times as much")
     func publishers() {
-        var window = Window(perPublisher: 2, publishers: 8, observers: 1)
+        var window = window(2, publishers: 8, observers: 1)
         for _ in 0..<15 { window.noteSent() }
         #expect(window.isOpen)
         window.noteSent()
@@ -49,7 +52,7 @@ struct WindowTests {
 
     @Test("it counts on past the end of what it remembers")
     func longRun() {
-        var window = Window(perPublisher: 1, publishers: 1, observers: 3)
+        var window = window(1, publishers: 1, observers: 3)
         for batch in 0..<1000 {
             window.noteSent()
             for _ in 0..<3 { window.noteArrival(before: batch, now: batch + 1) }

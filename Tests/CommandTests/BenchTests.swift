@@ -1,8 +1,9 @@
 import Foundation
-import PlugboardBench
 import PlugboardPosix
 import TestSupport
 import Testing
+
+@testable import plugboard_bench
 
 /// The instrument itself; what it measures is no matter of tests.
 @Suite("bench", .someAtATime)
@@ -71,6 +72,23 @@ struct BenchTests {
         for workload in Workloads.all { #expect(words.contains(workload.name), "\(workload.name)") }
         let near = try plugboard("bench", "--only", "1→10,round-trp-1", in: try TemporaryFolder())
         #expect(near.messages.contains("did you mean \"round-trip-1\"?"))
+    }
+
+    @Test("where it isn't built, that is said, with what builds it")
+    func missing() throws {
+        let folder = try TemporaryFolder()
+        try FileCopy.make(of: Products.plugboard, at: folder.path + "/plugboard")
+        let run = try Run(program: folder.path + "/plugboard", ["bench", "--help"], in: folder).finished()
+        #expect(run.end == .exited(69) && run.output.isEmpty)
+        #expect(run.messages.contains("/plugboard-bench isn't there"))
+        #expect(run.messages.contains("swift build -c release"))
+    }
+
+    @Test("its own mistakes and its end are those of the command")
+    func passedOn() throws {
+        let run = try plugboard("bench", "--frobnicate", in: try TemporaryFolder())
+        #expect(run.end == .exited(64))
+        #expect(run.messages.hasPrefix("plugboard bench: bench has no option \"--frobnicate\"\n"))
     }
 
     @Test(

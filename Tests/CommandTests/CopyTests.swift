@@ -119,7 +119,8 @@ struct CopyTests {
         let plugin = "/opt/x/lib/plugboard/plugins/one"
         #expect(
             printed.lines == [
-                "/opt/x/lib/plugboard/plugboard", "\(plugin)/plugin.json", "\(plugin)/run.sh",
+                "/opt/x/lib/plugboard/plugboard", "/opt/x/lib/plugboard/plugboard-bench",
+                "\(plugin)/plugin.json", "\(plugin)/run.sh",
                 "\(plugin)/data/text", "/opt/x/bin/plugboard", "/opt/x/lib/plugboard/installed.txt",
             ]
         )

@@ -65,7 +65,7 @@ struct ProgramTests {
             includingPropertiesForKeys: [.isDirectoryKey]
         ).filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
         // Nothing else is for `swift run`: what only tests want is no product.
-        #expect(Set(programs) == Set(plugins.map(\.lastPathComponent) + ["plugboard"]))
+        #expect(Set(programs) == Set(plugins.map(\.lastPathComponent) + ["plugboard", "plugboard-bench"]))
         #expect(programs.contains("free-shipping"))
     }
 

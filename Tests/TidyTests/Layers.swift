@@ -36,12 +36,13 @@ enum Layers {
                 "Foundation", "FoundationEssentials",
             ]
         ),
-        Layer(folder: "Sources/PlugboardBench", allowed: ["PlugboardWire", "PlugboardPosix"]),
+        Layer(
+            folder: "Sources/plugboard-bench",
+            allowed: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"]
+        ),
         Layer(
             folder: "Sources/plugboard",
-            allowed: [
-                "PlugboardBench", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
-            ]
+            allowed: ["PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix"]
         ),
         Layer(
             folder: "plugins",

@@ -16,6 +16,7 @@ extension Command {
             guard let command = CommandTable.command(named: name) else {
                 throw HelpText.unknownCommand(name)
             }
+            if command.takesWordsAsTheyAre { return try command.pass(["--help"], console) }
             try console.output.text(HelpText.text(for: command))
         }
     )

@@ -60,7 +60,7 @@ extension Command {
         }
     )
 
-    fileprivate static func ownProgram() throws -> String {
+    static func ownProgram() throws -> String {
         guard let program = ProgramPath.current() else {
             throw CommandError(.refused, "this system doesn't tell where plugboard is")
         }
@@ -105,7 +105,8 @@ private struct CopyInstall {
             return
         }
         try installation.make(copies)
-        let names = copies.count == 1 ? [] : folder?.plugins.map(\.name) ?? []
+        let isCopied = copies.contains { Installation.plugin(of: $0.to) != nil }
+        let names = isCopied ? folder?.plugins.map(\.name) ?? [] : []
         let plugins = names.isEmpty ? "" : ", with \(names.joined(separator: ", "))"
         try console.output.line(Printable.text("installed: \(installation.command)\(plugins)"))
         if folder == nil {

@@ -30,9 +30,14 @@ struct Installation {
     /// The folder that must be in PATH.
     var bin: String { SocketPath.folder(of: command) }
 
-    /// The copies to make: this program, and the plugins of a folder. Throws if a plugin is broken.
+    /// The copies to make: this program, the bench if it is built, and the plugins of a folder. Throws if a
+    /// plugin is broken.
     func copies(program: String, plugins folder: PluginFolder?) throws -> [Copy] {
         var copies = [Copy(from: program, to: Self.program)]
+        let bench = SocketPath.folder(of: program) + "/plugboard-bench"
+        if FileStatus.isRunnable(path: bench) {
+            copies.append(Copy(from: bench, to: "\(Self.home)/plugboard-bench"))
+        }
         guard let folder, folder.path != ProgramPath.resolved(path(Self.plugins)) else { return copies }
         if let problem = folder.problems.first {
             throw CommandError(.refused, "\(problem)", hints: ["nothing was installed"])
@@ -136,7 +141,7 @@ struct Installation {
     private func path(_ file: String) -> String { prefix == "/" ? "/" + file : "\(prefix)/\(file)" }
 
     /// `lib/plugboard/plugins/cart/plugin.json` belongs to `cart`.
-    private static func plugin(of file: String) -> Substring? {
+    static func plugin(of file: String) -> Substring? {
         guard file.hasPrefix(plugins + "/") else { return nil }
         let parts = file.dropFirst(plugins.count + 1).split(separator: "/")
         return parts.count > 1 ? parts[0] : nil

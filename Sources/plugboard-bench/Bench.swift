@@ -1,0 +1,144 @@
+// The order of a bench: row by row, and within a row run by run, each system in turn,
+// so that what disturbs the machine for a while disturbs all of them alike.
+
+import PlugboardPosix
+
+/// A bench of this machine. Used by one thread.
+struct Bench {
+    /// Descriptors for everything but connections.
+    private static let descriptorsSpare = 256
+    var options: BenchOptions
+    let programs: Programs
+    /// What comes in ends the bench, with its servers.
+    let signals: Signals?
+    /// As many as this process may open.
+    var descriptors = OpenFiles.raiseLimit()
+
+    /// What a bench tells while it goes on.
+    enum Progress {
+        case begun(Machine, [SystemVersion])
+        case row(Row)
+        case growth(GrowthRows)
+
+        /// Its block of the table.
+        var text: String {
+            switch self {
+            case .begun(let machine, let versions): Table.text(of: machine, versions)
+            case .row(let row): Table.text(of: row)
+            case .growth(let growth): Table.text(of: growth)
+            }
+        }
+    }
+
+    /// Measures every row, telling each as soon as it is complete.
+    func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
+        let machine = Machine.current()
+        let dialects = dialects
+        let versions = try dialects.filter { !$0.isVariant && $0.server != "limit" }.map {
+            try SystemVersion.of($0, programs: programs)
+        }
+        let installed = dialects.filter { $0.programName.map { Programs.find($0) != nil } ?? true }
+        try tell(.begun(machine, versions))
+        let rows = try options.workloads.map { workload in
+            let row = try measure(workload, installed)
+            try tell(.row(row))
+            return row
+        }
+        let growth = try options.growths.map { growth in
+            var bench = self
+            bench.options.countsAllocations = false
+            let rows = try growth.sizes.map { try bench.measure(growth.workload($0), installed) }
+            try tell(.growth(GrowthRows(growth: growth, rows: rows)))
+            return GrowthRows(growth: growth, rows: rows)
+        }
+        return Report(
+            machine: machine,
+            versions: versions,
+            rows: rows,
+            growth: growth,
+            runs: options.runs,
+            secondsPerRun: options.secondsPerRun
+        )
+    }
+
+    private var dialects: [any Dialect] {
+        let own: [any Dialect] = [
+            PlugboardDialect(programs: programs), PlugboardDialect(programs: programs, isPlain: true),
+            LimitDialect(programs: programs),
+        ]
+        guard options.peers else { return own }
+        return own + [
+            RedisDialect(work: .keepAndTell), RedisDialect(work: .tell),
+            NATSDialect(work: .keepAndTell), NATSDialect(work: .tell),
+            MosquittoDialect(work: .keepAndTell), MosquittoDialect(work: .tell),
+        ]
+    }
+
+    /// What each of these systems came to, in their order, those for which the row means something:
+    /// every system set up side by side, then run after run each in turn. Where that would take more
+    /// connections than this process may have, one system is done with before the next begins. Throws
+    /// only where a signal ended the bench; what fails is told in the row.
+    func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
+        let supporting = dialects.filter { $0.supports(workload) && (workload.isLoad || !$0.isVariant) }
+        let connections = workload.publishers + workload.observers + workload.connectionsAtRest
+        let areTogether = connections * supporting.count + Self.descriptorsSpare <= descriptors
+        var wanted: Double?
+        var row = Row(workload: workload)
+        for group in areTogether ? [supporting] : supporting.map({ [$0] }) {
+            try measureTogether(group, messagesPerRead: &wanted, into: &row)
+        }
+        return row
+    }
+
+    private func measureTogether(
+        _ dialects: [any Dialect],
+        messagesPerRead wanted: inout Double?,
+        into row: inout Row
+    ) throws {
+        let workload = row.workload
+        var probes: [(probe: any Probe, samples: Samples)] = []
+        for dialect in dialects {
+            let probe = try row.attempt(dialect) { try setUp(workload, dialect, &wanted) }
+            if let probe { probes.append((probe, Samples())) }
+        }
+        let steps: [(any Probe) throws -> [Quantity: Double]] =
+            Array(repeating: { try $0.run() }, count: options.runs) + [{ try $0.finish() }]
+        for step in steps {
+            for index in probes.indices where !row.hasFailed(probes[index].probe.dialect) {
+                if signals?.next() != nil { throw BenchError.interrupted }
+                let probe = probes[index].probe
+                if let values = try row.attempt(probe.dialect, { try step(probe) }) {
+                    probes[index].samples.append(values)
+                }
+            }
+        }
+        row.systems += probes.filter { !row.hasFailed($0.probe.dialect) }.map {
+            SystemRow($0.probe.dialect, batch: $0.probe.batch, $0.samples)
+        }
+    }
+
+    /// The broker sets the mean batch; the limit, to which its CPU is compared, takes on the same.
+    private func setUp(_ workload: Workload, _ dialect: any Dialect, _ wanted: inout Double?) throws
+        -> any Probe
+    {
+        guard workload.isLoad else { return try RestingProbe(workload, dialect, self) }
+        let session = try Session(workload, dialect, self)
+        guard workload.measure == .rate else { return session }
+        if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
+        if dialect is LimitDialect, let wanted {
+            try BatchMatch.approach(messagesPerRead: wanted, session)
+        }
+        return session
+    }
+}
+
+/// One system, set up for one row.
+protocol Probe: AnyObject {
+    var dialect: any Dialect { get }
+    /// Messages that its publishers write at once.
+    var batch: Int { get }
+    /// One run: a value for each quantity.
+    func run() throws -> [Quantity: Double]
+    /// What there is to say once, after all runs.
+    func finish() throws -> [Quantity: Double]
+}

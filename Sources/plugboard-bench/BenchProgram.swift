@@ -1,0 +1,177 @@
+// From the words of `plugboard bench` to what it prints, draws and writes, and to its exit status.
+
+import PlugboardBroker
+import PlugboardPosix
+import PlugboardWire
+
+/// Why it ends early: an exit status, and lines for a person.
+struct Refusal: Error {
+    let status: Int32
+    let lines: [String]
+
+    init(_ status: Int32, _ lines: [String]) {
+        self.status = status
+        self.lines = lines
+    }
+
+    init(_ status: Int32, _ lines: String...) {
+        self.init(status, lines)
+    }
+}
+
+/// Nobody reads what is printed any more.
+struct ReaderGone: Error {}
+
+/// The whole program.
+enum BenchProgram {
+    private static let pageBytesMax = 4_194_304
+
+    /// Runs one command line to its end.
+    static func run(_ words: [String]) -> Int32 {
+        do {
+            switch (words.first, words.count) {
+            case ("limit", 2):
+                var server = try LimitServer(path: words[1])
+                try server.run()
+            case ("traced", 2): try serveTraced(path: words[1])
+            default: try bench(Arguments(words))
+            }
+            return 0
+        } catch is ReaderGone {
+            return 0
+        } catch let refusal as Refusal {
+            return tell(refusal)
+        } catch {
+            return tell(Refusal(1, "\(error)"))
+        }
+    }
+
+    private static func tell(_ refusal: Refusal) -> Int32 {
+        let text = "plugboard bench: " + refusal.lines.joined(separator: "\n  ") + "\n"
+        _ = StandardStream.error.write(bytes(text, isShown: true))
+        return refusal.status
+    }
+
+    private static func print(_ text: String) throws {
+        let stream = StandardStream.output
+        switch stream.write(bytes(text, isShown: stream.isTerminal)) {
+        case .all: return
+        case .readerGone: throw ReaderGone()
+        case .failed(let code): throw SystemError(code: code, operation: "write", subject: stream.name)
+        }
+    }
+
+    /// What a terminal shows has nothing in it but text and line feeds.
+    private static func bytes(_ text: String, isShown: Bool) -> [UInt8] {
+        guard isShown else { return Array(text.utf8) }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return Array(lines.map { Printable.text(String($0)) }.joined(separator: "\n").utf8)
+    }
+
+    /// The broker whose allocations are counted, from SIGUSR1 to SIGUSR2.
+    private static func serveTraced(path: String) throws {
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])
+        let broker = try Broker(configuration: Configuration(socketPath: path))
+        try Background.start {
+            while true {
+                switch signals.wait() {
+                case SIGUSR1: AllocationTrace.start()
+                case SIGUSR2: AllocationTrace.stop()
+                default: return broker.stop()
+                }
+            }
+        }
+        try broker.run()
+    }
+
+    private static func bench(_ arguments: Arguments) throws {
+        if arguments.has(.help) { return try print(BenchHelp.text) }
+        let options = try options(arguments)
+        guard let programs = Programs.beside() else {
+            throw Refusal(69, "the program plugboard, which it measures, isn't beside it")
+        }
+        let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
+        let bench = Bench(options: options, programs: programs, signals: signals)
+        guard arguments.has(.allocations) else { return try measure(bench, arguments) }
+        // Runs of the usual length: what is warm is a matter of it.
+        let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
+        let check = AllocationCheck(
+            workloads: arguments.has(.only) ? options.workloads : AllocationCheck.standard,
+            count: Allocations(bench: counting).count
+        )
+        guard try check.run(tell: { try print($0.text + "\n") }) else {
+            throw Refusal(1, "a warm broker asks for memory to pass messages on")
+        }
+    }
+
+    private static func measure(_ bench: Bench, _ arguments: Arguments) throws {
+        let (chart, page) = (arguments[.chart], arguments[.into])
+        // What can't be written is found out before the minutes that measuring takes.
+        if let page { _ = try contents(of: page, with: "") }
+        if let chart { try checkWritable(chart) }
+        let isJSON = arguments.has(.json)
+        let report = try bench.run { if !isJSON { try print($0.text + "\n") } }
+        try print(isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report))
+        if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
+        if let page {
+            let link = chart.map { Self.link(to: $0, from: page) }
+            let text = Markdown.text(
+                of: report,
+                commit: Markdown.commit(programs: bench.programs),
+                chart: link
+            )
+            try OutputFile.write(try contents(of: page, with: text), to: page)
+        }
+        // What a peer fails at is its own matter, and stands in its row.
+        if let failure = report.ownFailures.first { throw Refusal(1, "\(failure)") }
+    }
+
+    /// A file beside the page is named without their folder.
+    private static func link(to file: String, from page: String) -> String {
+        let folder = SocketPath.folder(of: page) + "/"
+        return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
+    }
+
+    /// A page with the figures in their place.
+    private static func contents(of path: String, with text: String) throws -> String {
+        let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
+        guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {
+            throw Refusal(64, "\(path) hasn't both marks between which the figures go")
+        }
+        return page
+    }
+
+    private static func checkWritable(_ path: String) throws {
+        switch FileStatus(path: path).kind {
+        case .missing: try OutputFile.write("", to: path)
+        case .folder, .socket: throw Refusal(64, "\(path) is no file to draw into")
+        case .file, .other: return
+        }
+    }
+
+    private static func options(_ arguments: Arguments) throws -> BenchOptions {
+        var options = BenchOptions()
+        options.peers = arguments.has(.peers)
+        options.growths = arguments.has(.growth) ? Growths.all : []
+        options.runs = arguments[.runs].flatMap { Int($0) } ?? options.runs
+        options.secondsPerRun = arguments[.seconds].flatMap { Double($0) } ?? options.secondsPerRun
+        do {
+            if let names = arguments[.only] {
+                try options.keepOnly(names.split(separator: ",").map(String.init))
+            }
+        } catch BenchError.unknownWorkload(let name) {
+            throw unknown(name, among: options)
+        }
+        if let batch = arguments[.batch].flatMap({ Int($0) }) { options.setBatch(batch) }
+        return options
+    }
+
+    private static func unknown(_ name: String, among options: BenchOptions) -> Refusal {
+        let names = options.workloads.map(\.name) + options.growths.map(\.name)
+        var lines = ["no row's name contains \"\(name)\""]
+        if let hint = Suggestion.hint(for: name, among: names) { lines.append(hint) }
+        lines += ["the rows are:"] + PageWidth.wrapped(names.joined(separator: " "), 76, indent: "")
+        if options.growths.isEmpty { lines.append("and with --growth: " + Growths.names) }
+        return Refusal(64, lines)
+    }
+}

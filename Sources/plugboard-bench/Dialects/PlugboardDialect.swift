@@ -1,0 +1,102 @@
+// This project's own broker, over its own protocol.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// `plugboard broker`.
+struct PlugboardDialect: Dialect {
+    static let plainName = "without"
+    let programs: Programs
+    /// Where a trace of the broker's allocations goes.
+    var allocationLog: String?
+    /// Leaves out the options of a row: what the same row costs without them.
+    var isPlain = false
+    var name: String { isPlain ? Self.plainName : "plugboard" }
+    let server = "plugboard"
+    let readsOncePerTurn = true
+    var summary: String { PeerWork.keepAndTell.summary }
+    var isVariant: Bool { isPlain }
+
+    func workload(_ workload: Workload) -> Workload { isPlain ? workload.plain : workload }
+    func supports(_ workload: Workload) -> Bool { !isPlain || !workload.isPlain }
+
+    func plan(folder: String, for workload: Workload) -> ServerPlan {
+        let path = folder + "/bus.sock"
+        guard allocationLog == nil else {
+            let environment = allocationLog.map { AllocationTrace.environment(log: $0) } ?? []
+            return ServerPlan(
+                program: programs.bench,
+                arguments: ["traced", path],
+                endpoint: .unix(path),
+                environment: environment
+            )
+        }
+        let isKept = self.workload(workload).keeping != .nothing
+        let keeping = isKept ? ["--state", folder + "/state"] : ["--memory"]
+        return ServerPlan(
+            program: programs.plugboard,
+            arguments: ["broker"] + keeping + ["--socket", path],
+            endpoint: .unix(path)
+        )
+    }
+
+    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+        try link.receive(lines: 1)
+    }
+
+    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+        guard workload.operation == .call, answering else {
+            let members = answering ? workload.acknowledging ?? workload.subscribing : workload.subscribing
+            let names = Names.subscriptions(of: workload)
+            return try subscribe(link, to: names, workload.with { $0.subscribing = members })
+        }
+        try ask(link, "{\"op\":\"serve\",\"key\":\"\(Names.key(0, of: workload))\"}\n", answers: 1)
+    }
+
+    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+        let members = workload.subscribing.isEmpty ? "" : "," + workload.subscribing
+        let requests = names.map {
+            "{\"op\":\"subscribe\",\"key\":\"\($0)\",\"initial\":false\(members)}\n"
+        }
+        for some in requests.pieces { try ask(link, some.joined(), answers: some.count) }
+    }
+
+    private func ask(_ link: Link, _ requests: String, answers: Int) throws {
+        let replies = try link.ask(requests, lines: answers)
+        guard !replies.contains("\"error\"") else { throw BenchError.unexpected("\(replies.prefix(200))") }
+    }
+
+    func answer(to line: ArraySlice<UInt8>) -> [UInt8]? {
+        if let call = Self.text(in: line, after: #"{"event":"call","call":""#, until: "\"") {
+            return Array("{\"op\":\"return\",\"call\":\"\(call)\",\"value\":true}\n".utf8)
+        }
+        guard line.starts(with: #"{"event":"update","#.utf8),
+            let sub = Self.text(in: line, after: #""sub":"#, until: ","),
+            let revision = Self.text(in: line, after: #""revision":"#, until: ",")
+        else { return nil }
+        return Array("{\"op\":\"ack\",\"sub\":\(sub),\"revision\":\(revision)}\n".utf8)
+    }
+
+    func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
+        bytes += "{\"op\":\"\(message.operation == .call ? "call" : "publish")\",".utf8
+        if message.wantsReply { bytes += "\"id\":\(message.number + 1),".utf8 }
+        if !message.members.isEmpty { bytes += "\(message.members),".utf8 }
+        bytes += "\"key\":\"\(message.key)\",\"value\":".utf8 + message.value + "}\n".utf8
+    }
+
+    func deliveryMark(_ workload: Workload) -> Mark { .lines(1) }
+
+    func batchMark(_ workload: Workload) -> Mark { .lines(workload.isAcknowledged ? workload.batch : 1) }
+
+    func firstReply(_ link: Link) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
+
+    /// What stands between the first `before` and the next `end`.
+    private static func text(in line: ArraySlice<UInt8>, after before: String, until end: Unicode.Scalar)
+        -> String?
+    {
+        let before = Array(before.utf8)
+        guard let place = line.indices.first(where: { line[$0...].starts(with: before) }) else { return nil }
+        let rest = line[(place + before.count)...]
+        return rest.firstIndex(of: UInt8(ascii: end)).map { String(decoding: rest[..<$0], as: UTF8.self) }
+    }
+}

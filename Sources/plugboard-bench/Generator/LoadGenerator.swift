@@ -1,0 +1,185 @@
+// One thread that publishes and observes at once, at the least cost per message that
+// still counts every one: bytes written beforehand, large reads, line feeds counted.
+// A window bounds what is in flight; at the end of a run nothing is.
+
+import PlugboardPosix
+
+/// What went through in one run.
+struct RunCount {
+    var messages = 0
+    var deliveries = 0
+    var wallNanoseconds: UInt64 = 0
+    var generatorNanoseconds: UInt64 = 0
+    /// From a write until every observer had read it, or it was answered, where that is measured.
+    var roundTrips: [UInt64] = []
+}
+
+/// Publishers and observers of one workload, connected and subscribed.
+final class LoadGenerator {
+    private static let inputBytes = 262_144
+    private static let patienceMilliseconds: Int32 = 20_000
+    private static let signalToken = UInt64.max
+
+    private let workload: Workload
+    private let poller: any Poller
+    private let input: UnsafeMutableRawBufferPointer
+    private var publishers: [Publisher]
+    private var observers: [Observer]
+    /// Those that are read from and not listened to.
+    private var drained: [Link] = []
+    private var window: Window
+    private var startedNanoseconds: UInt64 = 0
+    private var roundTrips: [UInt64] = []
+
+    /// Takes over connections that are set up. `signals` interrupts a run.
+    init(_ workload: Workload, _ publishers: [Publisher], _ observers: [Observer], _ signals: Signals?) throws
+    {
+        self.workload = workload
+        self.publishers = publishers
+        self.observers = observers
+        poller = try PollerKind.standard.make()
+        input = .allocate(byteCount: Self.inputBytes, alignment: 64)
+        window = Window(workload)
+        if let signals { try poller.add(signals.raw, token: Self.signalToken, interest: .read) }
+        for (index, link) in (publishers.map(\.link) + observers.map(\.link)).enumerated() {
+            try poller.add(link.fd, token: UInt64(index), interest: .read)
+        }
+    }
+
+    /// Reads and forgets, from here on, what arrives there while it publishes.
+    func drain(_ link: Link) throws {
+        let token = UInt64(publishers.count + observers.count + drained.count)
+        try poller.add(link.fd, token: token, interest: .read)
+        drained.append(link)
+    }
+
+    deinit {
+        input.deallocate()
+    }
+
+    /// The text that ends the last value of the only publisher.
+    var lastMark: String? { publishers.count == 1 ? publishers.first?.lastMark : nil }
+
+    /// Batches after which every key was published once.
+    var batchesOfScript: Int { publishers.reduce(0) { $0 + $1.script.batches } }
+
+    /// Publishes for so long, and at least so many batches, then waits until all of it
+    /// has arrived. Throws `BenchError` where something was lost or nothing moves.
+    func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
+        for index in publishers.indices { publishers[index].clearCounts() }
+        for index in observers.indices { observers[index].clearCounts() }
+        window = Window(workload)
+        roundTrips.removeAll(keepingCapacity: true)
+        let cpuBefore = try ProcessUsage.threadNanoseconds()
+        let start = MonotonicClock.nanoseconds()
+        var now = start
+        while true {
+            let isClosing = now - start >= nanoseconds && window.sent >= batchesMin
+            if isClosing, window.isEmpty, publishers.allSatisfy(\.isIdle) { break }
+            if !isClosing { try publish() }
+            try turn()
+            now = MonotonicClock.nanoseconds()
+        }
+        let messages = window.sent * workload.batch
+        try checkLast()
+        return RunCount(
+            messages: messages,
+            deliveries: messages * workload.deliveriesPerMessage,
+            wallNanoseconds: now - start,
+            generatorNanoseconds: try ProcessUsage.threadNanoseconds() - cpuBefore,
+            roundTrips: roundTrips
+        )
+    }
+
+    /// Writes what the window lets out, a batch in each write.
+    private func publish() throws {
+        for index in publishers.indices {
+            while mayBegin(publishers[index]) {
+                if workload.isTimed { startedNanoseconds = MonotonicClock.nanoseconds() }
+                guard try publishers[index].write() else {
+                    try watch(index)
+                    break
+                }
+                window.noteSent()
+            }
+        }
+    }
+
+    private func mayBegin(_ publisher: Publisher) -> Bool {
+        !publisher.isMidBatch && window.isOpen(sent: publisher.sent, answered: publisher.answered)
+    }
+
+    private func turn() throws {
+        var failure: (any Error)?
+        var moved = false
+        try poller.wait(milliseconds: Self.patienceMilliseconds) { ready in
+            moved = true
+            do { try handle(ready) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        if !moved {
+            throw BenchError.stalled("\(window.sent) batches sent, \(window.reached) reached every observer")
+        }
+    }
+
+    private func handle(_ ready: Readiness) throws {
+        if ready.token == Self.signalToken { throw BenchError.interrupted }
+        let index = Int(ready.token)
+        if index < publishers.count {
+            if ready.canRead { try receiveAnswers(index) }
+            if ready.canWrite { try goOn(index) }
+        } else if index < publishers.count + observers.count {
+            try receive(index - publishers.count)
+        } else {
+            _ = try read(drained[index - publishers.count - observers.count])
+        }
+    }
+
+    private func receiveAnswers(_ index: Int) throws {
+        guard let bytes = try read(publishers[index].link) else { return }
+        let before = publishers[index].answered
+        publishers[index].take(bytes)
+        let ends = workload.operation == .call || workload.measure == .snapshot
+        if ends, publishers[index].answered > before { noteRoundTrip() }
+    }
+
+    private func receive(_ index: Int) throws {
+        guard let bytes = try read(observers[index].link) else { return }
+        let before = observers[index].batches
+        let answers = observers[index].take(bytes)
+        if !answers.isEmpty { try observers[index].link.send(answers) }
+        guard workload.tellsEach else { return }
+        let reachedBefore = window.reached
+        window.noteArrival(before: before, now: observers[index].batches)
+        if workload.operation == .publish, window.reached > reachedBefore { noteRoundTrip() }
+    }
+
+    private func noteRoundTrip() {
+        guard workload.isTimed else { return }
+        roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
+    }
+
+    /// What has arrived; valid until the next call.
+    private func read(_ link: Link) throws -> UnsafeRawBufferPointer? {
+        try DescriptorCalls.read(link.fd, into: input).count("receive")
+            .map { UnsafeRawBufferPointer(rebasing: input[..<$0]) }
+    }
+
+    private func goOn(_ index: Int) throws {
+        if publishers[index].isMidBatch, try publishers[index].write() { window.noteSent() }
+        try watch(index)
+    }
+
+    private func watch(_ index: Int) throws {
+        let interest: Interest = publishers[index].isMidBatch ? [.read, .write] : .read
+        try poller.change(publishers[index].link.fd, token: UInt64(index), interest: interest)
+    }
+
+    /// The last that observers have is the last that was published.
+    private func checkLast() throws {
+        guard workload.isPlain, let lastMark else { return }
+        for observer in observers where !observer.lastBytesContain(lastMark) {
+            throw BenchError.unexpected("an observer's last message is not the last published")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// The receiving end of the generator: counts what arrives and keeps its last bytes, by
+// which it is known that the last thing observed is the last that was published.
+
+/// One observing connection. Used by one thread.
+struct Observer {
+    /// Long enough for the end of a value and what a protocol puts after it.
+    private static let tailBytes = 96
+    let link: Link
+    /// What a whole batch looks like here.
+    let batchMark: Mark
+    /// What it says to a line; those it says nothing to don't count. Nil for one that says nothing.
+    var answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
+    /// Half a line, where lines are answered.
+    private var rest: [UInt8] = []
+    private var units = 0
+    private var tail: [UInt8] = []
+
+    init(link: Link, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
+        self.link = link
+        self.batchMark = batchMark
+        self.answer = answer
+    }
+
+    /// Batches that have arrived whole; none where it isn't told of every message.
+    var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
+
+    mutating func clearCounts() {
+        link.discardArrived()
+        units = 0
+    }
+
+    /// Counts what arrived, and returns the answers to it.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        keepTail(bytes)
+        guard let answer else {
+            units += batchMark.units(in: bytes)
+            return []
+        }
+        rest += bytes
+        var answers: [UInt8] = []
+        while let feed = rest.firstIndex(of: 0x0A) {
+            if let line = answer(rest[..<feed]) {
+                answers += line
+                units += 1
+            }
+            rest.removeFirst(feed + 1)
+        }
+        return answers
+    }
+
+    private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
+        // A slice: the `suffix` of sequences, which `+=` would take, goes through all of it.
+        tail += bytes[max(0, bytes.count - Self.tailBytes)...]
+        if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
+    }
+
+    /// Whether `text` is among the last bytes that arrived.
+    func lastBytesContain(_ text: String) -> Bool {
+        String(decoding: tail, as: UTF8.self).contains(text)
+    }
+}

@@ -1,0 +1,99 @@
+// All bytes that a publisher sends, written before the measurement begins: batches
+// that it goes through again and again.
+
+/// One message to write.
+struct Message {
+    let key: String
+    /// JSON text.
+    let value: [UInt8]
+    /// The number of its publisher.
+    var publisher = 0
+    /// From 0 within its batch.
+    let number: Int
+    /// The system shall answer this one, where it has answers for writes: every one, or the last of
+    /// a batch that the publisher wants to hear of.
+    let wantsReply: Bool
+    /// Every message of the workload is answered.
+    let isAcknowledged: Bool
+    var operation = Workload.Operation.publish
+    /// Further members, as the broker's protocol spells them.
+    var members = ""
+}
+
+/// JSON values of an exact length that end with a number of their own.
+enum MessageValue {
+    /// The text by which the value with that number is known.
+    static func mark(_ number: Int) -> String { "\"n\":\(1_000_000_000 + number)}" }
+
+    /// At least 16 bytes.
+    static func bytes(_ number: Int, count: Int) -> [UInt8] {
+        let head = Array("{\"ok\":true,\"price\":49.95,\"text\":\"".utf8)
+        let end = Array("\",\(mark(number))".utf8)
+        let filling = count - head.count - end.count
+        if filling < 0 { return Array("{\(mark(number))".utf8) }
+        return head + [UInt8](repeating: UInt8(ascii: "x"), count: filling) + end
+    }
+}
+
+/// A publisher's batches. Immutable once made.
+final class Script {
+    /// Batches of a script that has but one key.
+    private static let batchesMin = 8
+    /// Messages of each.
+    private let batch: Int
+    private let bytes: [UInt8]
+    /// Where each batch begins, and the last ends.
+    private let places: [Int]
+
+    /// The script of one of the workload's publishers, in a dialect.
+    init(_ workload: Workload, publisher: Int, dialect: any Dialect) {
+        var bytes: [UInt8] = []
+        let keys = max(1, workload.keys / workload.publishers)
+        batch = workload.batch
+        places =
+            [0]
+            + (0..<max(Self.batchesMin, (keys + batch - 1) / batch)).map { number in
+                for index in 0..<workload.batch {
+                    let sequence = number * workload.batch + index
+                    let isEnd = workload.answersBatches && index == workload.batch - 1
+                    let message = Message(
+                        key: Names.key(
+                            ((sequence % keys) * workload.publishers + publisher) % workload.keys,
+                            of: workload
+                        ),
+                        value: MessageValue.bytes(sequence, count: workload.valueBytes),
+                        publisher: publisher,
+                        number: index,
+                        wantsReply: isEnd || workload.isAcknowledged,
+                        isAcknowledged: workload.isAcknowledged,
+                        operation: workload.operation,
+                        members: workload.keeping == .durable ? #""durable":true"# : workload.writing
+                    )
+                    dialect.appendWrite(message, to: &bytes)
+                }
+                if workload.answersBatches, !workload.isAcknowledged {
+                    dialect.appendBatchEnd(to: &bytes)
+                }
+                return bytes.count
+            }
+        self.bytes = bytes
+    }
+
+    /// Batches before it starts over.
+    var batches: Int { places.count - 1 }
+
+    /// The text that ends what the batch with that count, from 0, wrote.
+    func lastMark(afterBatch number: Int) -> String {
+        MessageValue.mark((number % batches + 1) * batch - 1)
+    }
+
+    /// Lends the bytes of a batch from `offset` on.
+    func withBatch<Result>(_ number: Int, from offset: Int, _ body: (UnsafeRawBufferPointer) -> Result)
+        -> Result
+    {
+        let index = number % batches
+        return bytes.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[(places[index] + offset)..<places[index + 1]]))
+        }
+    }
+}

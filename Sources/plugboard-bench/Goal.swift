@@ -1,0 +1,198 @@
+// The figures to reach: what has to hold of a bench, and what it is hoped for. Each is
+// a ratio within one report where it can be, since machines differ.
+
+/// What one figure must not exceed, or must reach.
+struct Goal: Sendable {
+    typealias Measure = @Sendable (Report) -> Double?
+
+    struct Bound: Sendable {
+        let value: Double
+        /// It is the least rather than the most.
+        let isLeast: Bool
+
+        var text: String { (isLeast ? "≥ " : "≤ ") + Digits.short(value) }
+
+        func holds(_ measured: Double) -> Bool { isLeast ? measured >= value : measured <= value }
+    }
+
+    /// What a report came to.
+    enum Verdict: String, Sendable {
+        case holds
+        case missed
+        /// There is no bound for it.
+        case shown
+    }
+
+    /// What of which workload, and in which unit.
+    let what: String
+    /// Nil where it is shown only.
+    let must: Bound?
+    let aim: Bound?
+    /// Nil where the report has no such figure.
+    let measure: Measure
+
+    /// It must not exceed that, or is shown only.
+    init(_ what: String, most: Double? = nil, aim: Double? = nil, _ measure: @escaping Measure) {
+        self.what = what
+        self.measure = measure
+        must = most.map { Bound(value: $0, isLeast: false) }
+        self.aim = aim.map { Bound(value: $0, isLeast: false) }
+    }
+
+    /// It must reach that.
+    init(_ what: String, least: Double, aim: Double? = nil, _ measure: @escaping Measure) {
+        self.what = what
+        self.measure = measure
+        must = Bound(value: least, isLeast: true)
+        self.aim = aim.map { Bound(value: $0, isLeast: true) }
+    }
+
+    func verdict(_ value: Double) -> Verdict {
+        must.map { $0.holds(value) ? .holds : .missed } ?? .shown
+    }
+
+    /// Its line in a table: what, measured, must, aim, and whether it holds.
+    func cells(_ value: Double) -> [String] {
+        // Of a bound that is small the third digit decides.
+        let isClose = must.map { $0.value < 10 } ?? false
+        let verdict = verdict(value)
+        let isAimed = verdict == .holds && aim?.holds(value) == true
+        return [
+            what, isClose ? Digits.fixed(value, 3) : Digits.text(value), must?.text ?? "–", aim?.text ?? "–",
+            verdict.rawValue + (isAimed ? ", and the aim" : ""),
+        ]
+    }
+}
+
+/// All of them.
+enum Goals {
+    static let all: [Goal] = load + kept + resting
+
+    /// Those that were measured, each with what it came to.
+    static func measured(in report: Report) -> [(goal: Goal, value: Double)] {
+        all.compactMap { goal in goal.measure(report).map { (goal, $0) } }
+    }
+
+    private static let redis = "redis SET+PUBLISH"
+    private static let without = PlugboardDialect.plainName
+    private static let perMessage = Quantity.cpuNanosecondsPerMessage
+    private static let perDelivery = Quantity.cpuNanosecondsPerDelivery
+
+    private static let load = [
+        Goal("publish, no observer: CPU ns per message", most: 120, aim: 90, figure(perMessage, "publish")),
+        Goal("1→100: CPU per delivery, × the limit's", most: 1.6, aim: 1.2, limit(perDelivery, "1→100")),
+        Goal("1→100: messages per second, × redis, same work", least: 3, aim: 4, rate("1→100", redis)),
+        Goal("1→10: CPU per delivery, × the limit's", most: 2.5, aim: 1.5, limit(perDelivery, "1→10")),
+        Goal("1→10: messages per second, × redis, same work", least: 2.8, aim: 5, rate("1→10", redis)),
+        Goal("1→1: messages per second, × redis, same work", least: 3, aim: 5, rate("1→1", redis)),
+        Goal(
+            "1→1: messages per second, × nats, plain publish",
+            least: 1.2,
+            aim: 2,
+            rate("1→1", "nats publish")
+        ),
+        Goal(
+            "one stopped observer among ten: messages per second, × without",
+            least: 0.95,
+            rate("1→10-one-stopped", without)
+        ),
+        Goal(
+            "one stopped observer: lines per changed key when it reads again",
+            most: 1,
+            figure(.linesPerKeyAfterWaking, "1→10-one-stopped")
+        ),
+        Goal(
+            "100,000 keys in turn: CPU per message, × one key's",
+            most: 1.5,
+            aim: 1.2,
+            rows("publish-100000-keys", "publish")
+        ),
+        Goal(
+            "1,000 patterns, one matches: CPU per message, × one pattern's",
+            most: 1.3,
+            aim: 1.1,
+            rows("1000-patterns-1-matches", "1-pattern")
+        ),
+    ]
+
+    private static let kept = [
+        Goal(
+            "with a journal, 1→10: messages per second, × without",
+            least: 0.8,
+            rate("1→10-journal", without)
+        ),
+        Goal("with a journal, publish: messages per second, × without", rate("publish-journal", without)),
+        Goal(
+            "256 durable writers: messages per second, × redis, synced always",
+            least: 2,
+            aim: 4,
+            rate("durable-256", redis)
+        ),
+        Goal(
+            "256 durable writers, 16 writes at once: messages per second, × redis, synced always",
+            rate("durable-256-batches-of-16", redis)
+        ),
+        Goal(
+            "1 durable writer: messages per second, × redis, synced always",
+            least: 1,
+            rate("durable-1", redis)
+        ),
+        Goal(
+            "1,000,000 kept keys: ms from the start to the first reply",
+            most: 2000,
+            aim: 700,
+            figure(.startMilliseconds, "recovery-1000000-keys")
+        ),
+        Goal(
+            "a snapshot of 1,000,000 keys under load: longest wait for an answer, ms",
+            most: 5,
+            figure(.longestRoundTripMilliseconds, "snapshot-1000000-keys")
+        ),
+    ]
+
+    private static let resting =
+        [("1 observer", "round-trip-1"), ("100 observers", "round-trip-100")].flatMap { who, row in
+            let (p50, p99) = (limit(.roundTripP50Microseconds, row), limit(.roundTripP99Microseconds, row))
+            return [
+                Goal("round trip, \(who): p50, × the limit's", most: 1.1, p50),
+                Goal("round trip, \(who): p99, × the limit's", most: 1.3, aim: 1.1, p99),
+            ]
+        } + [
+            Goal(
+                "idle connection with one subscription: bytes",
+                most: 819.2,
+                aim: 512,
+                figure(.bytesPerConnection, "idle-connection")
+            ),
+            Goal("start to first reply, of a static build: ms", most: 5, aim: 2) {
+                $0.machine.isDynamic ? nil : figure(.startMilliseconds, "start")($0)
+            },
+        ]
+        + Growths.all.map { growth in
+            Goal("\(growth.name): highest cost, × the lowest") { report in
+                report.growth.first { $0.growth.name == growth.name }?.factor(of: "plugboard")
+            }
+        }
+
+    /// The broker's own.
+    private static func figure(_ quantity: Quantity, _ row: String) -> Goal.Measure {
+        { $0.row(row)?.samples(of: "plugboard")?.figure(quantity)?.median }
+    }
+
+    private static func limit(_ quantity: Quantity, _ row: String) -> Goal.Measure {
+        { $0.row(row)?.ratio(quantity, "plugboard", to: "limit") }
+    }
+
+    private static func rate(_ row: String, _ system: String) -> Goal.Measure {
+        { $0.row(row)?.ratio(.messagesPerSecond, "plugboard", to: system) }
+    }
+
+    /// CPU of a message as a multiple of that in another row.
+    private static func rows(_ row: String, _ other: String) -> Goal.Measure {
+        { report in
+            guard let ours = figure(perMessage, row)(report), let theirs = figure(perMessage, other)(report)
+            else { return nil }
+            return theirs > 0 ? ours / theirs : nil
+        }
+    }
+}

@@ -1,0 +1,167 @@
+// What any broker costs at the least on this machine: a process that waits with the
+// same poller, reads once and writes once per connection and turn, and copies every
+// byte of every publisher to every observer without looking at it. It stands beside
+// the broker in each comparison.
+
+import PlugboardPosix
+
+/// The copying server. Used by one thread.
+struct LimitServer: ~Copyable {
+    private static let listenerToken = UInt64.max
+    private static let readBytes = 65_536
+
+    private let listener: Descriptor
+    private let poller: any Poller
+    private var peers: [LimitPeer?] = []
+    private var observers: [LimitPeer] = []
+    /// Publishers that have batches to be told of.
+    private var owed: [LimitPeer] = []
+    /// What this turn's reads brought, in order.
+    private var turn: UnsafeMutableRawBufferPointer
+    private var turnBytes = 0
+
+    /// Listens at `path`. Throws `SystemError` or `SocketPathError`.
+    init(path: String) throws {
+        let listener = try UnixSocket.listen(path: path)
+        let poller = try PollerKind.standard.make()
+        try poller.add(listener.raw, token: Self.listenerToken, interest: .read)
+        self.listener = listener
+        self.poller = poller
+        turn = .allocate(byteCount: Self.readBytes * 2, alignment: 64)
+    }
+
+    deinit {
+        turn.deallocate()
+    }
+
+    /// Serves until a signal ends the process.
+    mutating func run() throws {
+        while true {
+            let poller = poller
+            var failure: (any Error)?
+            try poller.wait(milliseconds: -1) { ready in
+                do { try handle(ready) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            let bytes = UnsafeRawBufferPointer(rebasing: turn[..<turnBytes])
+            if turnBytes > 0 { for peer in observers { try peer.send(bytes, poller) } }
+            turnBytes = 0
+            for peer in owed { peer.tellBatches() }
+            owed.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private mutating func handle(_ ready: Readiness) throws {
+        guard ready.token != Self.listenerToken else { return try accept() }
+        guard let peer = peers[Int(ready.token)] else { return }
+        if ready.canRead || ready.isGone { receive(peer) }
+        if ready.canWrite { try peer.sendKept(poller) }
+    }
+
+    private mutating func accept() throws {
+        while case .connection(let descriptor) = try UnixSocket.accept(listener.raw) {
+            let fd = descriptor.raw
+            while peers.count <= Int(fd) { peers.append(nil) }
+            peers[Int(fd)] = LimitPeer(descriptor)
+            try poller.add(fd, token: UInt64(fd), interest: .read)
+        }
+    }
+
+    private mutating func receive(_ peer: LimitPeer) {
+        reserveTurn()
+        let target = UnsafeMutableRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + Self.readBytes)])
+        switch DescriptorCalls.read(peer.fd, into: target) {
+        case .bytes(let count): take(count, from: peer)
+        case .wouldBlock: return
+        case .ended, .failed:
+            poller.remove(peer.fd)
+            observers.removeAll { $0 === peer }
+            peers[Int(peer.fd)] = nil
+        }
+    }
+
+    private mutating func take(_ count: Int, from peer: LimitPeer) {
+        switch peer.role {
+        case .publisher(let batchBytes):
+            turnBytes += count
+            peer.takenBytes += count
+            if batchBytes > 0, peer.takenBytes >= batchBytes { owed.append(peer) }
+        case .unknown:
+            let line = UnsafeRawBufferPointer(rebasing: turn[turnBytes..<(turnBytes + count)])
+            peer.role = LimitPeer.Role(line: line)
+            if peer.role == .observer { observers.append(peer) }
+            _ = DescriptorCalls.send(peer.fd, UnsafeRawBufferPointer(rebasing: line.suffix(1)))
+        case .observer, .resting: return
+        }
+    }
+
+    /// Room for one more read; a turn of many publishers grows it.
+    private mutating func reserveTurn() {
+        guard turn.count - turnBytes < Self.readBytes else { return }
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: turn.count * 2, alignment: 64)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: turn[..<turnBytes]))
+        turn.deallocate()
+        turn = larger
+    }
+}
+
+/// A connection of the copying server.
+final class LimitPeer {
+    enum Role: Equatable {
+        case unknown
+        case observer
+        case resting
+        /// Is told of each `batchBytes` taken in; never, where that is 0.
+        case publisher(batchBytes: Int)
+
+        /// From the first line of a connection: `O`, `R` or `P 1234`.
+        init(line: UnsafeRawBufferPointer) {
+            switch line.first {
+            case UInt8(ascii: "P"):
+                let digits = line.filter { (0x30...0x39).contains($0) }
+                self = .publisher(batchBytes: Int(String(decoding: digits, as: UTF8.self)) ?? 0)
+            case UInt8(ascii: "R"): self = .resting
+            default: self = .observer
+            }
+        }
+    }
+
+    private let descriptor: Descriptor
+    var role = Role.unknown
+    /// Bytes since the last batch that was told.
+    var takenBytes = 0
+    /// What the system would not take yet.
+    private var kept: [UInt8] = []
+
+    init(_ descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    var fd: Int32 { descriptor.raw }
+
+    func send(_ bytes: UnsafeRawBufferPointer, _ poller: any Poller) throws {
+        var sent = 0
+        if kept.isEmpty, case .bytes(let count) = DescriptorCalls.send(fd, bytes) { sent = count }
+        guard sent < bytes.count else { return }
+        kept += bytes[sent...]
+        try poller.change(fd, token: UInt64(fd), interest: [.read, .write])
+    }
+
+    func sendKept(_ poller: any Poller) throws {
+        guard !kept.isEmpty, case .bytes(let count) = kept.withUnsafeBytes({ DescriptorCalls.send(fd, $0) })
+        else { return }
+        kept.removeFirst(count)
+        if kept.isEmpty { try poller.change(fd, token: UInt64(fd), interest: .read) }
+    }
+
+    /// One byte for each batch that was taken in whole.
+    func tellBatches() {
+        guard case .publisher(let batchBytes) = role else { return }
+        let batches = takenBytes / batchBytes
+        takenBytes -= batches * batchBytes
+        withUnsafeTemporaryAllocation(byteCount: batches, alignment: 1) { buffer in
+            buffer.initializeMemory(as: UInt8.self, repeating: 0x0A)
+            _ = DescriptorCalls.send(fd, UnsafeRawBufferPointer(buffer))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+// What a measurement was made on: without it the figures mean little.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// The machine and this program, as far as the system tells.
+struct Machine: Sendable {
+    /// The processor's name.
+    let processor: String
+    let processors: Int
+    /// The kernel's name and release.
+    let kernel: String
+    /// The Swift release that this program was built with.
+    let swift: String
+    /// The program loads Swift's library when it starts, rather than having it within.
+    let isDynamic: Bool
+    /// Programs that wanted to run, on average over the last minute, before the bench began.
+    let load: Double?
+
+    /// This machine, now.
+    static func current() -> Machine {
+        let cpus = lines(of: "/proc/cpuinfo")
+        return Machine(
+            processor: value(of: "model name", in: cpus) ?? "unknown processor",
+            processors: max(1, cpus.count { $0.hasPrefix("processor") }),
+            kernel: [lines(of: "/proc/sys/kernel/ostype"), lines(of: "/proc/sys/kernel/osrelease")]
+                .compactMap(\.first).joined(separator: " "),
+            swift: Toolchain.version,
+            isDynamic: hasLoaded("libswiftCore", process: "self"),
+            load: lines(of: "/proc/loadavg").first?.split(separator: " ").first.flatMap { Double($0) }
+        )
+    }
+
+    /// Whether a process, by its number or `self`, has a library in memory.
+    static func hasLoaded(_ library: String, process: String) -> Bool {
+        lines(of: "/proc/\(process)/maps").contains { $0.contains(library) }
+    }
+
+    /// One line for a person.
+    var text: String {
+        let cores = "\(processors) core\(processors == 1 ? "" : "s")"
+        let swift = "Swift \(swift), its library \(isDynamic ? "loaded" : "linked in")"
+        let load = load.map { "load \(Digits.fixed($0, 2)) before it began" } ?? ""
+        return [processor, cores, kernel, swift, load].filter { !$0.isEmpty }.joined(separator: "; ")
+    }
+
+    private static let fileBytesMax = 4_194_304
+
+    /// None where the system has no such file.
+    private static func lines(of path: String) -> [String] {
+        let bytes = (try? InputFile.contents(path: path, limit: fileBytesMax)) ?? []
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// What stands behind `name :`.
+    private static func value(of name: String, in lines: [String]) -> String? {
+        let line = lines.first { $0.hasPrefix(name) }
+        let value = line?.split(separator: ":", maxSplits: 1).dropFirst().first
+        return value.map { String($0.drop { $0 == " " || $0 == "\t" }) }
+    }
+}
+
+/// A server of the bench, and which release of it.
+struct SystemVersion: Sendable {
+    let server: String
+    /// Nil where it isn't installed.
+    let version: String?
+
+    /// Asks the dialect's program.
+    static func of(_ dialect: any Dialect, programs: Programs) throws -> SystemVersion {
+        guard let name = dialect.programName else {
+            return SystemVersion(server: dialect.server, version: ProtocolVersion.software)
+        }
+        let said = try Programs.find(name).map { try programs.output(of: $0, [dialect.versionOption]) }
+        return SystemVersion(server: dialect.server, version: said.map { number(in: $0) ?? "unknown" })
+    }
+
+    /// The first number with a dot in it, such as `7.0.15`.
+    static func number(in text: String) -> String? {
+        let parts = text.split { !($0.isNumber && $0.isASCII) && $0 != "." }
+        return parts.first { $0.contains(".") && $0.first != "." && $0.last != "." }.map(String.init)
+    }
+}

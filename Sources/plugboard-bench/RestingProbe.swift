@@ -1,0 +1,114 @@
+// What a server costs while nothing is sent, and what it keeps: the memory of idle connections, the
+// time until it first answers, on nothing or on all keys of a row, and how long clients wait while
+// it puts those together.
+
+import PlugboardPosix
+
+/// A row that tells one quantity of a server that is started anew for each run. Used by one thread.
+final class RestingProbe: Probe {
+    /// Connections made before the first look, so that code and tables are in memory.
+    private static let warmingConnections = 100
+    /// So many times all keys are written, and a snapshot has to have been made.
+    private static let roundsMax = 20
+    let dialect: any Dialect
+    private let workload: Workload
+    private let bench: Bench
+    /// Of a row on what was kept: filled once, then a server is started on it run by run.
+    private let kept: TemporaryFolder?
+
+    var batch: Int { workload.batch }
+
+    init(_ workload: Workload, _ dialect: any Dialect, _ bench: Bench) throws {
+        self.workload = workload
+        self.dialect = dialect
+        self.bench = bench
+        kept = workload.measure == .recovery ? try TemporaryFolder(named: "pb", isOnDisk: true) : nil
+        if let kept {
+            let server = try start(in: kept)
+            try withExtendedLifetime(server) {
+                let filling = workload.with { $0.measure = .rate }
+                _ = try Self.writeAll(Self.generator(server, filling, dialect, bench))
+            }
+        }
+    }
+
+    func finish() -> [Quantity: Double] { [:] }
+
+    func run() throws -> [Quantity: Double] {
+        switch workload.measure {
+        case .idle(let connections): [.bytesPerConnection: try idle(connections)]
+        case .snapshot: [.longestRoundTripMilliseconds: try longestWait()]
+        case .startUp, .recovery, .rate, .roundTrip: [.startMilliseconds: try startUp()]
+        }
+    }
+
+    /// Bytes of the server's memory for each connection that observes a key of its own.
+    private func idle(_ connections: Int) throws -> Double {
+        let server = try start()
+        var links = [try server.connectWhenReady()]
+        try dialect.open(links[0], workload: workload, as: .resting)
+        try dialect.prepare(links[0], workload: workload)
+        var before: UInt64 = 0
+        for number in 0..<(Self.warmingConnections + connections) {
+            if number == Self.warmingConnections { before = try ProcessUsage.memoryBytes(of: server.pid) }
+            links.append(try server.connectResting(number, workload, dialect))
+        }
+        let after = try ProcessUsage.memoryBytes(of: server.pid)
+        return (Double(after) - Double(before)) / Double(connections)
+    }
+
+    /// Milliseconds from starting the process to its first reply.
+    private func startUp() throws -> Double {
+        let begun = MonotonicClock.nanoseconds()
+        let server = try start(in: kept)
+        try dialect.firstReply(server.connectWhenReady())
+        return Double(MonotonicClock.nanoseconds() - begun) / 1e6
+    }
+
+    /// The longest that a batch waited for its answer, in milliseconds, while a publisher wrote all
+    /// keys, a batch after each answer, until a snapshot of all of them had been made meanwhile.
+    private func longestWait() throws -> Double {
+        let folder = try TemporaryFolder(named: "pb", isOnDisk: true)
+        let server = try start(in: folder)
+        defer { withExtendedLifetime(server) {} }
+        let generator = try Self.generator(server, workload, dialect, bench)
+        _ = try Self.writeAll(generator)
+        // One that stands for this segment, too, is begun from now on.
+        let segment = try Self.newest("segment-", in: folder)
+        var longest: UInt64 = 0
+        for _ in 0..<Self.roundsMax {
+            longest = max(longest, try Self.writeAll(generator).roundTrips.max() ?? 0)
+            if try Self.newest("snapshot-", in: folder) >= segment { return Double(longest) / 1e6 }
+        }
+        throw BenchError.unexpected("no snapshot was made")
+    }
+
+    private func start(in folder: TemporaryFolder? = nil) throws -> Server {
+        // A start that is timed has no other step in it.
+        let isDirect = workload.measure == .startUp || workload.measure == .recovery
+        return try Server(dialect, for: workload, bench.programs, folder: folder, directly: isDirect)
+    }
+
+    private static func writeAll(_ generator: LoadGenerator) throws -> RunCount {
+        try generator.run(nanoseconds: 0, batchesMin: generator.batchesOfScript)
+    }
+
+    /// The one publisher.
+    private static func generator(
+        _ server: Server,
+        _ workload: Workload,
+        _ dialect: any Dialect,
+        _ bench: Bench
+    ) throws -> LoadGenerator {
+        let link = try server.connectWhenReady()
+        let publisher = try Publisher(0, link, workload, dialect)
+        return try LoadGenerator(workload, [publisher], [], bench.signals)
+    }
+
+    /// The highest number in the names of the broker's files that begin so; 0 without any.
+    private static func newest(_ start: String, in folder: TemporaryFolder) throws -> Int {
+        try DataFolder(path: folder.path + "/state").names()
+            .filter { $0.hasPrefix(start) && $0.hasSuffix(".jsonl") }
+            .compactMap { Int($0.dropFirst(start.count).dropLast(6)) }.max() ?? 0
+    }
+}

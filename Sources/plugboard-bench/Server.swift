@@ -1,0 +1,81 @@
+// A server under measurement: a process of its own in a folder of its own, ended
+// with whoever holds it, also when that ends by an error or a signal.
+
+import PlugboardPosix
+
+/// A running server. Used by one thread.
+final class Server {
+    private static let patienceSeconds = 10.0
+    let endpoint: Endpoint
+    private let folder: TemporaryFolder
+    private var process: ChildProcess
+
+    /// Starts a server for a row, in `folder` or one of its own; it may not listen yet. Throws
+    /// `SystemError`.
+    init(
+        _ dialect: any Dialect,
+        for workload: Workload,
+        _ programs: Programs,
+        folder: TemporaryFolder? = nil,
+        directly: Bool = false
+    ) throws {
+        self.folder = try folder ?? TemporaryFolder(named: "pb", isOnDisk: workload.keeping != .nothing)
+        let plan = try dialect.plan(folder: self.folder.path, for: workload)
+        var start = programs.start(plan.program, plan.arguments, directly: directly)
+        start.environment += plan.environment
+        endpoint = plan.endpoint
+        process = try ChildProcess(starting: start)
+    }
+
+    /// Asks it to end and waits for that; what doesn't end is killed.
+    deinit {
+        process.signalGroup(SIGTERM)
+        _ = Patience.wait(seconds: Self.patienceSeconds) { process.end() != nil }
+    }
+
+    var pid: Int32 { process.pid }
+
+    /// A connection, as soon as the server takes one.
+    func connectWhenReady() throws -> Link {
+        var link: Link?
+        let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
+            link = try? endpoint.connect()
+            if link == nil, let end = process.end() { throw BenchError.unexpected("the server \(end)") }
+            return link != nil
+        }
+        guard isReady, let link else { throw BenchError.stalled("the server's start") }
+        return link
+    }
+
+    /// A connection that is open for a row.
+    func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> Link {
+        let link = try endpoint.connect()
+        try dialect.open(link, workload: workload, as: role)
+        return link
+    }
+
+    /// A connection that observes a key of its own, which nobody publishes.
+    func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> Link {
+        let link = try connect(workload, dialect, as: .resting)
+        try dialect.subscribe(link, to: [Names.restingKey(number)], workload.plain)
+        return link
+    }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) {
+        process.signalGroup(number)
+    }
+}
+
+/// Waiting for what is about to come true.
+enum Patience {
+    /// Whether it did, in so many seconds.
+    static func wait(seconds: Double, pause: Double = 0.001, _ isTrue: () throws -> Bool) rethrows -> Bool {
+        let deadline = MonotonicClock.nanoseconds() + UInt64(seconds * 1e9)
+        while try !isTrue() {
+            guard MonotonicClock.nanoseconds() < deadline else { return false }
+            Pause.sleep(seconds: pause)
+        }
+        return true
+    }
+}

@@ -1,0 +1,149 @@
+// The rows of the bench, in the order of the table.
+
+/// All rows.
+enum Workloads {
+    static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
+
+    /// Nobody observes.
+    static let publishing = [
+        Workload(name: "publish", batch: 256),
+        Workload(name: "publish-batches-of-16", batch: 16),
+        Workload(name: "publish-16B", valueBytes: 16, batch: 256),
+        Workload(name: "publish-1KiB", valueBytes: 1024, batch: 32),
+        Workload(name: "publish-16KiB", valueBytes: 16_384, batch: 4),
+        Workload(name: "publish-acknowledged", isAcknowledged: true, batch: 256),
+        Workload(name: "publish-100000-keys", keys: 100_000, batch: 256),
+    ]
+
+    /// One key, many observers; many writers, one observer.
+    static let fanOut = [
+        Workload(name: "1→1", observers: 1),
+        Workload(name: "1→10", observers: 10),
+        Workload(name: "1→100", observers: 100),
+        Workload(name: "1→1000", observers: 1000, batch: 16),
+        Workload(name: "1→100-16B", valueBytes: 16, observers: 100),
+        Workload(name: "1→100-1KiB", valueBytes: 1024, observers: 100, batch: 32),
+        Workload(name: "1→100-16KiB", valueBytes: 16_384, observers: 100, batch: 4),
+        Workload(name: "1→10-batches-of-16", observers: 10, batch: 16),
+        Workload(name: "8→1", publishers: 8, observers: 1, keys: 8, batch: 16),
+    ]
+
+    /// Many subscriptions, few of which match.
+    static let matching = [
+        Workload(name: "1-pattern", observers: 1, interest: .patterns(1, matching: 1)),
+        Workload(name: "1000-patterns-1-matches", observers: 1, interest: .patterns(1000, matching: 1)),
+        Workload(
+            name: "1000-patterns-10-match",
+            observers: 1,
+            interest: .patterns(1000, matching: 10),
+            batch: 16
+        ),
+        // Each message is a thousand lines for one observer, which must not fall behind.
+        Workload(
+            name: "1000-patterns-all-match",
+            observers: 1,
+            interest: .patterns(1000, matching: 1000),
+            batch: 1,
+            window: 2
+        ),
+        Workload(name: "100000-subscriptions", observers: 1, keys: 100_000),
+    ]
+
+    /// What only this project's broker has: each beside the same row without it.
+    static let options = told + written + beside
+
+    /// What an observer asks for. Values end with a number that each has for itself.
+    private static let told =
+        [
+            ("values-false", #""values":false"#, true), ("old", #""old":true"#, true),
+            ("delivery-all", #""delivery":"all""#, true),
+            ("every", #""every":20"#, false),
+            ("where-all-match", #""where":{"/price":{"<":100}}"#, true),
+            ("where-none-match", #""where":{"/price":{"<":10}}"#, false),
+            ("fields", #""fields":["/n"]"#, true), ("fields-unchanged", #""fields":["/price"]"#, false),
+            ("diff", #""diff":true"#, true),
+        ].map { name, members, tellsEach in
+            Workload(name: "1→10-\(name)", observers: 10, subscribing: members, tellsEach: tellsEach)
+        }
+
+    /// What a write says beside its value.
+    private static let written = [
+        ("while", #""while":"connected""#), ("ttl", #""ttl":60000"#), ("cause", #""cause":1"#),
+    ].map { Workload(name: "publish-\($0)", writing: $1, batch: 256) }
+
+    /// What else goes on, or has to.
+    private static let beside = [
+        Workload(
+            name: "1→10-one-stopped",
+            observers: 10,
+            keys: 100,
+            bystander: .init(request: #"{"op":"subscribe","key":"bench.*","initial":false}"#, reads: false)
+        ),
+        Workload(
+            name: "1→10-traced",
+            observers: 10,
+            bystander: .init(request: #"{"op":"trace","key":"bench.*"}"#, reads: true)
+        ),
+        Workload(
+            name: "round-trip-10-phase-ack",
+            measure: .roundTrip,
+            observers: 10,
+            acknowledging: #""phase":1,"ack":true"#,
+            batch: 1,
+            window: 1
+        ),
+        Workload(
+            name: "round-trip-call",
+            measure: .roundTrip,
+            observers: 1,
+            operation: .call,
+            batch: 1,
+            window: 1
+        ),
+    ]
+
+    /// What is kept on disk: a journal beside none, and writers that wait for the disk with
+    /// each write, or with some.
+    static let keeping =
+        [
+            Workload(name: "publish-journal", keeping: .journal, batch: 256),
+            Workload(name: "1→10-journal", observers: 10, keeping: .journal),
+        ]
+        + [(1, 1), (16, 1), (256, 1), (256, 16)].map { writers, batch in
+            Workload(
+                name: "durable-\(writers)" + (batch > 1 ? "-batches-of-\(batch)" : ""),
+                publishers: writers,
+                keys: writers,
+                keeping: .durable,
+                isAcknowledged: true,
+                batch: batch,
+                window: 1
+            )
+        }
+
+    /// One message at a time.
+    static let latency = [
+        Workload(name: "round-trip-1", measure: .roundTrip, observers: 1, batch: 1, window: 1),
+        Workload(name: "round-trip-100", measure: .roundTrip, observers: 100, batch: 1, window: 1),
+    ]
+
+    /// Nothing is sent, or it is another thing that counts.
+    static let resting = [
+        Workload(name: "idle-connection", measure: .idle(connections: 10_000)),
+        Workload(name: "start", measure: .startUp),
+        Workload(
+            name: "recovery-1000000-keys",
+            measure: .recovery,
+            keys: 1_000_000,
+            keeping: .journal,
+            batch: 256
+        ),
+        Workload(
+            name: "snapshot-1000000-keys",
+            measure: .snapshot,
+            keys: 1_000_000,
+            keeping: .journal,
+            window: 1
+        ),
+    ]
+}

@@ -1,0 +1,8 @@
+// The program `plugboard-bench`. `plugboard bench` becomes it, and it starts itself for two of its
+// servers.
+
+import PlugboardPosix
+
+StandardStream.occupy()
+Signals.ignoreBrokenPipes()
+exit(BenchProgram.run(Array(CommandLine.arguments.dropFirst())))
