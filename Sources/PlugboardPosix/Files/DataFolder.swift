@@ -78,9 +78,8 @@ public final class DataFolder: Sendable {
         let fd = retrying { openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW) }
         guard fd >= 0 else { throw SystemError.last("open", path) }
         let descriptor = Descriptor(adopting: fd)
-        if retrying({ flock(fd, LOCK_EX | LOCK_NB) }) == 0 { return descriptor }
-        guard errno == EWOULDBLOCK else { throw SystemError.last("flock", path) }
-        return nil
+        guard try FileLock.take(fd, path) else { return nil }
+        return descriptor
     }
 
     private func file(_ name: String) -> String { "\(path)/\(name)" }
