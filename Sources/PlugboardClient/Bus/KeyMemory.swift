@@ -3,6 +3,7 @@
 // put together with the value before it. What always holds: a key is known here exactly
 // while its observer believes that it is there.
 
+import PlugboardMemory
 import PlugboardWire
 import Synchronization
 
@@ -90,9 +91,7 @@ extension JSON {
     /// their bytes.
     func merged(with patch: JSON) -> JSON {
         var buffer = ByteBuffer()
-        bytes.withUnsafeBytes { target in
-            patch.bytes.withUnsafeBytes { MergePatch.apply($0, to: target, into: &buffer) }
-        }
+        MergePatch.apply(patch.bytes.span, to: bytes.span, into: &buffer)
         return JSON(copying: buffer.bytes)
     }
 }

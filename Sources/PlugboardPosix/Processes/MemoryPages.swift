@@ -7,7 +7,11 @@ public enum MemoryPages {
     /// Gives back the pages of memory that is about to be freed and whose contents nobody needs any
     /// more, a piece at a time: while much is freed at once, all other threads of the process wait
     /// that ask for some. Any thread may call it.
-    public static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
+    public static func giveBack<Element: BitwiseCopyable>(_ memory: inout MutableSpan<Element>) {
+        memory.withUnsafeMutableBytes { giveBack($0) }
+    }
+
+    private static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
         guard let base = memory.baseAddress else { return }
         let page = Int(getpagesize())
         var place = (Int(bitPattern: base) + page - 1) / page * page

@@ -1,5 +1,6 @@
 // One request as the line that is sent. Values go in as they were written.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Builds a request's line, field by field.

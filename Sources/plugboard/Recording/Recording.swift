@@ -2,6 +2,7 @@
 // `{"recording":1,…}`; each after it is a line of the broker's, byte for byte, with
 // `"ms"` put before its members: the milliseconds since the start.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 

@@ -1,6 +1,7 @@
 // What `up` tells of a plugin on the bus: the value that it keeps at `$broker.plugins.<name>`,
 // by which the broker goes, and answers calls with.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A child's state as JSON.
@@ -54,7 +55,7 @@ enum PluginReport {
     private static func moment(_ milliseconds: UInt64) -> String {
         var text = ByteBuffer()
         text.append(milliseconds: milliseconds)
-        return String(decoding: text.bytes, as: UTF8.self)
+        return String(text.bytes)
     }
 }
 
