@@ -3,7 +3,10 @@ import PackageDescription
 
 /// One setting for every target: Swift 6 language mode comes with the tools version,
 /// and a warning is an error for everyone, not only in CI.
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
+
+/// The same, where every unsafe construct has to be marked, and bytes are lent as spans.
+let safe: [SwiftSetting] = strict + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
 /// The programs that `plugboard up` starts: a folder of `plugins/` each.
 let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
@@ -19,35 +22,42 @@ let package = Package(
     dependencies: [],
     targets: [
         .target(name: "Observables", swiftSettings: strict),
-        .target(name: "PlugboardWire", swiftSettings: strict),
+        .target(name: "PlugboardMemory", swiftSettings: safe),
+        .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: safe),
         .systemLibrary(name: "CPlatform"),
-        .target(name: "PlugboardPosix", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(
-            name: "PlugboardJournal",
-            dependencies: ["PlugboardWire", "PlugboardPosix"],
+            name: "PlugboardPosix",
+            dependencies: ["CPlatform", "PlugboardMemory"],
             swiftSettings: strict
         ),
         .target(
+            name: "PlugboardJournal",
+            dependencies: ["PlugboardMemory", "PlugboardWire", "PlugboardPosix"],
+            swiftSettings: safe
+        ),
+        .target(
             name: "PlugboardBroker",
-            dependencies: ["PlugboardJournal", "PlugboardWire", "PlugboardPosix"],
+            dependencies: ["PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix"],
             swiftSettings: strict
         ),
         .target(
             name: "PlugboardClient",
-            dependencies: ["Observables", "PlugboardWire", "PlugboardPosix"],
+            dependencies: ["PlugboardMemory", "Observables", "PlugboardWire", "PlugboardPosix"],
             // Its async calls stay on their caller's actor: the waiting is done elsewhere.
             swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
-        // No dependency of the command, which runs it: who wants the bus doesn't wait for it to be built.
+        // No dependency of the command, which runs it: building the bus doesn't build the bench.
         .executableTarget(
             name: "plugboard-bench",
-            dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
+            dependencies: ["PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "plugboard",
             // Not the client library: commands pass values on as bytes, and need no Codable.
-            dependencies: ["PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix"]
+            dependencies: [
+                "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
+            ]
                 + plugins.map { .target(name: $0) },
             swiftSettings: strict
         ),
@@ -69,7 +79,11 @@ let package = Package(
                 swiftSettings: strict
             ),
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
-            .testTarget(name: "PlugboardWireTests", dependencies: ["PlugboardWire"], swiftSettings: strict),
+            .testTarget(
+                name: "PlugboardWireTests",
+                dependencies: ["PlugboardMemory", "PlugboardWire"],
+                swiftSettings: strict
+            ),
             .testTarget(
                 name: "PlugboardPosixTests",
                 dependencies: ["PlugboardPosix", "TestSupport"],
@@ -77,27 +91,32 @@ let package = Package(
             ),
             .testTarget(
                 name: "PlugboardJournalTests",
-                dependencies: ["PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport"],
+                dependencies: [
+                    "PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "PlugboardBrokerTests",
                 dependencies: [
-                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire",
+                    "PlugboardPosix", "TestSupport",
                 ],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "PlugboardClientTests",
                 dependencies: [
-                    "PlugboardClient", "PlugboardBroker", "PlugboardPosix", "PlugboardWire", "Observables",
-                    "TestSupport",
+                    "PlugboardMemory", "PlugboardClient", "PlugboardBroker", "PlugboardPosix",
+                    "PlugboardWire", "Observables", "TestSupport",
                 ],
                 swiftSettings: strict
             ),
             .testTarget(
                 name: "ProtocolTests",
-                dependencies: ["PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport"],
+                dependencies: [
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                ],
                 swiftSettings: strict
             ),
             .testTarget(
@@ -131,7 +150,8 @@ let package = Package(
             .testTarget(
                 name: "FuzzTests",
                 dependencies: [
-                    "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire",
+                    "PlugboardPosix", "TestSupport",
                 ],
                 exclude: ["Corpus"],
                 swiftSettings: strict

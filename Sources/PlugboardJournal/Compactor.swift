@@ -3,6 +3,7 @@
 // along. Written beside, brought to disk, then named; only then are older files removed. Runs on a
 // thread of its own.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -60,7 +61,7 @@ struct Compactor {
 
     private func write(_ state: SnapshotText, as name: String) throws {
         try place(name) { file in
-            try state.bytes.withUnsafeBytes { try file.appendAll($0) }
+            try file.appendAll(state.bytes.span)
             try file.sync()
         }
     }
@@ -158,7 +159,7 @@ struct SnapshotOutput: ~Copyable {
         lines.beginFile(header)
     }
 
-    mutating func append(_ body: UnsafeRawBufferPointer) throws {
+    mutating func append(_ body: Span<UInt8>) throws {
         lines.append(body: body)
         if lines.count >= JournalLimits.readBytes { try write() }
     }

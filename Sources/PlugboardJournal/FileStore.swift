@@ -1,6 +1,7 @@
 // The seam under the journal: the few things it does with files. The real ones lie in one
 // folder of a disk; a simulated disk can stop, lose and refuse at every one of them.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// The files of one folder. What throws throws `SystemError`.
@@ -34,13 +35,13 @@ extension FileStore {
 public protocol ReadableFile: AnyObject {
     var bytes: Int { get }
     /// Reads at an offset, at most the buffer's length; 0 at the end.
-    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+    func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int
 }
 
 /// A file that grows. `sync` may be called while another thread appends.
 public protocol AppendableFile: AnyObject, Sendable {
     /// Appends the bytes, or the first of them: how many were taken.
-    func append(_ bytes: UnsafeRawBufferPointer) throws -> Int
+    func append(_ bytes: Span<UInt8>) throws -> Int
     /// Makes sure that the next `bytes` bytes will find room. Throws `ENOSPC` where they
     /// won't; false: nothing can be said here.
     func reserve(_ bytes: Int) throws -> Bool

@@ -1,5 +1,6 @@
 // The folder of a journal on disk, held by one process at a time.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// A journal's folder, which nobody else uses as long as this lives.
@@ -42,8 +43,8 @@ public final class JournalFolder: Sendable {
         let name = socketPath.split(separator: "/").last.map(String.init) ?? "bus.sock"
         let stem = name.hasSuffix(".sock") && name != ".sock" ? String(name.dropLast(5)) : name
         if socketPath == SocketPath.ownPlace() { return "\(home)/plugboard/\(stem)" }
-        var path = socketPath.hasPrefix("/") ? socketPath : "\(Folder.current())/\(socketPath)"
-        let checksum = path.withUTF8 { Checksum.extended(0, by: UnsafeRawBufferPointer($0)) }
+        let path = socketPath.hasPrefix("/") ? socketPath : "\(Folder.current())/\(socketPath)"
+        let checksum = path.withBytes { Checksum.extended(0, by: $0) }
         return "\(home)/plugboard/\(stem)-\(String(checksum, radix: 16))"
     }
 

@@ -1,6 +1,7 @@
 // What is left of a damaged journal: every line that is still as it was written, from first to
 // last, made into a journal that can be opened. The damaged files are kept under other names.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -91,7 +92,7 @@ public struct JournalRepair: ~Copyable {
     /// What a segment's first line says; files that changed their places are read in their order.
     private func numberSaid(by name: String) throws -> UInt64? {
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .line(let line) = try reader.next(), let header = RecordLine(line), header.kind == .segment
+        guard case .line = try reader.next(), let header = RecordLine(reader.line), header.kind == .segment
         else { return nil }
         return header.segment
     }
@@ -110,7 +111,8 @@ public struct JournalRepair: ~Copyable {
         var reader = try LogReader(source.name, in: store)
         var place = reader.place
         var isEnded = false
-        while let line = try reader.nextVerifying() {
+        while try reader.nextVerifying() {
+            let line = reader.line
             if reader.place.line > place.line { note(place) }
             isEnded = try take(line, at: reader.place)
             place = JournalPlace(
@@ -128,18 +130,19 @@ public struct JournalRepair: ~Copyable {
     }
 
     /// Takes a record; whether it is the last one of a snapshot.
-    private mutating func take(_ line: UnsafeRawBufferPointer, at place: JournalPlace) throws -> Bool {
+    private mutating func take(_ line: Span<UInt8>, at place: JournalPlace) throws -> Bool {
         guard let record = RecordLine(line) else { return false }
         result.revision = max(result.revision, record.revision)
         switch record.kind {
         case .update:
-            latest[Array(record.key.bytes(of: line))] = Array(line.dropLast(RecordEnd.bytes))
+            latest[Array(record.key.bytes(of: line))] = Array(line[..<(line.count - RecordEnd.bytes)])
         case .delete: latest[Array(record.key.bytes(of: line))] = nil
         case .batch:
             _ = record.forEachEvent(of: line) { event in
-                guard let part = RecordLine(event) else { return }
-                latest[Array(part.key.bytes(of: event))] =
-                    part.kind == .update ? Array(event.dropLast()) : nil
+                let bytes = event.bytes(of: line)
+                guard let part = RecordLine(bytes) else { return }
+                latest[Array(part.key.bytes(of: bytes))] =
+                    part.kind == .update ? Array(bytes[..<(bytes.count - 1)]) : nil
             }
         case .segment, .snapshot:
             guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
@@ -165,7 +168,7 @@ public struct JournalRepair: ~Copyable {
                 keys: latest.count
             )
         )
-        for body in latest.values { try body.withUnsafeBytes { try output.append($0) } }
+        for body in latest.values { try output.append(body.span) }
         output.append(own: #"{"event":"synced","revision":\#(result.revision)"#)
         _ = try output.finish()
         try store.rename(unfinished, to: name)

@@ -1,19 +1,23 @@
 // A journal's records for a person to read, also past damage.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What a person is shown of a journal, in its order.
 public enum JournalSight {
-    /// A line as it is stored.
-    case line(UnsafeRawBufferPointer, RecordLine, JournalPlace)
+    /// A record; its line is shown beside it.
+    case record(RecordLine)
     /// Something here can't be read.
-    case damage(JournalPlace)
+    case damage
 }
 
 extension Journal {
     /// Shows every line of every file: snapshots first, then segments, each by its number.
     /// Nothing is changed. Throws what `show` throws, and `SystemError`.
-    public static func forEachLine(_ store: any FileStore, _ show: (JournalSight) throws -> Void) throws {
+    public static func forEachLine(
+        _ store: any FileStore,
+        _ show: (JournalSight, Span<UInt8>, JournalPlace) throws -> Void
+    ) throws {
         let files = JournalFiles(names: try store.names())
         let names = files.snapshots.map(JournalFiles.snapshot) + files.segments.map(JournalFiles.segment)
         for name in names { try forEachLine(of: name, in: store, show) }
@@ -22,16 +26,17 @@ extension Journal {
     private static func forEachLine(
         of name: String,
         in store: any FileStore,
-        _ show: (JournalSight) throws -> Void
+        _ show: (JournalSight, Span<UInt8>, JournalPlace) throws -> Void
     ) throws {
         var reader = try LogReader(name, in: store)
         var expected = reader.place
-        while let line = try reader.nextVerifying() {
+        while try reader.nextVerifying() {
+            let line = reader.line
             let place = reader.place
-            if place.line > expected.line { try show(.damage(expected)) }
-            if let record = RecordLine(line) { try show(.line(line, record, place)) }
+            if place.line > expected.line { try show(.damage, Span(), expected) }
+            if let record = RecordLine(line) { try show(.record(record), line, place) }
             expected = JournalPlace(file: name, offset: place.offset + line.count + 1, line: place.line + 1)
         }
-        if expected.offset < reader.writtenBytes { try show(.damage(expected)) }
+        if expected.offset < reader.writtenBytes { try show(.damage, Span(), expected) }
     }
 }

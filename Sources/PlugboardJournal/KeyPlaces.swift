@@ -1,6 +1,7 @@
 // Keys and where their newest records stand: a table whose keys lie one after another in
 // one piece of memory, so that a million of them cost little more than their own bytes.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -27,7 +28,7 @@ struct KeyPlaces: ~Copyable {
         slots = Self.empty(1_024)
     }
 
-    mutating func set(_ key: UnsafeRawBufferPointer, _ place: KeyPlace) {
+    mutating func set(_ key: Span<UInt8>, _ place: KeyPlace) {
         let index = claimed(key)
         if !slots[index].isPresent { count += 1 }
         slots[index].isPresent = true
@@ -35,7 +36,7 @@ struct KeyPlaces: ~Copyable {
     }
 
     /// A key that isn't there stays so.
-    mutating func remove(_ key: UnsafeRawBufferPointer) {
+    mutating func remove(_ key: Span<UInt8>) {
         let index = isAt(last, key) ? last : slot(of: key, hash: Self.hash(key))
         guard slots[index].isPresent else { return }
         slots[index].isPresent = false
@@ -52,13 +53,15 @@ struct KeyPlaces: ~Copyable {
 
     /// Forgets everything, in a way that no other thread waits for.
     mutating func removeAll() {
-        slots.withUnsafeMutableBytes { MemoryPages.giveBack($0) }
-        MemoryPages.giveBack(keys.mutableBytes())
+        var freedSlots = slots.mutableSpan
+        MemoryPages.giveBack(&freedSlots)
+        var freedKeys = keys.mutableBytes
+        MemoryPages.giveBack(&freedKeys)
         self = KeyPlaces()
     }
 
     /// The slot of a key, which is its own from now on.
-    private mutating func claimed(_ key: UnsafeRawBufferPointer) -> Int {
+    private mutating func claimed(_ key: Span<UInt8>) -> Int {
         if isAt(last, key) { return last }
         if (used + 1) * 4 > slots.count * 3 { grow() }
         let hash = Self.hash(key)
@@ -74,7 +77,7 @@ struct KeyPlaces: ~Copyable {
     }
 
     /// The slot of a key, or the free one where it would go.
-    private func slot(of key: UnsafeRawBufferPointer, hash: UInt64) -> Int {
+    private func slot(of key: Span<UInt8>, hash: UInt64) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash) & mask
         while slots[index].keyCount > 0 {
@@ -85,17 +88,16 @@ struct KeyPlaces: ~Copyable {
     }
 
     /// Whether a slot is this key's.
-    private func isAt(_ index: Int, _ key: UnsafeRawBufferPointer) -> Bool {
+    private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool {
         let count = slots[index].keyCount
-        guard count == UInt16(truncatingIfNeeded: key.count), count > 0, let base = key.baseAddress,
-            let own = bytes(of: slots[index]).baseAddress
-        else { return false }
-        return memcmp(own, base, key.count) == 0
+        guard count == UInt16(truncatingIfNeeded: key.count), count > 0 else { return false }
+        return bytes(of: slots[index]).isEqual(to: key)
     }
 
-    private func bytes(of slot: Slot) -> UnsafeRawBufferPointer {
+    @_lifetime(borrow self)
+    private func bytes(of slot: Slot) -> Span<UInt8> {
         let end = slot.keyStart + Int(slot.keyCount)
-        return UnsafeRawBufferPointer(rebasing: keys.bytes[slot.keyStart..<end])
+        return keys.bytes[slot.keyStart..<end]
     }
 
     private mutating func grow() {
@@ -108,7 +110,8 @@ struct KeyPlaces: ~Copyable {
             while slots[index].keyCount > 0 { index = (index + 1) & mask }
             slots[index] = slot
         }
-        old.withUnsafeMutableBytes { MemoryPages.giveBack($0) }
+        var freed = old.mutableSpan
+        MemoryPages.giveBack(&freed)
     }
 
     private static func empty(_ count: Int) -> [Slot] {
@@ -119,9 +122,7 @@ struct KeyPlaces: ~Copyable {
         )
     }
 
-    private static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(bytes: key)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
+    private static func hash(_ key: Span<UInt8>) -> UInt64 {
+        key.seededHash
     }
 }

@@ -1,13 +1,13 @@
 // Reads one file of a journal line by line and holds every line against its checksum.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 /// What a reader comes to next.
 enum LogStep {
-    /// A line whose checksum is right, without its line feed; the reader's `place` is where it
-    /// stands. Valid until the next step.
-    case line(UnsafeRawBufferPointer)
+    /// A line whose checksum is right: the reader's `line`, at its `place`.
+    case line
     /// A line that isn't what was written.
     case damage(Damage)
     case end
@@ -68,6 +68,12 @@ struct LogReader: ~Copyable {
     /// The place of the line that the last step showed; before the first, of the first.
     var place: JournalPlace { JournalPlace(file: name, offset: offset, line: lineNumber) }
 
+    /// The line that the last step came to, without its line feed.
+    var line: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { window.bytes[..<max(0, shown - 1)] }
+    }
+
     /// Moves to the next line. After damage there are no more steps.
     mutating func next() throws -> LogStep {
         passShown()
@@ -78,7 +84,6 @@ struct LogReader: ~Copyable {
             return .damage(Damage(place: place, what: "the last line has no end", isUnwritten: hasAllRead))
         }
         if feed == 0 { return try passRoom() }
-        let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
         shown = feed + 1
         said = RecordEnd.checksum(of: line)
         guard let said, Self.follows(line, chain, said) else {
@@ -88,7 +93,7 @@ struct LogReader: ~Copyable {
             return .damage(Damage(place: place, what: what, isUnwritten: isUnwritten))
         }
         chain = said
-        return .line(line)
+        return .line
     }
 
     /// An empty line is room that was laid out, and the end. What stands behind it was written there
@@ -109,7 +114,7 @@ struct LogReader: ~Copyable {
         let bytes = window.bytes
         var count = 0
         while count + 8 <= bytes.count,
-            bytes.loadUnaligned(fromByteOffset: count, as: UInt64.self) == 0x0A0A_0A0A_0A0A_0A0A
+            bytes.word(at: count) == 0x0A0A_0A0A_0A0A_0A0A
         {
             count += 8
         }
@@ -131,19 +136,19 @@ struct LogReader: ~Copyable {
         return window.bytes[index] == 0x0A
     }
 
-    private static func follows(_ line: UnsafeRawBufferPointer, _ chain: UInt32, _ said: UInt32) -> Bool {
-        let body = UnsafeRawBufferPointer(rebasing: line[..<(line.count - RecordEnd.bytes)])
+    private static func follows(_ line: Span<UInt8>, _ chain: UInt32, _ said: UInt32) -> Bool {
+        let body = line[..<(line.count - RecordEnd.bytes)]
         return Checksum.extended(chain, by: body) == said
     }
 
     /// Goes on whatever is damaged: the next line that follows rightly upon the one before it,
-    /// as far as they say themselves.
-    mutating func nextVerifying() throws -> UnsafeRawBufferPointer? {
+    /// as far as they say themselves. False behind the last.
+    mutating func nextVerifying() throws -> Bool {
         while true {
             passShown()
             guard let feed = try nextFeed() else {
                 if !window.isEmpty { writtenBytes = offset + window.count }
-                return nil
+                return false
             }
             if feed == 0 {
                 pass(emptyLines)
@@ -151,19 +156,18 @@ struct LogReader: ~Copyable {
             }
             shown = feed + 1
             writtenBytes = offset + shown
-            let line = UnsafeRawBufferPointer(rebasing: window.bytes[..<feed])
             let before = said
             said = RecordEnd.checksum(of: line)
-            if let before, let said, Self.follows(line, before, said) { return line }
+            if let before, let said, Self.follows(line, before, said) { return true }
         }
     }
 
     /// Whether some of a line was never written: a run of zeros is what a file system leaves
     /// where a write was lost.
-    private static func hasHole(_ line: UnsafeRawBufferPointer) -> Bool {
+    private static func hasHole(_ line: Span<UInt8>) -> Bool {
         var zeros = 0
-        for byte in line {
-            zeros = byte == 0 ? zeros + 1 : 0
+        for index in line.indices {
+            zeros = line[index] == 0 ? zeros + 1 : 0
             if zeros >= holeBytesMin { return true }
         }
         return false
@@ -192,11 +196,9 @@ struct LogReader: ~Copyable {
     /// False: the file has ended.
     private mutating func read() throws -> Bool {
         if hasAllRead { return false }
-        let room = window.reserve(readBytes)
-        let target = UnsafeMutableRawBufferPointer(start: room, count: readBytes)
-        let count = try file.read(at: offset + window.count, into: target)
-        window.commit(count)
-        hasAllRead = count == 0
+        let before = window.count
+        try window.append(upTo: readBytes) { room in try file.read(at: offset + before, into: &room) }
+        hasAllRead = window.count == before
         return !hasAllRead
     }
 }

@@ -2,12 +2,13 @@
 // order in which `RecordBuffer` writes them, without any that few have. They are read by
 // stepping from one to the next; whatever differs is read by `RecordLine`, to the same end.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The beginning of such a record, and its time. The line outlives it.
-struct PlainRecord {
-    private let line: UnsafeRawBufferPointer
+/// The beginning of such a record, and its time.
+struct PlainRecord: ~Escapable {
+    private let line: Span<UInt8>
     let isUpdate: Bool
     /// Without quotes, as spelled.
     let key: ByteRange
@@ -25,7 +26,8 @@ struct PlainRecord {
 
     /// Nil where it is spelled otherwise; what stands behind the revision isn't looked at.
     @inline(__always)
-    init?(_ line: UnsafeRawBufferPointer) {
+    @_lifetime(copy line)
+    init?(_ line: Span<UInt8>) {
         let keyStart = Self.update.utf8CodeUnitCount
         isUpdate = Self.stands(Self.update, in: line, at: 0)
         guard isUpdate || Self.stands(Self.delete, in: line, at: 0) else { return nil }
@@ -86,7 +88,7 @@ struct PlainRecord {
 
     /// Where the quote stands that ends a key without escapes.
     @inline(__always)
-    private static func keyEnd(_ line: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    private static func keyEnd(_ line: Span<UInt8>, from start: Int) -> Int? {
         var place = start
         while place < line.count {
             let byte = line[place]
@@ -99,7 +101,7 @@ struct PlainRecord {
 
     /// Moves behind the digits at `place`; nil where there are none, or too many for a glance.
     @inline(__always)
-    private static func number(_ line: UnsafeRawBufferPointer, _ place: inout Int) -> UInt64? {
+    private static func number(_ line: Span<UInt8>, _ place: inout Int) -> UInt64? {
         let start = place
         var number: UInt64 = 0
         while place < line.count, place - start <= digitsMax {
@@ -114,9 +116,9 @@ struct PlainRecord {
     }
 
     @inline(__always)
-    private static func stands(_ text: StaticString, in line: UnsafeRawBufferPointer, at place: Int) -> Bool {
+    private static func stands(_ text: StaticString, in line: Span<UInt8>, at place: Int) -> Bool {
         let count = text.utf8CodeUnitCount
-        guard place >= 0, line.count - place >= count, let base = line.baseAddress else { return false }
-        return memcmp(base + place, text.utf8Start, count) == 0
+        guard place >= 0, line.count - place >= count else { return false }
+        return line[place..<(place + count)].isEqual(to: text)
     }
 }

@@ -2,6 +2,7 @@
 // and written in one piece at the turn's end. Each ends with a checksum that continues
 // that of the line before. Owned by the hub.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -29,7 +30,7 @@ public struct RecordBuffer: ~Copyable {
     /// The time of the last line, milliseconds since 1970.
     private(set) var when: UInt64 = 0
     /// `,"when":…`, the same all through a turn, and whether it is this turn's.
-    private var whenText = TimeText()
+    private var whenText = ByteBuffer()
     private var isTimed = false
 
     /// Keeps nothing until it is told to. `clock` gives milliseconds since 1970.
@@ -37,8 +38,11 @@ public struct RecordBuffer: ~Copyable {
         self.clock = clock
     }
 
-    /// The lines; valid until the next change.
-    public var bytes: UnsafeRawBufferPointer { lines.bytes }
+    /// The lines.
+    public var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { lines.bytes }
+    }
     @inlinable public var isEmpty: Bool { count == 0 }
     public var count: Int { lines.count }
 
@@ -79,9 +83,9 @@ public struct RecordBuffer: ~Copyable {
 
     /// Adds a commit.
     @inline(__always)
-    public mutating func append(_ commit: Commit) {
+    public mutating func append(_ commit: borrowing Commit) {
         commits &+= 1
-        if let value = commit.value, !commit.isUnusual, !isBatch { return appendPlain(commit, value) }
+        if !commit.isDelete, !commit.isUnusual, !isBatch { return appendPlain(commit) }
         if isBatch { return appendToBatch(commit) }
         beginLine()
         appendBody(commit)
@@ -126,7 +130,7 @@ public struct RecordBuffer: ~Copyable {
     }
 
     /// Adds a record as it was read, without what all lines end with.
-    mutating func append(body: UnsafeRawBufferPointer) {
+    mutating func append(body: Span<UInt8>) {
         beginLine()
         lines.append(body)
         seal()
@@ -134,28 +138,24 @@ public struct RecordBuffer: ~Copyable {
 
     /// An update as nearly all are: its pieces one after the other, where there is room for them all.
     @inline(__always)
-    private mutating func appendPlain(_ commit: Commit, _ value: UnsafeRawBufferPointer) {
-        if !isTimed { encodeTime() }
-        let pieces = commit.keyPrefix.count &+ value.count &+ commit.by.count
-        let start = lines.reserve(pieces &+ Self.plainBytesMax)
-        var line = ByteWriter(start)
-        line.write(#"{"event":"update""#)
-        line.write(commit.keyPrefix)
-        line.write(decimal: commit.revision)
-        line.write(#","value":"#)
-        line.write(value)
-        line.write(commit.by)
-        whenText.write(to: &line)
-        chain = Checksum.extended(chain, by: UnsafeRawBufferPointer(start: start, count: line.count))
-        RecordEnd.write(chain, to: &line)
-        lines.commit(line.count)
+    private mutating func appendPlain(_ commit: borrowing Commit) {
+        let pieces = commit.keyPrefix.count &+ commit.value.count &+ commit.by.count
+        lines.reserve(pieces &+ Self.plainBytesMax)
+        beginLine()
+        lines.append(#"{"event":"update""#)
+        lines.append(commit.keyPrefix)
+        lines.append(decimal: commit.revision)
+        lines.append(#","value":"#)
+        lines.append(commit.value)
+        lines.append(commit.by)
+        endLine()
     }
 
     /// What such a record has beside its pieces: names, a revision, the time and the end, each with
     /// what is written behind it and written over.
     private static let plainBytesMax = 160
 
-    private mutating func appendToBatch(_ commit: Commit) {
+    private mutating func appendToBatch(_ commit: borrowing Commit) {
         if !isFirstOfBatch { lines.append(",") }
         eventsOfBatch += 1
         appendBody(commit)
@@ -163,13 +163,13 @@ public struct RecordBuffer: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func appendBody(_ commit: Commit) {
-        if let value = commit.value {
+    private mutating func appendBody(_ commit: borrowing Commit) {
+        if !commit.isDelete {
             lines.append(#"{"event":"update""#)
             lines.append(commit.keyPrefix)
             lines.append(decimal: commit.revision)
             lines.append(#","value":"#)
-            lines.append(value)
+            lines.append(commit.value)
         } else {
             lines.append(#"{"event":"delete""#)
             lines.append(commit.keyPrefix)
@@ -180,7 +180,7 @@ public struct RecordBuffer: ~Copyable {
     }
 
     @inline(never)
-    private mutating func appendRest(_ commit: Commit) {
+    private mutating func appendRest(_ commit: borrowing Commit) {
         if let reason = commit.reason {
             lines.append(#","reason":""#)
             lines.append(reason.name)
@@ -202,61 +202,34 @@ public struct RecordBuffer: ~Copyable {
     @inline(__always)
     private mutating func endLine() {
         if !isTimed { encodeTime() }
-        var end = ByteWriter(lines.reserve(TimeText.bytesMax))
-        whenText.write(to: &end)
-        lines.commit(end.count)
+        lines.append(contentsOf: whenText)
         seal()
     }
 
     @inline(__always)
     private mutating func seal() {
-        chain = Checksum.extended(chain, by: UnsafeRawBufferPointer(rebasing: lines.bytes[lineStart...]))
-        var end = ByteWriter(lines.reserve(RecordEnd.bytes + 2))
-        RecordEnd.write(chain, to: &end)
-        lines.commit(end.count)
+        chain = Checksum.extended(chain, by: lines.bytes[lineStart...])
+        RecordEnd.append(chain, to: &lines)
     }
 
     private mutating func encodeTime() {
         isTimed = true
         when = clock()
-        whenText = TimeText(when)
-    }
-}
-
-/// `,"when":…` as it stands at the end of a record: copied in one piece of a known size.
-private struct TimeText: BitwiseCopyable {
-    /// Bytes that are written, of which those behind the text are written over.
-    static let bytesMax = 32
-    private var bytes = SIMD32<UInt8>()
-    private var count = 0
-
-    init() {}
-
-    init(_ when: UInt64) {
-        withUnsafeMutableBytes(of: &bytes) { target in
-            guard let start = target.baseAddress else { return }
-            var writer = ByteWriter(start)
-            writer.write(#","when":"#)
-            writer.write(decimal: when)
-            count = writer.count
-        }
-    }
-
-    @inline(__always)
-    func write(to writer: inout ByteWriter) {
-        writer.write(bytes, count: count)
+        whenText.removeAll()
+        whenText.append(#","when":"#)
+        whenText.append(decimal: when)
     }
 }
 
 /// One change of one key, as the journal keeps it.
-public struct Commit {
+public struct Commit: ~Escapable {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
-    public var keyPrefix: UnsafeRawBufferPointer
+    public var keyPrefix: Span<UInt8>
     public var revision: UInt64
-    /// Nil: the key was deleted.
-    public var value: UnsafeRawBufferPointer?
+    /// Empty, as no JSON is: the key was deleted.
+    public var value: Span<UInt8>
     /// As `EventEncoder.appendAuthor` wrote it.
-    public var by: UnsafeRawBufferPointer
+    public var by: Span<UInt8>
     public var cause: WriteCause
     public var reason: EventReason?
     /// The value ends with its writer's connection.
@@ -265,11 +238,12 @@ public struct Commit {
     public var expires: UInt64 = 0
 
     @inlinable
+    @_lifetime(copy keyPrefix, copy value, copy by)
     public init(
-        keyPrefix: UnsafeRawBufferPointer,
+        keyPrefix: Span<UInt8>,
         revision: UInt64,
-        value: UnsafeRawBufferPointer?,
-        by: UnsafeRawBufferPointer,
+        value: Span<UInt8>,
+        by: Span<UInt8>,
         cause: WriteCause = .none,
         reason: EventReason? = nil
     ) {
@@ -280,6 +254,9 @@ public struct Commit {
         self.cause = cause
         self.reason = reason
     }
+
+    @inline(__always)
+    var isDelete: Bool { value.isEmpty }
 
     @inline(__always)
     var isUnusual: Bool { cause.isNamed || reason != nil || isWhileConnected || expires > 0 }

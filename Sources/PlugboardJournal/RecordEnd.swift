@@ -1,5 +1,6 @@
 // The end of a line: its checksum, eight digits at a time.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
@@ -12,23 +13,22 @@ enum RecordEnd {
     private static let closeBytes = 3
 
     @inline(__always)
-    static func write(_ checksum: UInt32, to line: inout ByteWriter) {
-        line.write(start.littleEndian, count: 8)
-        line.write(HexDigits.text(checksum).littleEndian, count: 8)
-        line.write(close.littleEndian, count: closeBytes)
+    static func append(_ checksum: UInt32, to line: inout ByteBuffer) {
+        line.append(word: start, count: 8)
+        line.append(word: HexDigits.text(checksum), count: 8)
+        line.append(word: UInt64(close), count: closeBytes)
     }
 
     /// The checksum that a line says it has; nil where it doesn't end like one. Only the
     /// spelling that `append` writes counts, so that no two lines say the same.
     @inline(__always)
-    static func checksum(of line: UnsafeRawBufferPointer) -> UInt32? {
+    static func checksum(of line: Span<UInt8>) -> UInt32? {
         guard line.count > bytes else { return nil }
         let place = line.count - bytes
-        let close = line.loadUnaligned(fromByteOffset: place + 16, as: UInt16.self).littleEndian
-        guard line.loadUnaligned(fromByteOffset: place, as: UInt64.self).littleEndian == start,
-            close == UInt16(truncatingIfNeeded: self.close)
+        guard line.word(at: place) == start, line[place + 16] == UInt8(ascii: "\""),
+            line[place + 17] == UInt8(ascii: "}")
         else { return nil }
-        return HexDigits.value(line.loadUnaligned(fromByteOffset: place + 8, as: UInt64.self).littleEndian)
+        return HexDigits.value(line.word(at: place + 8))
     }
 }
 

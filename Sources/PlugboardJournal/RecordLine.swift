@@ -1,5 +1,6 @@
 // A record as it is read back: places within a line whose checksum was found right.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What a line of a journal is.
@@ -14,7 +15,7 @@ public enum RecordKind: Equatable, Sendable {
     /// The broker ended in order.
     case closed
 
-    init?(_ name: UnsafeRawBufferPointer) {
+    init?(_ name: Span<UInt8>) {
         switch NameWord(name)?.word {
         case NameWord("update").word: self = .update
         case NameWord("delete").word: self = .delete
@@ -66,7 +67,7 @@ public struct RecordLine: Sendable {
     init() {}
 
     /// Reads a line; nil where it is no record.
-    public init?(_ line: UnsafeRawBufferPointer) {
+    public init?(_ line: Span<UInt8>) {
         if let plain = PlainRecord(line)?.record() {
             self = plain
             return
@@ -90,10 +91,8 @@ public struct RecordLine: Sendable {
         guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
     }
 
-    /// The events of a batch, each a record by itself.
-    public func forEachEvent(of line: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws -> Void)
-        rethrows -> Bool
-    {
+    /// The events of a batch, each a record by itself: where it stands in the line.
+    public func forEachEvent(of line: Span<UInt8>, _ body: (ByteRange) throws -> Void) rethrows -> Bool {
         let array = events.bytes(of: line)
         guard array.count > 2 else { return false }
         var scanner = JSONScanner(array)
@@ -101,7 +100,7 @@ public struct RecordLine: Sendable {
         while scanner.position < array.count - 1 {
             let start = scanner.position
             guard (try? scanner.skipValue()) != nil else { return false }
-            try body(UnsafeRawBufferPointer(rebasing: array[start..<scanner.position]))
+            try body(ByteRange(events.start + start, events.start + scanner.position))
             if array[scanner.position] == UInt8(ascii: ",") { scanner.position += 1 }
         }
         return true
@@ -121,7 +120,7 @@ public struct RecordLine: Sendable {
     /// Reads one member. Without white space: records are written without.
     private mutating func readMember(
         _ scanner: inout JSONScanner,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ isFirst: Bool
     ) throws(JSONFailure) -> Bool {
         let nameStart = scanner.position
@@ -134,9 +133,9 @@ public struct RecordLine: Sendable {
         let start = scanner.position
         try scanner.skipValue()
         let place = ByteRange(start, scanner.position)
-        let word = NameWord(UnsafeRawBufferPointer(rebasing: name[1..<(name.count - 1)]))
+        let word = NameWord(name[1..<(name.count - 1)])
         if isFirst {
-            guard word == NameWord("event"), let kind = Self.inner(place, line).flatMap({ RecordKind($0) })
+            guard word == NameWord("event"), let name = Self.inner(place, line), let kind = RecordKind(name)
             else { return false }
             self.kind = kind
             return true
@@ -145,7 +144,7 @@ public struct RecordLine: Sendable {
     }
 
     /// Notes a member. False where it can't be what its name says.
-    private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: UnsafeRawBufferPointer) -> Bool {
+    private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
         switch name {
         case NameWord("value").word: value = place
         case NameWord("by").word: by = place
@@ -161,8 +160,7 @@ public struct RecordLine: Sendable {
         return true
     }
 
-    private mutating func takeText(_ name: UInt64, _ place: ByteRange, _ line: UnsafeRawBufferPointer) -> Bool
-    {
+    private mutating func takeText(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
         guard let text = Self.inner(place, line) else { return false }
         let range = ByteRange(place.start + 1, place.end - 1)
         switch name {
@@ -170,9 +168,10 @@ public struct RecordLine: Sendable {
         case NameWord("epoch").word: epoch = range
         case NameWord("boot").word: boot = range
         case NameWord("previous").word:
-            previous = UInt32(String(decoding: text, as: UTF8.self), radix: 16)
+            previous = UInt32(String(text), radix: 16)
             return previous != nil
-        default: reason = EventReason.allCases.first { "\($0.name)".utf8.elementsEqual(text) }
+        default:
+            for each in EventReason.allCases where text.isEqual(to: each.name) { reason = each }
         }
         return true
     }
@@ -203,17 +202,19 @@ public struct RecordLine: Sendable {
     }
 
     /// Nil where it is no integer, or one that is too large.
-    private static func number(_ digits: UnsafeRawBufferPointer) -> UInt64? {
+    private static func number(_ digits: Span<UInt8>) -> UInt64? {
         var number: UInt64 = 0
-        for byte in digits {
-            guard byte &- UInt8(ascii: "0") <= 9, number <= Limits.integerMax else { return nil }
-            number = number * 10 + UInt64(byte &- UInt8(ascii: "0"))
+        for index in digits.indices {
+            let digit = digits[index] &- UInt8(ascii: "0")
+            guard digit <= 9, number <= Limits.integerMax else { return nil }
+            number = number * 10 + UInt64(digit)
         }
         return digits.isEmpty ? nil : number
     }
 
     /// What stands between the quotes of a string.
-    private static func inner(_ place: ByteRange, _ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    @_lifetime(copy line)
+    private static func inner(_ place: ByteRange, _ line: Span<UInt8>) -> Span<UInt8>? {
         guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return nil }
         return ByteRange(place.start + 1, place.end - 1).bytes(of: line)
     }

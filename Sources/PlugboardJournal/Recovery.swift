@@ -2,6 +2,7 @@
 // its checksum. What a crash can leave at the end is cut off and kept aside; anything else
 // that isn't as it was written stops the recovery, which then has changed nothing.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -52,7 +53,7 @@ public struct Recovered: Sendable {
 }
 
 /// Takes the records of a recovery, in their order: only updates and deletes.
-public typealias RecordTaker = (_ record: RecordLine, _ line: UnsafeRawBufferPointer) throws -> Void
+public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
 
 /// A recovery under way.
 struct Recovery: ~Copyable {
@@ -108,8 +109,7 @@ struct Recovery: ~Copyable {
         found.chain = header.previous
         var keys: UInt64 = 0
         var isWhole = false
-        while let (read, line) = try Self.record(&reader) {
-            var record = read
+        while var record = try Self.record(&reader) {
             record.isOfSnapshot = true
             guard !isWhole else { throw Self.damage(reader.place, "something follows the end") }
             if record.kind == .synced {
@@ -117,7 +117,7 @@ struct Recovery: ~Copyable {
             } else {
                 guard record.kind == .update else { throw Self.damage(reader.place, "no value") }
                 keys += 1
-                try take(record, line)
+                try take(record, reader.line)
             }
         }
         guard isWhole, keys == header.keys else { throw Self.damage(reader.place, "the end is missing") }
@@ -170,9 +170,11 @@ struct Recovery: ~Copyable {
                 finish(number, reader)
                 try cut(&reader, damage, number, later, isCutting)
                 return false
-            case .line(let line):
-                guard let record = RecordLine(line) else { throw Self.damage(reader.place, "no record") }
-                try apply(record, line, reader, take)
+            case .line:
+                guard let record = RecordLine(reader.line) else {
+                    throw Self.damage(reader.place, "no record")
+                }
+                try apply(record, reader.line, reader, take)
             }
         }
     }
@@ -183,7 +185,8 @@ struct Recovery: ~Copyable {
         switch try reader.next() {
         case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
         case .damage(let damage): return damage
-        case .line(let line):
+        case .line:
+            let line = reader.line
             let place = reader.place
             guard let record = RecordLine(line), record.kind == .segment, record.segment == number else {
                 throw Self.damage(place, "not the beginning of this segment")
@@ -196,8 +199,8 @@ struct Recovery: ~Copyable {
                     isUnwritten: number > 1
                 )
             }
-            found.epoch = String(decoding: record.epoch.bytes(of: line), as: UTF8.self)
-            found.boot = String(decoding: record.boot.bytes(of: line), as: UTF8.self)
+            found.epoch = String(record.epoch.bytes(of: line))
+            found.boot = String(record.boot.bytes(of: line))
             found.revision = record.revision
             return nil
         }
@@ -213,7 +216,7 @@ struct Recovery: ~Copyable {
 
     private mutating func apply(
         _ record: RecordLine,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ reader: borrowing LogReader,
         _ take: RecordTaker
     ) throws {
@@ -222,9 +225,10 @@ struct Recovery: ~Copyable {
         case .update, .delete: try take(record, line)
         case .batch:
             let isWhole = try record.forEachEvent(of: line) { event in
-                guard var part = RecordLine(event) else { throw Self.damage(reader.place, "no event") }
+                let bytes = event.bytes(of: line)
+                guard var part = RecordLine(bytes) else { throw Self.damage(reader.place, "no event") }
                 part.when = record.when
-                try take(part, event)
+                try take(part, bytes)
             }
             guard isWhole else { throw Self.damage(reader.place, "no batch") }
         case .revision: break
@@ -322,13 +326,13 @@ struct Recovery: ~Copyable {
         -> Header
     {
         let place = reader.place
-        guard let (record, line) = try record(&reader), record.kind == kind, record.segment == number else {
+        guard let record = try record(&reader), record.kind == kind, record.segment == number else {
             throw damage(place, "not the beginning of this file")
         }
         guard record.version == JournalVersion.number else { throw JournalError.unknownVersion(place) }
         return Header(
-            epoch: String(decoding: record.epoch.bytes(of: line), as: UTF8.self),
-            boot: String(decoding: record.boot.bytes(of: line), as: UTF8.self),
+            epoch: String(record.epoch.bytes(of: reader.line)),
+            boot: String(record.boot.bytes(of: reader.line)),
             revision: record.revision,
             keys: record.keys,
             previous: record.previous ?? 0
@@ -336,13 +340,13 @@ struct Recovery: ~Copyable {
     }
 
     /// The next record of a file that was written whole; nil at its end.
-    private static func record(_ reader: inout LogReader) throws -> (RecordLine, UnsafeRawBufferPointer)? {
+    private static func record(_ reader: inout LogReader) throws -> RecordLine? {
         switch try reader.next() {
         case .end: return nil
         case .damage(let damage): throw Self.damage(damage.place, damage.what)
-        case .line(let line):
-            guard let record = RecordLine(line) else { throw damage(reader.place, "no record") }
-            return (record, line)
+        case .line:
+            guard let record = RecordLine(reader.line) else { throw damage(reader.place, "no record") }
+            return record
         }
     }
 

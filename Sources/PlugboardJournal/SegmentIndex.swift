@@ -1,6 +1,7 @@
 // Which revisions lie in which segment, so that who comes back is read what it missed; and
 // which segments stay for that after their snapshot was made. Owned by the writer.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -34,8 +35,8 @@ struct SegmentIndex {
     private static func entry(_ number: UInt64, _ store: any FileStore, _ epoch: String) throws -> Entry? {
         let name = JournalFiles.segment(number)
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
-        guard case .line(let line) = try reader.next(), let header = RecordLine(line),
-            header.kind == .segment, header.epoch.bytes(of: line).elementsEqual(epoch.utf8)
+        guard case .line = try reader.next(), let header = RecordLine(reader.line),
+            header.kind == .segment, String(header.epoch.bytes(of: reader.line)) == epoch
         else { return nil }
         return Entry(number: number, revision: header.revision, bytes: reader.fileBytes)
     }

@@ -1,6 +1,7 @@
 // Records read again for somebody who missed them, a piece at a time: from the place where
 // the piece before ended, up to as much as the loop hands on in a turn.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -97,7 +98,8 @@ struct SegmentReading {
             switch try reader.next() {
             case .end: return true
             case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-            case .line(let line):
+            case .line:
+                let line = reader.line
                 guard let record = RecordLine(line) else {
                     throw JournalError.damaged(reader.place, "no record")
                 }
@@ -119,7 +121,7 @@ struct SegmentReading {
     }
 
     /// False: this and what follows is not wanted.
-    private mutating func take(_ record: RecordLine, _ line: UnsafeRawBufferPointer) -> Bool {
+    private mutating func take(_ record: RecordLine, _ line: Span<UInt8>) -> Bool {
         switch record.kind {
         case .segment, .snapshot, .synced, .closed, .revision: return true
         case .update, .delete, .batch: break
@@ -133,17 +135,18 @@ struct SegmentReading {
         }
         _ = record.forEachEvent(of: line) { event in
             passed -= 1
-            if passed < 0, let part = RecordLine(event) { add(part, event) }
+            let bytes = event.bytes(of: line)
+            if passed < 0, let part = RecordLine(bytes) { add(part, bytes) }
         }
         return true
     }
 
-    private mutating func add(_ record: RecordLine, _ event: UnsafeRawBufferPointer) {
+    private mutating func add(_ record: RecordLine, _ event: Span<UInt8>) {
         let key = record.key.bytes(of: event)
-        let isWanted = request.patterns.contains { $0.withUnsafeBytes { Pattern.matches($0, key) } }
+        let isWanted = request.patterns.contains { Pattern.matches($0.span, key) }
         guard isWanted else { return }
         let start = piece.bytes.count
-        piece.bytes += event
+        piece.bytes += Array(event)
         piece.entries.append(ReadPiece.Entry(place: ByteRange(start, piece.bytes.count), record: record))
     }
 }

@@ -4,6 +4,7 @@
 // takes this as well. It also says during which of the machine's starts that was: as long as the
 // machine runs, what has begun can't be gone.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// What such a name says.
@@ -15,9 +16,7 @@ struct Signpost: Equatable {
     var boot: UInt32?
 
     static func mark(ofBoot boot: String) -> UInt32? {
-        if boot.isEmpty { return nil }
-        var boot = boot
-        return boot.withUTF8 { Checksum.extended(0, by: UnsafeRawBufferPointer($0)) }
+        boot.isEmpty ? nil : boot.withBytes { Checksum.extended(0, by: $0) }
     }
 
     var name: String { JournalFiles.signpost(self) }

@@ -1,6 +1,7 @@
 // Where the newest record of each key stands in files that are read once, front to back.
 // Values stay in their files; only keys and places are kept.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -35,14 +36,15 @@ struct Survey: ~Copyable {
         let number = UInt32(truncatingIfNeeded: files.count)
         files.append(name)
         var isSnapshot = false
-        if let line = try next(&reader) {
-            let record = try Self.record(line, reader)
+        if try next(&reader) {
+            let record = try Self.record(reader)
             isSnapshot = record.kind == .snapshot
-            open(record, line)
+            open(record, reader.line)
             note(record.when)
         }
         var told = 0
-        while let line = try next(&reader) {
+        while try next(&reader) {
+            let line = reader.line
             let place = KeyPlace(file: number, offset: UInt64(reader.offset))
             if reader.offset - told >= JournalLimits.laidOutBytes {
                 progress?.add(reader.offset - told)
@@ -52,7 +54,7 @@ struct Survey: ~Copyable {
                 take(plain, line, place)
                 note(when)
             } else {
-                let record = try Self.record(line, reader)
+                let record = try Self.record(reader)
                 take(record, line, place)
                 note(record.when)
             }
@@ -63,18 +65,19 @@ struct Survey: ~Copyable {
         }
     }
 
-    private func next(_ reader: inout LogReader) throws -> UnsafeRawBufferPointer? {
+    /// False at the end.
+    private func next(_ reader: inout LogReader) throws -> Bool {
         switch try reader.next() {
-        case .end: return nil
+        case .end: return false
         case .damage(let damage): throw JournalError.damaged(damage.place, damage.what)
-        case .line(let line): return line
+        case .line: return true
         }
     }
 
-    private static func record(_ line: UnsafeRawBufferPointer, _ reader: borrowing LogReader) throws
-        -> RecordLine
-    {
-        guard let record = RecordLine(line) else { throw JournalError.damaged(reader.place, "no record") }
+    private static func record(_ reader: borrowing LogReader) throws -> RecordLine {
+        guard let record = RecordLine(reader.line) else {
+            throw JournalError.damaged(reader.place, "no record")
+        }
         return record
     }
 
@@ -82,16 +85,16 @@ struct Survey: ~Copyable {
         if when > 0 { self.when = when }
     }
 
-    private mutating func open(_ record: RecordLine, _ line: UnsafeRawBufferPointer) {
-        epoch = String(decoding: record.epoch.bytes(of: line), as: UTF8.self)
-        boot = String(decoding: record.boot.bytes(of: line), as: UTF8.self)
+    private mutating func open(_ record: RecordLine, _ line: Span<UInt8>) {
+        epoch = String(record.epoch.bytes(of: line))
+        boot = String(record.boot.bytes(of: line))
         revision = max(revision, record.revision)
         if record.kind == .snapshot { chain = record.previous ?? 0 }
     }
 
     /// Its value stays where it is, so that it needn't be looked at.
     @inline(__always)
-    private mutating func take(_ record: PlainRecord, _ line: UnsafeRawBufferPointer, _ place: KeyPlace) {
+    private mutating func take(_ record: PlainRecord, _ line: Span<UInt8>, _ place: KeyPlace) {
         if record.isUpdate {
             index.set(record.key.bytes(of: line), place)
         } else {
@@ -100,16 +103,16 @@ struct Survey: ~Copyable {
         revision = max(revision, record.revision)
     }
 
-    private mutating func take(_ record: RecordLine, _ line: UnsafeRawBufferPointer, _ place: KeyPlace) {
+    private mutating func take(_ record: RecordLine, _ line: Span<UInt8>, _ place: KeyPlace) {
         switch record.kind {
         case .update: index.set(record.key.bytes(of: line), place)
         case .delete: index.remove(record.key.bytes(of: line))
         case .batch:
-            _ = record.forEachEvent(of: line) { event in
-                guard let part = RecordLine(event), let base = line.baseAddress, let at = event.baseAddress
-                else { return }
+            _ = record.forEachEvent(of: line) { range in
+                let event = range.bytes(of: line)
+                guard let part = RecordLine(event) else { return }
                 guard part.kind == .update else { return index.remove(part.key.bytes(of: event)) }
-                let offset = place.offset + UInt64(at - base)
+                let offset = place.offset + UInt64(range.start)
                 index.set(
                     part.key.bytes(of: event),
                     KeyPlace(file: place.file, offset: offset, count: UInt32(event.count))
@@ -122,7 +125,7 @@ struct Survey: ~Copyable {
 
     /// Shows each key's newest record, in the order of the files: from its brace up to the
     /// checksum, or, of a batch, to the closing brace.
-    mutating func forEachLatest(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    mutating func forEachLatest(_ body: (Span<UInt8>) throws -> Void) throws {
         var places = index.places()
         places.sort { ($0.file, $0.offset) < ($1.file, $1.offset) }
         var next = 0
@@ -136,20 +139,19 @@ struct Survey: ~Copyable {
     private func show(
         _ name: String,
         _ places: ArraySlice<KeyPlace>,
-        _ body: (UnsafeRawBufferPointer) throws -> Void
+        _ body: (Span<UInt8>) throws -> Void
     )
         throws
     {
         var reader = PlaceReader(try store.open(name))
         for place in places {
-            let bytes = try reader.bytes(at: Int(place.offset), count: Int(place.count))
-            guard let bytes else {
+            guard try reader.move(to: Int(place.offset), count: Int(place.count)) else {
                 throw JournalError.damaged(
                     JournalPlace(file: name, offset: Int(place.offset), line: 0),
                     "it changed"
                 )
             }
-            try body(bytes)
+            try body(reader.record)
         }
     }
 }
@@ -173,14 +175,20 @@ private struct PlaceReader: ~Copyable {
     private let file: any ReadableFile
     private var window = ByteBuffer()
     private var offset = 0
+    private var recordBytes = 0
 
     init(_ file: any ReadableFile) {
         self.file = file
     }
 
-    /// The record without what its line ends with; valid until the next call. Nil where the
-    /// file isn't what it was.
-    mutating func bytes(at place: Int, count: Int) throws -> UnsafeRawBufferPointer? {
+    /// The record without what its line ends with.
+    var record: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { window.bytes[..<recordBytes] }
+    }
+
+    /// Moves to a record. False where the file isn't what it was.
+    mutating func move(to place: Int, count: Int) throws -> Bool {
         if place > offset + window.count || place < offset {
             window.removeAll()
             offset = place
@@ -189,26 +197,26 @@ private struct PlaceReader: ~Copyable {
             offset = place
         }
         if count > 0 {
-            while window.count < count { guard try fill() else { return nil } }
-            guard window.bytes[count - 1] == UInt8(ascii: "}") else { return nil }
-            return UnsafeRawBufferPointer(rebasing: window.bytes[..<(count - 1)])
+            while window.count < count { guard try fill() else { return false } }
+            recordBytes = count - 1
+            return window.bytes[count - 1] == UInt8(ascii: "}")
         }
         var searched = 0
         while true {
             if let feed = LineFramer.lineFeed(in: window.bytes, from: searched) {
-                guard feed > RecordEnd.bytes else { return nil }
-                return UnsafeRawBufferPointer(rebasing: window.bytes[..<(feed - RecordEnd.bytes)])
+                recordBytes = max(0, feed - RecordEnd.bytes)
+                return recordBytes > 0
             }
             searched = window.count
-            guard try fill() else { return nil }
+            guard try fill() else { return false }
         }
     }
 
     private mutating func fill() throws -> Bool {
-        let room = window.reserve(JournalLimits.readBytes)
-        let target = UnsafeMutableRawBufferPointer(start: room, count: JournalLimits.readBytes)
-        let count = try file.read(at: offset + window.count, into: target)
-        window.commit(count)
-        return count > 0
+        let before = window.count
+        try window.append(upTo: JournalLimits.readBytes) { room in
+            try file.read(at: offset + before, into: &room)
+        }
+        return window.count > before
     }
 }

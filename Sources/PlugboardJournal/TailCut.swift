@@ -2,6 +2,7 @@
 // in part, or as zeros, or not at all, also in the middle; bytes that were known to be on
 // disk must be right.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -17,8 +18,8 @@ struct TailSearch {
     /// Whether a later line says that the byte at `offset` of the segment under way, or what came
     /// before the `later` segments, was on disk.
     func wasSafe(_ reader: inout LogReader, offset: Int, later: [UInt64]) throws -> Bool {
-        while let line = try reader.nextVerifying() {
-            guard let record = RecordLine(line) else { continue }
+        while try reader.nextVerifying() {
+            guard let record = RecordLine(reader.line) else { continue }
             if record.kind == .closed { return true }
             if record.kind == .synced, record.bytes > UInt64(offset) { return true }
         }
@@ -29,8 +30,8 @@ struct TailSearch {
     func wasSafe(before later: [UInt64]) throws -> Bool {
         for number in later {
             var reader = try LogReader(JournalFiles.segment(number), in: store)
-            while let line = try reader.nextVerifying() {
-                let kind = RecordLine(line)?.kind
+            while try reader.nextVerifying() {
+                let kind = RecordLine(reader.line)?.kind
                 if kind == .synced || kind == .closed { return true }
             }
         }
@@ -82,13 +83,10 @@ struct TailCut {
         while place < end {
             chunk.removeAll()
             let wanted = min(JournalLimits.readBytes, end - place)
-            let room = chunk.reserve(wanted)
-            let target = UnsafeMutableRawBufferPointer(start: room, count: wanted)
-            let count = try source.read(at: place, into: target)
-            if count == 0 { break }
-            chunk.commit(count)
+            try chunk.append(upTo: wanted) { room in try source.read(at: place, into: &room) }
+            if chunk.isEmpty { break }
             try copy.appendAll(chunk.bytes)
-            place += count
+            place += chunk.count
         }
         try copy.sync()
         try store.rename(unfinished, to: name)
@@ -97,11 +95,11 @@ struct TailCut {
 
 extension AppendableFile {
     /// Appends all of it, or throws.
-    func appendAll(_ bytes: UnsafeRawBufferPointer) throws {
+    func appendAll(_ bytes: Span<UInt8>) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = try append(rest)
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            rest = rest[count...]
         }
     }
 }

@@ -91,15 +91,15 @@ enum BenchHelp {
     private static let columns = 80
     private static let details = [
         """
-        Starts a broker, and beside it a server that only copies bytes: the limit of this machine. Both get \
-        the same load, in turns, and so do the peers with --peers, each started on a socket or port of its \
-        own, with nothing written to disk but in the rows about what is kept. A row tells messages a second, \
-        the CPU time of the server's process for each message and delivery, how many messages it took in at \
-        once, and ratios: to the limit, and how many times faster and cheaper plugboard is.
+        Starts a broker, and a server that only copies bytes: the limit of this machine. Both get the same \
+        load, in turns. With --peers the peers get it, too. Each runs on a socket or port of its own, and \
+        writes to disk only in the rows about what is kept. A row shows messages per second, the CPU time \
+        of the server's process for each message and delivery, how many messages it took in at once, and \
+        two ratios: to the limit, and how many times faster and cheaper plugboard is.
         """,
         """
-        Believe ratios, of runs with nothing else on the machine. A rate with * is held back by the load \
-        generator: the server could do more. With --peers all rows take about eight minutes.
+        Believe ratios, from runs with nothing else on the machine. * marks a rate that the load generator \
+        limits: the server could do more. With --peers all rows take about eight minutes.
         """,
     ]
     static let examples = [

@@ -15,7 +15,7 @@ struct CorpusTests {
         #expect(names.count >= 5)
         for name in names.sorted() {
             let bytes = try InputFile.contents(path: "\(folder)/\(name)", limit: 1 << 20)
-            bytes.withUnsafeBytes { target.run($0) }
+            target.run(bytes)
         }
     }
 
@@ -24,11 +24,11 @@ struct CorpusTests {
         let folder = "\(Self.folder)/\(target.rawValue)"
         for name in try Folder.names(in: folder).sorted().prefix(12) {
             var bytes = Array(try InputFile.contents(path: "\(folder)/\(name)", limit: 1 << 20).prefix(300))
-            for end in bytes.indices { bytes[..<end].withUnsafeBytes { target.run($0) } }
+            for end in bytes.indices { target.run(Array(bytes[..<end])) }
             for index in bytes.indices {
                 let byte = bytes[index]
                 bytes[index] = byte &+ UInt8(index % 255) &+ 1
-                bytes.withUnsafeBytes { target.run($0) }
+                target.run(bytes)
                 bytes[index] = byte
             }
         }

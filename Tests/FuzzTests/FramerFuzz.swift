@@ -1,5 +1,6 @@
 // Lines as they come in pieces, and requests as they are read from lines.
 
+import PlugboardMemory
 import PlugboardWire
 import Synchronization
 
@@ -8,33 +9,28 @@ enum FramerFuzz {
     private static let decoder = Mutex(RequestDecoder())
 
     /// The first byte says how large the pieces are; the rest is a stream of lines.
-    static func run(_ bytes: UnsafeRawBufferPointer) {
+    static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
-        let stream = bytes.part(1..<bytes.count)
+        let stream = Array(bytes.dropFirst())
         let lines = stream.lines
         checkPieces(stream, lines, size: Int(first % 32) + 1)
-        let copies = lines.prefix(3).map { Array($0) }
         decoder.withLock { decoder in
-            for line in copies { line.withUnsafeBytes { decode($0, &decoder) } }
+            for line in lines.prefix(3) { decode(line, &decoder) }
         }
     }
 
     /// Line feeds are found wherever the pieces end.
-    private static func checkPieces(
-        _ stream: UnsafeRawBufferPointer,
-        _ lines: [UnsafeRawBufferPointer],
-        size: Int
-    ) {
+    private static func checkPieces(_ stream: [UInt8], _ lines: [[UInt8]], size: Int) {
         var inbox = ByteBuffer()
         var found = 0
         var searched = 0
         var place = 0
         while place < stream.count {
             let end = min(place + size, stream.count)
-            inbox.append(stream.part(place..<end))
+            inbox.append(stream.span[place..<end])
             place = end
             while let feed = LineFramer.lineFeed(in: inbox.bytes, from: searched) {
-                let line = inbox.bytes.part(0..<LineFramer.trimmed(inbox.bytes, from: 0, to: feed))
+                let line = Array(inbox.bytes[..<LineFramer.trimmed(inbox.bytes, from: 0, to: feed)])
                 hold(found < lines.count - 1 && isSame(line, lines[found]), "lines in pieces of \(size)")
                 found += 1
                 inbox.removeFirst(feed + 1)
@@ -46,23 +42,20 @@ enum FramerFuzz {
     }
 
     /// Without the carriage return that may end it.
-    private static func isSame(_ line: UnsafeRawBufferPointer, _ expected: UnsafeRawBufferPointer) -> Bool {
-        let end = expected.last == 0x0D ? expected.count - 1 : expected.count
-        return line.elementsEqual(expected.part(0..<end))
+    private static func isSame(_ line: [UInt8], _ expected: [UInt8]) -> Bool {
+        line == (expected.last == 0x0D ? expected.dropLast() : expected)
     }
 
-    private static func decode(_ line: UnsafeRawBufferPointer, _ decoder: inout RequestDecoder) {
-        guard !RequestDecoder.isIgnored(line) else { return }
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
-        defer { copy.deallocate() }
-        copy.copyMemory(from: line)
+    private static func decode(_ line: [UInt8], _ decoder: inout RequestDecoder) {
+        guard !RequestDecoder.isIgnored(line.span) else { return }
+        var copy = line
         var plain = Request()
-        let isPlain = decoder.decodePlain(UnsafeRawBufferPointer(copy), into: &plain)
-        hold(copy.elementsEqual(line), "a plain line was changed")
+        let isPlain = decoder.decodePlain(copy.span, into: &plain)
         var request = Request()
         do throws(Refusal) {
-            try decoder.decodeUnusual(copy, into: &request)
-            check(request, UnsafeRawBufferPointer(copy))
+            var span = copy.mutableSpan
+            try decoder.decodeUnusual(&span, into: &request)
+            check(request, copy.span)
         } catch {
             hold(!isPlain, "a plain line is refused: \(error.message)")
             hold(error.offset ?? 0 <= line.count, "a place behind the line")
@@ -77,7 +70,7 @@ enum FramerFuzz {
         hold(plain.fields == request.fields, "other fields")
     }
 
-    private static func check(_ request: Request, _ line: UnsafeRawBufferPointer) {
+    private static func check(_ request: Request, _ line: Span<UInt8>) {
         let value = request.value.bytes(of: line)
         if !value.isEmpty { hold((try? JSONScanner.validate(value)) != nil, "a value that is no JSON") }
         if request.has(.key) {

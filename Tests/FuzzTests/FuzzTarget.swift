@@ -6,7 +6,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case framer, scanner, pattern, journal, policy
 
     /// Reads bytes, and traps where something doesn't hold.
-    public func run(_ bytes: UnsafeRawBufferPointer) {
+    public func run(_ bytes: [UInt8]) {
         switch self {
         case .framer: FramerFuzz.run(bytes)
         case .scanner: ScannerFuzz.run(bytes)
@@ -22,20 +22,9 @@ func hold(_ condition: Bool, _ what: @autoclosure () -> String) {
     if !condition { fatalError(what()) }
 }
 
-extension UnsafeRawBufferPointer {
-    /// A part of it.
-    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: self[range])
-    }
-
-    /// What stands between line feeds.
-    var lines: [UnsafeRawBufferPointer] {
-        var found: [UnsafeRawBufferPointer] = []
-        var start = 0
-        for index in indices where self[index] == 0x0A {
-            found.append(part(start..<index))
-            start = index + 1
-        }
-        return found + [part(start..<count)]
+extension [UInt8] {
+    /// What stands between line feeds, each in memory of its own.
+    var lines: [[UInt8]] {
+        split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
     }
 }

@@ -1,6 +1,7 @@
 // A segment of a journal as a disk may have left it, or somebody with an editor.
 
 import PlugboardJournal
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 import TestSupport
@@ -11,13 +12,13 @@ enum JournalFuzz {
 
     /// The first byte: whether the lines get right checksums, so that what is behind them is
     /// reached, and whether they are a snapshot.
-    static func run(_ bytes: UnsafeRawBufferPointer) {
+    static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
-        let rest = bytes.part(1..<bytes.count)
-        let text = first & 1 == 1 ? sealed(rest) : Array(rest)
+        let rest = Array(bytes.dropFirst())
+        let text = first & 1 == 1 ? sealed(rest) : rest
         let disk = SimulatedDisk()
         write(text, as: first & 2 == 2 ? snapshot : segment, to: disk)
-        for line in rest.lines { read(line) }
+        for line in rest.lines { read(line.span) }
         repair(disk.afterKill())
         let seen = try? values(disk.afterKill())
         // What can be read can be opened, and is then the same.
@@ -33,10 +34,11 @@ enum JournalFuzz {
         hold(seen?.count == repaired.keys, "what was repaired can't be read")
     }
 
-    private static func read(_ line: UnsafeRawBufferPointer) {
+    private static func read(_ line: Span<UInt8>) {
         guard let record = RecordLine(line) else { return }
         hold(record.key.bytes(of: line).count <= line.count, "a key longer than its line")
-        _ = record.forEachEvent(of: line) { event in
+        _ = record.forEachEvent(of: line) { place in
+            let event = place.bytes(of: line)
             if let part = RecordLine(event) {
                 hold(part.value.bytes(of: event).count <= event.count, "a value longer than its line")
             }
@@ -66,7 +68,7 @@ enum JournalFuzz {
 
     private static func take(
         _ record: RecordLine,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ state: inout [[UInt8]: [UInt8]]
     ) {
         let key = Array(record.key.bytes(of: line))
@@ -75,19 +77,19 @@ enum JournalFuzz {
 
     private static func write(_ text: [UInt8], as name: String, to disk: SimulatedDisk) {
         guard let file = try? disk.create(name) else { return }
-        text.withUnsafeBytes { _ = try? file.append($0) }
+        _ = try? file.append(text.span)
         try? file.sync()
         try? disk.syncNames()
     }
 
     /// Each line with the checksum that continues the one before.
-    private static func sealed(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         var chain: UInt32 = 0
         for line in bytes.lines.dropLast() {
-            var body = Array(line)
+            var body = line
             if body.last == UInt8(ascii: "}") { body.removeLast() }
-            chain = body.withUnsafeBytes { Checksum.extended(chain, by: $0) }
+            chain = Checksum.extended(chain, by: body.span)
             let digits = String(chain, radix: 16)
             let padded = String(repeating: "0", count: 8 - digits.count) + digits
             text += body + Array(#","crc":"\#(padded)"}"#.utf8) + [0x0A]

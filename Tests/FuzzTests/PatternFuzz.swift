@@ -1,29 +1,32 @@
 // Keys and patterns: the grammar, what matches what, and how patterns stand to each other.
 
+import PlugboardMemory
 import PlugboardWire
 
 @testable import PlugboardBroker
 
 enum PatternFuzz {
     /// A line each: a key, and any number of patterns.
-    static func run(_ bytes: UnsafeRawBufferPointer) {
+    static func run(_ bytes: [UInt8]) {
         let lines = bytes.lines
         for line in lines {
             // What is a key is a pattern as well.
-            if Key.fault(line) == nil { hold(Pattern.fault(line) == nil, "a key that is no pattern") }
+            if Key.fault(line.span) == nil {
+                hold(Pattern.fault(line.span) == nil, "a key that is no pattern")
+            }
         }
-        guard let key = lines.first, Key.fault(key) == nil else { return }
-        let patterns = lines.dropFirst().filter { Pattern.fault($0) == nil }
-        for pattern in patterns { check(pattern, key) }
+        guard let key = lines.first, Key.fault(key.span) == nil else { return }
+        let patterns = lines.dropFirst().filter { Pattern.fault($0.span) == nil }
+        for pattern in patterns { check(pattern.span, key.span) }
         for one in patterns.prefix(4) {
-            for other in patterns.prefix(4) { check(one, other, key) }
+            for other in patterns.prefix(4) { check(one.span, other.span, key.span) }
         }
         checkTree(patterns, key)
     }
 
-    private static func check(_ pattern: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) {
+    private static func check(_ pattern: Span<UInt8>, _ key: Span<UInt8>) {
         let isMatch = Pattern.matches(pattern, key)
-        hold(isMatch == matches(tokens(pattern), tokens(key)), "matching")
+        hold(isMatch == matches(tokens(Array(pattern)), tokens(Array(key))), "matching")
         hold(Pattern.covers(pattern, pattern) && Pattern.overlaps(pattern, pattern), "a pattern and itself")
         hold(Pattern.covers(pattern, key) == isMatch, "covering a key is matching it")
         hold(Pattern.overlaps(pattern, key) == isMatch, "overlapping a key is matching it")
@@ -32,9 +35,9 @@ enum PatternFuzz {
     }
 
     private static func check(
-        _ one: UnsafeRawBufferPointer,
-        _ other: UnsafeRawBufferPointer,
-        _ key: UnsafeRawBufferPointer
+        _ one: Span<UInt8>,
+        _ other: Span<UInt8>,
+        _ key: Span<UInt8>
     ) {
         let (left, right) = (Pattern.matches(one, key), Pattern.matches(other, key))
         if Pattern.covers(one, other) {
@@ -45,27 +48,27 @@ enum PatternFuzz {
         hold(Pattern.overlaps(one, other) == Pattern.overlaps(other, one), "overlap on one side")
     }
 
-    private static func checkTree(_ patterns: [UnsafeRawBufferPointer], _ key: UnsafeRawBufferPointer) {
+    private static func checkTree(_ patterns: [[UInt8]], _ key: [UInt8]) {
         let tree = PatternTree()
-        let wild = patterns.filter { Pattern.hasWildcard($0) }.prefix(16)
+        let wild = patterns.filter { Pattern.hasWildcard($0.span) }.prefix(16)
         var places: [(SubscriptionReference, PatternNode, Int)] = []
         for (index, pattern) in wild.enumerated() {
             guard let reference = SubscriptionReference(bitPattern: (index + 1) * 64) else { continue }
-            let (node, place) = tree.insert(pattern, reference)
+            let (node, place) = tree.insert(pattern.span, reference)
             places.append((reference, node, place))
         }
         var found = List<SubscriptionReference>()
-        tree.match(key, into: &found)
-        let expected = wild.filter { Pattern.matches($0, key) }.count
+        tree.match(key.span, into: &found)
+        let expected = wild.filter { Pattern.matches($0.span, key.span) }.count
         hold(found.count == expected, "the tree finds \(found.count) of \(expected)")
         // Backwards, nothing moves.
         for (_, node, place) in places.reversed() { _ = tree.remove(at: place, from: node) }
         found.removeAll()
-        tree.match(key, into: &found)
+        tree.match(key.span, into: &found)
         hold(found.isEmpty, "an empty tree finds something")
     }
 
-    private static func tokens(_ text: UnsafeRawBufferPointer) -> ArraySlice<[UInt8]> {
+    private static func tokens(_ text: [UInt8]) -> ArraySlice<[UInt8]> {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)[...]
     }
 

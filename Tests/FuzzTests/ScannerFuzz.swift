@@ -1,18 +1,19 @@
 // JSON, held against a reader that is plain and slow.
 
+import PlugboardMemory
 import PlugboardWire
 
 enum ScannerFuzz {
-    static func run(_ bytes: UnsafeRawBufferPointer) {
-        let isTaken = (try? JSONScanner.validate(bytes)) != nil
+    static func run(_ bytes: [UInt8]) {
+        let isTaken = (try? JSONScanner.validate(bytes.span)) != nil
         hold(isTaken == PlainJSON.isValue(bytes), "taken: \(isTaken)")
         guard isTaken else { return }
-        checkMerging(bytes)
-        checkOutline(bytes)
+        checkMerging(bytes.span)
+        checkOutline(bytes.span)
     }
 
     /// A value merged with itself is JSON, and so is what is left of the difference to nothing.
-    private static func checkMerging(_ bytes: UnsafeRawBufferPointer) {
+    private static func checkMerging(_ bytes: Span<UInt8>) {
         var merged = ByteBuffer()
         MergePatch.apply(bytes, to: bytes, into: &merged)
         hold((try? JSONScanner.validate(merged.bytes)) != nil, "merged, it is no JSON")
@@ -26,19 +27,19 @@ enum ScannerFuzz {
         }
     }
 
-    private static func checkOutline(_ bytes: UnsafeRawBufferPointer) {
+    private static func checkOutline(_ bytes: Span<UInt8>) {
         guard let outline = try? JSONOutline(bytes, at: 0) else { return }
-        hold(outline.bytes(0).count <= bytes.count, "an outline larger than its text")
+        hold(outline.bytes(0, of: bytes).count <= bytes.count, "an outline larger than its text")
     }
 }
 
 /// JSON by RFC 8259 and the protocol's limits, a byte at a time.
 struct PlainJSON {
     private static let depthMax = 64
-    private let bytes: UnsafeRawBufferPointer
+    private let bytes: [UInt8]
     private var place = 0
 
-    static func isValue(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isValue(_ bytes: [UInt8]) -> Bool {
         var reader = PlainJSON(bytes: bytes)
         reader.skipSpace()
         guard reader.value(depth: 0) else { return false }
@@ -46,7 +47,7 @@ struct PlainJSON {
         return reader.place == bytes.count
     }
 
-    private init(bytes: UnsafeRawBufferPointer) {
+    private init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 

@@ -7,6 +7,6 @@ private let target = FuzzTarget(rawValue: SocketPath.variable("PLUGBOARD_FUZZ") 
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    target.run(UnsafeRawBufferPointer(start: start, count: count))
+    target.run(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }

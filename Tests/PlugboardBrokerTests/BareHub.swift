@@ -35,16 +35,16 @@ final class BareHub {
     /// Takes lines that came with one read.
     func sendTogether(_ lines: [String], from session: SessionReference) {
         var bytes = Array(lines.joined(separator: "\n").utf8)
-        bytes.withUnsafeMutableBytes { bytes in
-            var start = 0
-            for line in lines {
-                let end = start + line.utf8.count
-                session.pointee.line += 1
-                hub.take(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), from: session)
-                start = end + 1
-            }
-            hub.finishLines()
+        var span = bytes.mutableSpan
+        var start = 0
+        for line in lines {
+            let end = start + line.utf8.count
+            session.pointee.line += 1
+            var part = span._mutatingExtracting(start..<end)
+            hub.take(&part, from: session)
+            start = end + 1
         }
+        hub.finishLines()
     }
 
     /// Executes a line and returns what every client is sent for it, this one's lines first.
@@ -58,7 +58,7 @@ final class BareHub {
     /// What a client is sent.
     func lines(of session: SessionReference) -> [String] {
         session.pointee.outbox.takeOver(hub.log)
-        let text = String(decoding: session.pointee.outbox.own.bytes, as: UTF8.self)
+        let text = String(session.pointee.outbox.own.bytes)
         session.pointee.outbox.own.removeAll()
         return text.split(separator: "\n").map(String.init)
     }

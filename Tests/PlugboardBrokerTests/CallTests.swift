@@ -156,11 +156,11 @@ struct ServiceTreeTests {
         for pattern in patterns { services.append(lend(pattern) { tree.insert($0, session) }) }
         defer { services.forEach(tree.remove) }
         let server = lend(key) { tree.server(of: $0) }
-        return server.map { String(decoding: $0.pointee.pattern, as: UTF8.self) }
+        return server.map { String($0.pointee.pattern) }
     }
 
-    private func lend<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        Array(text.utf8).withUnsafeBytes(body)
+    private func lend<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) -> Result {
+        body(Array(text.utf8).span)
     }
 
     @Test(

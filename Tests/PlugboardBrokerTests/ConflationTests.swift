@@ -345,10 +345,8 @@ struct OwedKeysTests {
         var keys = OwedKeys()
         var model: [(Int, UInt64)] = []
         let observables = (0..<300).map { index in
-            var name = "k\(index)"
-            return name.withUTF8 { text in
-                table.insert(UnsafeRawBufferPointer(text), hash: table.hash(UnsafeRawBufferPointer(text)))
-            }
+            let name = Array("k\(index)".utf8)
+            return table.insert(name.span, hash: table.hash(name.span))
         }
         for revision in 1...20_000 as ClosedRange<UInt64> {
             let index = Int(generator.next() % 300)

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct DurableRepliesTests {
                 revision: mark,
                 mark: mark
             )
-            replies.add(reply, id: UnsafeRawBufferPointer(start: nil, count: 0))
+            replies.add(reply, id: Span())
         }
     }
 

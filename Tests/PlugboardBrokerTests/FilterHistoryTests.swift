@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import TestSupport
 import Testing
@@ -168,7 +169,7 @@ private final class FilterHistory {
             withBytes(known[key] ?? "absent") { MergePatch.apply(patch, to: $0, into: &merged) }
         }
         #expect(known[key] != nil)
-        known[key] = String(decoding: merged.bytes, as: UTF8.self)
+        known[key] = String(merged.bytes)
     }
 
     private func compare() {
@@ -190,8 +191,8 @@ private final class FilterHistory {
     }
 }
 
-private func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    Array(text.utf8).withUnsafeBytes(body)
+private func withBytes<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) -> Result {
+    body(Array(text.utf8).span)
 }
 
 /// The JSON of a member that stands before `old` or `by`.

@@ -43,9 +43,8 @@ struct LifetimeHubTests {
             + #""when":\#(later)}"#
         var authors = RestoredAuthors()
         test.hub.beginRestoring()
-        Array(line.utf8).withUnsafeBytes { bytes in
-            if let record = RecordLine(bytes) { test.hub.restore(record, bytes, &authors) }
-        }
+        let bytes = Array(line.utf8)
+        if let record = RecordLine(bytes.span) { test.hub.restore(record, bytes.span, &authors) }
         test.hub.endRestoring(snapshotRevision: 0)
         let due = test.hub.deadlines.next ?? .max
         #expect(due <= MonotonicClock.nanoseconds() + 4_100_000_000)

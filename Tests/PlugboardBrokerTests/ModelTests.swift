@@ -1,5 +1,6 @@
 import PlugboardWire
 import TestSupport
+import PlugboardMemory
 import Testing
 
 @testable import PlugboardBroker
@@ -7,13 +8,12 @@ import Testing
 /// The broker's own structures against the plainest thing that does the same.
 @Suite("Tables, order and tree against a model", .someAtATime)
 struct ModelTests {
-    private func withKey<Result>(_ key: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        var key = key
-        return key.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+    private func withKey<Result>(_ key: String, _ body: (Span<UInt8>) -> Result) -> Result {
+        body(Array(key.utf8).span)
     }
 
     private func name(_ observable: ObservableReference) -> String {
-        String(decoding: observable.pointee.key, as: UTF8.self)
+        String(observable.pointee.key)
     }
 
     @Test("the table finds what was inserted and not removed, and keeps it in order")

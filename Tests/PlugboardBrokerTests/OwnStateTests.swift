@@ -14,9 +14,9 @@ struct OwnStateTests {
 
     private func ownKeys(_ test: BareHub) -> [String] {
         var keys: [String] = []
-        var next = test.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = test.hub.observables.order.first(from: Span())
         while let observable = next {
-            let key = String(decoding: observable.pointee.key, as: UTF8.self)
+            let key = String(observable.pointee.key)
             if key.hasPrefix("$"), observable.pointee.hasValue { keys.append(key) }
             next = KeyOrder.next(after: observable)
         }

@@ -80,7 +80,6 @@ private final class TestSession {
     }
 
     func rename(_ name: String) {
-        var name = name
-        name.withUTF8 { session.pointee.rename(UnsafeRawBufferPointer($0)) }
+        session.pointee.rename(Array(name.utf8).span)
     }
 }

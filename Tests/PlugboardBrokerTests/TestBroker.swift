@@ -36,7 +36,11 @@ final class TestBroker: Sendable {
     func start() {
         let (broker, finished) = (broker, finished)
         let thread = Thread {
-            try? broker.run()
+            do {
+                try broker.run()
+            } catch {
+                _ = StandardStream.error.write(Array("test broker: \(error)\n".utf8))
+            }
             finished.signal()
         }
         thread.stackSize = 1 << 20

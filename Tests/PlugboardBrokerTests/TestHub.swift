@@ -90,10 +90,9 @@ final class TestHub {
     func send(_ lines: String, from client: Int) {
         for line in lines.utf8.split(separator: 0x0A) {
             var bytes = Array(line)
-            bytes.withUnsafeMutableBytes {
-                box.hub.take($0, from: sessions[client])
-                box.hub.finishLines()
-            }
+            var span = bytes.mutableSpan
+            box.hub.take(&span, from: sessions[client])
+            box.hub.finishLines()
         }
         endTurn()
     }
@@ -129,7 +128,7 @@ final class TestHub {
     func readOnce(_ client: Int) -> [String] {
         let session = sessions[client]
         defer { session.pointee.outbox.own.removeAll() }
-        return session.pointee.outbox.own.bytes.split(separator: 0x0A).map {
+        return Array(session.pointee.outbox.own.bytes).split(separator: 0x0A).map {
             String(decoding: $0, as: UTF8.self)
         }
     }
@@ -161,7 +160,7 @@ final class TestHub {
     /// The keys that somebody or something but the history needs.
     var keyCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = box.hub.observables.order.first(from: Span())
         while let observable = next {
             if observable.pointee.isNeeded { count += 1 }
             next = KeyOrder.next(after: observable)
@@ -172,7 +171,7 @@ final class TestHub {
     /// All keys that the hub remembers, needed or not.
     var observableCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = box.hub.observables.order.first(from: Span())
         while let observable = next {
             count += 1
             next = KeyOrder.next(after: observable)

@@ -8,7 +8,7 @@ import TestSupport
 
 @Suite struct ChecksumTests {
     private func checksum(_ bytes: [UInt8]) -> UInt32 {
-        bytes.withUnsafeBytes { Checksum.extended(0, by: $0) }
+        Checksum.extended(0, by: bytes.span)
     }
 
     @Test func `the published values come out`() {
@@ -22,15 +22,13 @@ import TestSupport
     @Test func `tables and instruction agree at every length, and in pieces`() {
         var random = SeededRandom(seed: 1)
         let bytes = (0..<700).map { _ in UInt8(truncatingIfNeeded: random.next()) }
-        bytes.withUnsafeBytes { all in
-            for count in 0...700 {
-                let part = UnsafeRawBufferPointer(rebasing: all[..<count])
-                let whole = Checksum.extended(7, by: part)
-                #expect(whole == Checksum.byTables(7, part))
-                let head = UnsafeRawBufferPointer(rebasing: part[..<(count / 3)])
-                let rest = UnsafeRawBufferPointer(rebasing: part[(count / 3)...])
-                #expect(Checksum.extended(Checksum.extended(7, by: head), by: rest) == whole)
-            }
+        for count in 0...700 {
+            let part = bytes.span[..<count]
+            let whole = Checksum.extended(7, by: part)
+            #expect(whole == Checksum.byTables(7, part))
+            let head = part[..<(count / 3)]
+            let rest = part[(count / 3)...]
+            #expect(Checksum.extended(Checksum.extended(7, by: head), by: rest) == whole)
         }
     }
 }

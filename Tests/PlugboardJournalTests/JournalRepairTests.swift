@@ -114,10 +114,10 @@ struct JournalRepairTests {
         let file = try disk.create("segment-0000000050.jsonl")
         var text =
             #"{"event":"segment","version":2,"segment":50,"epoch":"e","revision":1,"previous":"0","boot":"""#
-        let checksum = text.withUTF8 { Checksum.extended(0, by: UnsafeRawBufferPointer($0)) }
+        let checksum = Checksum.extended(0, by: Array(text.utf8).span)
         let digits = String(checksum, radix: 16)
         text += #","crc":"\#(String(repeating: "0", count: 8 - digits.count) + digits)"}"# + "\n"
-        _ = try text.withUTF8 { try file.append(UnsafeRawBufferPointer($0)) }
+        _ = try file.append(Array(text.utf8).span)
         let before = disk.files.mapValues(\.bytes)
         #expect {
             _ = try Self.repaired(disk)

@@ -127,12 +127,9 @@ import Testing
     func `a state is written down up to its limits`(keys: Int, bytes: Int, isSmall: Bool) throws {
         let end = SnapshotText.End(segment: 1, epoch: "e", boot: "b", revision: 9, chain: 7, when: 1)
         let value = Array(repeating: UInt8(ascii: "1"), count: bytes)
-        let text = value.withUnsafeBytes { value in
-            SnapshotText(of: end, keys: keys) { add in
-                for _ in 0..<keys {
-                    let none = UnsafeRawBufferPointer(start: nil, count: 0)
-                    try add(Commit(keyPrefix: none, revision: 1, value: value, by: none))
-                }
+        let text = SnapshotText(of: end, keys: keys) { add in
+            for _ in 0..<keys {
+                try add(Commit(keyPrefix: Span(), revision: 1, value: value.span, by: Span()))
             }
         }
         #expect((text != nil) == isSmall)

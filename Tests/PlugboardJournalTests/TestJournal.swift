@@ -1,6 +1,7 @@
 // A journal with a state beside it, as a broker has: what the tests write to, kill, and
 // open again.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -75,16 +76,16 @@ final class TestJournal {
     /// Bytes that were written for what was committed.
     private(set) var recordedBytes = 0
 
-    static func apply(_ record: RecordLine, _ line: UnsafeRawBufferPointer, to state: inout State) {
-        let key = String(decoding: record.key.bytes(of: line), as: UTF8.self)
+    static func apply(_ record: RecordLine, _ line: Span<UInt8>, to state: inout State) {
+        let key = String(record.key.bytes(of: line))
         guard record.kind == .update else {
             state[key] = nil
             return
         }
         state[key] = Held(
-            value: String(decoding: record.value.bytes(of: line), as: UTF8.self),
+            value: String(record.value.bytes(of: line)),
             revision: record.revision,
-            by: String(decoding: record.by.bytes(of: line), as: UTF8.self)
+            by: String(record.by.bytes(of: line))
         )
     }
 
@@ -119,23 +120,16 @@ final class TestJournal {
         defer { recordedBytes += records.count - before }
         var prefix = ByteBuffer()
         var author = ByteBuffer()
-        var key = key
-        key.withUTF8 { EventEncoder.appendKeyPrefix(UnsafeRawBufferPointer($0), to: &prefix) }
-        var name = by
-        name.withUTF8 { EventEncoder.appendAuthor(name: UnsafeRawBufferPointer($0), to: &author) }
-        guard var text = value else {
-            let commit = Commit(keyPrefix: prefix.bytes, revision: revision, value: nil, by: author.bytes)
-            return records.append(commit)
-        }
-        text.withUTF8 { bytes in
-            let commit = Commit(
-                keyPrefix: prefix.bytes,
-                revision: revision,
-                value: UnsafeRawBufferPointer(bytes),
-                by: author.bytes
-            )
-            records.append(commit)
-        }
+        EventEncoder.appendKeyPrefix(Array(key.utf8).span, to: &prefix)
+        EventEncoder.appendAuthor(name: Array(by.utf8).span, to: &author)
+        let text = Array((value ?? "").utf8)
+        let commit = Commit(
+            keyPrefix: prefix.bytes,
+            revision: revision,
+            value: text.span,
+            by: author.bytes
+        )
+        records.append(commit)
     }
 
     /// Asks for room, as a broker does before a write.
@@ -167,8 +161,7 @@ final class TestJournal {
         var prefix = ByteBuffer()
         var value = ByteBuffer()
         var author = ByteBuffer()
-        var key = key
-        key.withUTF8 { EventEncoder.appendKeyPrefix(UnsafeRawBufferPointer($0), to: &prefix) }
+        EventEncoder.appendKeyPrefix(Array(key.utf8).span, to: &prefix)
         value.append(string: held.value)
         author.append(string: #","by":"# + held.by)
         try body(

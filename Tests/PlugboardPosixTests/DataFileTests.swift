@@ -49,14 +49,14 @@ import Testing
     }
 
     private func append(_ text: String, to file: DataFile) throws {
-        var text = text
-        #expect(try text.withUTF8 { try file.append(UnsafeRawBufferPointer($0)) } == text.utf8.count)
+        #expect(try file.append(Array(text.utf8).span) == text.utf8.count)
     }
 
     private func text(of name: String, in folder: DataFolder) throws -> String {
         let file = try folder.open(name)
         var bytes = [UInt8](repeating: 0, count: 1_000)
-        let count = try bytes.withUnsafeMutableBytes { try file.read(at: 0, into: $0) }
+        var room = bytes.mutableSpan
+        let count = try file.read(at: 0, into: &room)
         return String(decoding: bytes[..<count], as: UTF8.self)
     }
 }

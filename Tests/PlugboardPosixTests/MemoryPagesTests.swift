@@ -8,7 +8,10 @@ struct MemoryPagesTests {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 2, alignment: 65_536)
         defer { memory.deallocate() }
         for index in memory.indices { memory[index] = 1 }
-        MemoryPages.giveBack(UnsafeMutableRawBufferPointer(rebasing: memory[1..<(count + 1)]))
+        var part = MutableSpan<UInt8>(
+            _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: memory[1..<(count + 1)])
+        )
+        MemoryPages.giveBack(&part)
         #expect(memory.first == 1)
         #expect(memory.last == 1)
         // Whole pages of it are gone, and asked for anew when somebody writes there.

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -15,7 +16,7 @@ struct BufferTests {
             withBytes(bytes) { buffer.append($0) }
             expected += bytes
             let taken = Int.random(in: 0...min(expected.count, 80), using: &random)
-            #expect(Array(buffer.bytes.prefix(taken)) == Array(expected.prefix(taken)))
+            #expect(Array(buffer.bytes[..<taken]) == Array(expected.prefix(taken)))
             buffer.removeFirst(taken)
             expected.removeFirst(taken)
         }
@@ -50,16 +51,14 @@ struct BufferTests {
         let escaped = #""a\"b\\c/\u0001\b\t\n\f\r\u001f\u007f\u0080\u009b\u009f"#
         #expect(text(buffer) == escaped + "\u{A0}é😀\"")
         #expect(failure(text(buffer)) == nil)
-        var inner = Array(buffer.bytes.dropFirst().dropLast())
-        let count = inner.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
-        #expect(String(decoding: inner[..<count], as: UTF8.self) == original)
+        let characters = JSONText.characters(buffer.bytes[1..<(buffer.count - 1)])
+        #expect(String(decoding: characters, as: UTF8.self) == original)
     }
 
     @Test("escapes of every plane decode to UTF-8")
     func planes() {
-        var spelled = Array(#"\u0041\u00e9\u20ac\ud83d\ude00\/"#.utf8)
-        let count = spelled.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
-        #expect(String(decoding: spelled[..<count], as: UTF8.self) == "Aé€😀/")
+        let spelled = Array(#"\u0041\u00e9\u20ac\ud83d\ude00\/"#.utf8)
+        #expect(String(decoding: JSONText.characters(spelled.span), as: UTF8.self) == "Aé€😀/")
     }
 
     @Test("line feeds are found wherever they stand", arguments: 0..<70)

@@ -1,18 +1,18 @@
 // Texts as the bytes that the wire layer works on.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Lends a text's bytes, in memory that ends right after them.
-func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+func withBytes<Result>(_ text: String, _ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
     try withBytes(Array(text.utf8), body)
 }
 
-func withBytes<Result>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
-{
+func withBytes<Result>(_ bytes: [UInt8], _ body: (Span<UInt8>) throws -> Result) rethrows -> Result {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)
-    return try body(UnsafeRawBufferPointer(copy))
+    return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
 }
 
 /// What the scanner says of a text: nil where it is one JSON value.
@@ -33,7 +33,7 @@ func failure(_ text: String) -> JSONFailure? {
 
 /// The text that a buffer holds.
 func text(_ buffer: borrowing ByteBuffer) -> String {
-    String(decoding: buffer.bytes, as: UTF8.self)
+    String(buffer.bytes)
 }
 
 /// One decoded line: what a test wants to know of it.
@@ -61,17 +61,15 @@ func decode(_ line: String) -> Decoded {
 
 func decode(_ line: [UInt8]) -> Decoded {
     var decoder = RequestDecoder()
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
-    defer { copy.deallocate() }
-    copy.copyBytes(from: line)
+    var line = line
     var decoded = Decoded()
     do throws(Refusal) {
-        try decoder.decode(copy, into: &decoded.request)
+        var bytes = line.mutableSpan
+        try decoder.decode(&bytes, into: &decoded.request)
     } catch {
         decoded.refusal = error
     }
-    let bytes = UnsafeRawBufferPointer(copy)
-    func string(_ range: ByteRange) -> String { String(decoding: range.bytes(of: bytes), as: UTF8.self) }
+    func string(_ range: ByteRange) -> String { String(range.bytes(of: line.span)) }
     decoded.key = string(decoded.request.key)
     decoded.value = string(decoded.request.value)
     decoded.id = string(decoded.request.id)

@@ -4,10 +4,7 @@ import Testing
 @Suite("Conditions")
 struct ConditionTests {
     private func conditions(_ text: String, at offset: Int = 0) throws(Refusal) -> Conditions {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: text.utf8)
-        return try Conditions(where: UnsafeRawBufferPointer(copy), at: offset)
+        return try Conditions(where: Array(text.utf8).span, at: offset)
     }
 
     private func refusal(_ text: String) -> Refusal? {

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -79,10 +80,8 @@ struct HelpTests {
         ]
     )
     func values(value: String, hint: String) {
-        withBytes(value) {
-            #expect(ValueHint.of($0) == hint)
-            #expect(!ValueHint.isText($0))
-        }
+        #expect(withBytes(value) { ValueHint.of($0) } == hint)
+        #expect(!withBytes(value) { ValueHint.isText($0) })
     }
 
     @Test(
@@ -92,10 +91,8 @@ struct HelpTests {
         ]
     )
     func texts(value: String) {
-        withBytes(value) {
-            #expect(ValueHint.of($0) == nil)
-            #expect(ValueHint.isText($0))
-        }
+        #expect(withBytes(value) { ValueHint.of($0) } == nil)
+        #expect(withBytes(value) { ValueHint.isText($0) })
     }
 
     @Test("no hint for what is JSON, and none that would take long for what isn't")

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -37,9 +38,9 @@ struct InvisibleTests {
         ] {
             var buffer = ByteBuffer()
             JSONText.append(text, to: &buffer)
-            #expect(String(decoding: buffer.bytes, as: UTF8.self) == json)
-            let spelling = UnsafeRawBufferPointer(rebasing: buffer.bytes.dropFirst().dropLast())
-            #expect(JSONText.characters(spelling) == Array(text.utf8))
+            #expect(String(buffer.bytes) == json)
+            let characters = JSONText.characters(buffer.bytes[1..<buffer.count - 1])
+            #expect(characters == Array(text.utf8))
         }
     }
 

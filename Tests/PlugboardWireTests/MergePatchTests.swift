@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -9,7 +10,7 @@ struct MergePatchTests {
             if let target {
                 withBytes(target) { MergePatch.apply(patch, to: $0, into: &buffer) }
             } else {
-                MergePatch.apply(patch, to: nil, into: &buffer)
+                MergePatch.apply(patch, to: Span(), into: &buffer)
             }
         }
         return text(buffer)

@@ -55,7 +55,8 @@ struct OptionTests {
         func decode(_ line: String) throws {
             var bytes = Array(line.utf8)
             var request = Request()
-            try bytes.withUnsafeMutableBytes { try decoder.decode($0, into: &request) }
+            var span = bytes.mutableSpan
+            try decoder.decode(&span, into: &request)
         }
         try decode(
             subscribe(#""phase":1,"every":2,"delivery":"all","ack":true,"fields":["/a"],"initial":false"#)

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import Testing
 
 @testable import PlugboardWire
@@ -9,14 +10,14 @@ struct PartChangeTests {
         let set = try withBytes(pointers) { try JSONPointerSet(array: $0, at: 0) }
         var comparer = JSONComparer()
         var buffer = ByteBuffer()
-        func told(_ old: UnsafeRawBufferPointer?) -> Bool {
+        func told(_ old: Span<UInt8>) -> Bool {
             withBytes(new) { new in
                 let isTold = set.appendChanges(from: old, to: new, into: &buffer, using: &comparer)
                 #expect(set.haveChanged(from: old, to: new, using: &comparer) == isTold)
                 return isTold
             }
         }
-        let isTold = old.map { withBytes($0) { told($0) } } ?? told(nil)
+        let isTold = old.map { withBytes($0) { told($0) } } ?? told(Span())
         #expect(isTold || buffer.isEmpty)
         return isTold ? text(buffer) : nil
     }

@@ -39,10 +39,10 @@ struct PatternRelationTests {
     }
 
     private func compare(
-        _ relation: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool,
+        _ relation: (Span<UInt8>, Span<UInt8>) -> Bool,
         _ left: [UInt8],
         _ right: [UInt8]
     ) -> Bool {
-        left.withUnsafeBytes { left in right.withUnsafeBytes { relation(left, $0) } }
+        relation(left.span, right.span)
     }
 }

@@ -1,3 +1,4 @@
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -6,7 +7,7 @@ struct UTCTimeTests {
     private func text(_ milliseconds: UInt64) -> String {
         var buffer = ByteBuffer()
         buffer.append(milliseconds: milliseconds)
-        return String(decoding: buffer.bytes, as: UTF8.self)
+        return String(buffer.bytes)
     }
 
     @Test("moments are written in UTC, to the millisecond, leap days and ends of years included")

@@ -1,5 +1,6 @@
 // The tables of parts, conditions and differences, against the functions of the wire library.
 
+import PlugboardMemory
 import PlugboardWire
 import Testing
 
@@ -68,7 +69,7 @@ private enum Parts {
 
     static func part(_ pointer: [UInt8], of value: [UInt8]) throws -> [UInt8]? {
         let pointers = try set([UInt8(ascii: "[")] + pointer + [UInt8(ascii: "]")])
-        return lend(value) { value in pointers.withParts(of: value) { $0[0].map(Array.init) } }
+        return lend(value) { value in pointers.withParts(of: value) { $0.has(0) ? Array($0[0]) : nil } }
     }
 
     static func changes(_ array: [UInt8], from old: [UInt8]?, to new: [UInt8]) throws -> [UInt8]? {
@@ -77,12 +78,12 @@ private enum Parts {
         var buffer = ByteBuffer()
         let isTold = lend(new) { new in
             guard let old else {
-                return pointers.appendChanges(from: nil, to: new, into: &buffer, using: &comparer)
+                return pointers.appendChanges(from: Span(), to: new, into: &buffer, using: &comparer)
             }
             return lend(old) { pointers.appendChanges(from: $0, to: new, into: &buffer, using: &comparer) }
         }
         // In an event the members follow others.
-        return isTold ? [UInt8(ascii: "{")] + buffer.bytes.dropFirst() + [UInt8(ascii: "}")] : nil
+        return isTold ? [UInt8(ascii: "{")] + Array(buffer.bytes[1...]) + [UInt8(ascii: "}")] : nil
     }
 
     static func hold(_ text: [UInt8], for value: [UInt8]) throws -> Bool {
@@ -107,11 +108,11 @@ private enum Parts {
 
     private static func lend<Result, Failure: Error>(
         _ bytes: [UInt8],
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+        _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
         defer { copy.deallocate() }
         copy.copyBytes(from: bytes)
-        return try body(UnsafeRawBufferPointer(copy))
+        return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
     }
 }

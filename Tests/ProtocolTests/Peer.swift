@@ -43,7 +43,7 @@ final class Peer {
         let deadline = Deadline(seconds)
         var sent = 0
         while sent < bytes.count {
-            let transfer = bytes[sent...].withUnsafeBytes { descriptor.write($0) }
+            let transfer = descriptor.write(bytes.span[sent...])
             switch transfer {
             case .bytes(let count): sent += count
             case .ended: return
@@ -76,7 +76,7 @@ final class Peer {
 
     private func takeLine() -> [UInt8]? {
         let from = max(start, searched)
-        guard let end = inbox.withUnsafeBytes({ LineFramer.lineFeed(in: $0, from: from) }) else {
+        guard let end = LineFramer.lineFeed(in: inbox.span, from: from) else {
             searched = inbox.count
             return nil
         }

@@ -1,11 +1,12 @@
 // The wire library's functions in terms of arrays, as the vectors hold them.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What the vectors ask of the wire library.
 enum Wire {
     static func validate(_ value: [UInt8]) throws {
-        try value.withUnsafeBytes { try JSONScanner.validate($0) }
+        try JSONScanner.validate(value.span)
     }
 
     /// The code that a bad value is refused with; nil for a good one.
@@ -21,29 +22,25 @@ enum Wire {
     }
 
     static func keyFault(_ key: [UInt8]) -> Key.Fault? {
-        key.withUnsafeBytes { Key.fault($0) }
+        Key.fault(key.span)
     }
 
     static func patternFault(_ pattern: [UInt8]) -> Key.Fault? {
-        pattern.withUnsafeBytes { Pattern.fault($0) }
+        Pattern.fault(pattern.span)
     }
 
     static func isReserved(_ key: String) -> Bool {
-        Array(key.utf8).withUnsafeBytes { Key.isReserved($0) }
+        Key.isReserved(Array(key.utf8).span)
     }
 
     static func matches(_ pattern: String, _ key: String) -> Bool {
-        Array(pattern.utf8).withUnsafeBytes { pattern in
-            Array(key.utf8).withUnsafeBytes { Pattern.matches(pattern, $0) }
-        }
+        Pattern.matches(Array(pattern.utf8).span, Array(key.utf8).span)
     }
 
     static func merged(_ patch: [UInt8], into target: [UInt8]?) -> [UInt8] {
         var buffer = ByteBuffer()
-        patch.withUnsafeBytes { patch in
-            guard let target else { return MergePatch.apply(patch, to: nil, into: &buffer) }
-            target.withUnsafeBytes { MergePatch.apply(patch, to: $0, into: &buffer) }
-        }
+        let target = target ?? []
+        MergePatch.apply(patch.span, to: target.span, into: &buffer)
         return Array(buffer.bytes)
     }
 }

@@ -251,12 +251,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             self.contents = contents
         }
 
-        func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
             let count = max(0, min(buffer.count, contents.count - offset))
             guard count > 0 else { return 0 }
-            contents.withUnsafeBytes { bytes in
-                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)]))
-            }
+            for index in 0..<count { buffer[index] = contents[offset + index] }
             return count
         }
     }
@@ -272,21 +270,21 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             self.contents = contents
         }
 
-        func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+        func append(_ bytes: Span<UInt8>) throws -> Int {
             disk.beforeWrite(Array(bytes))
             let left = disk.capacity - disk.occupied + contents.room - contents.end
             // A machine that stops meanwhile has written some of it.
             let stops = disk.operations == disk.stopsAt
             do { try disk.step("write") } catch {
-                if stops || disk.tearsRefusedWrites { add(bytes.prefix(bytes.count / 2)) }
+                if stops || disk.tearsRefusedWrites { add(bytes[..<(bytes.count / 2)]) }
                 throw error
             }
             if left <= 0 { throw SystemError(code: ENOSPC, operation: "write") }
-            add(bytes.prefix(left))
+            add(bytes[..<min(left, bytes.count)])
             return min(bytes.count, left)
         }
 
-        private func add(_ piece: Slice<UnsafeRawBufferPointer>) {
+        private func add(_ piece: Span<UInt8>) {
             contents.write(Array(piece), at: contents.end)
             contents.end += piece.count
             disk.writtenBytes += piece.count

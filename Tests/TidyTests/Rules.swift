@@ -39,6 +39,18 @@ enum Rules {
         return []
     }
 
+    /// Whether something in a file is marked as unsafe.
+    static func isUnsafe(_ file: SourceFile) -> Bool {
+        file.code.contains { $0.contains(/\bunsafe\b/) }
+    }
+
+    /// Who uses unsafe memory says at the top why it may.
+    static func argument(_ file: SourceFile) -> [String] {
+        let comment = file.lines.prefix { $0.hasPrefix("//") }
+        if comment.contains(where: { $0.hasPrefix("// Why ") }) { return [] }
+        return ["\(file.place(0)): no paragraph at the top that says why unsafe memory may be used"]
+    }
+
     static func imports(_ file: SourceFile, allowed: Set<String>) -> [String] {
         file.code.indices.compactMap { index in
             guard let module = importedModule(file.code[index]), !allowed.contains(module) else { return nil }

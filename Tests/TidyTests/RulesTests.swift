@@ -32,6 +32,15 @@ struct RulesTests {
         #expect(Rules.traps(file(text)) == [])
     }
 
+    @Test("unsafe memory is found, and has to be argued for")
+    func unsafeMemory() {
+        let used = "let a = unsafe b[unchecked: 1]"
+        #expect(Rules.isUnsafe(file("// A file.\n\(used)\n")))
+        #expect(!Rules.isUnsafe(file("// It is unsafe to go.\nlet a = unsafeBytes(\"unsafe b\")\n")))
+        #expect(Rules.argument(file("// A file of\n// bytes.\n\(used)\n")) != [])
+        #expect(Rules.argument(file("// A file.\n//\n// Why it may: it was checked.\n\(used)\n")) == [])
+    }
+
     @Test("a function is as long as it looks")
     func functionLengths() {
         func function(_ count: Int, _ head: String) -> SourceFile {

@@ -45,6 +45,16 @@ struct TidyTests {
         )
     }
 
+    @Test("unsafe memory stands only in files that say why they may")
+    func unsafeMemory() throws {
+        let safe = try SourceTree.files(in: "Sources/PlugboardWire", "Sources/PlugboardJournal")
+        #expect(Set(safe.filter(Rules.isUnsafe).map(\.path)) == Layers.unsafeFiles)
+        let memory = try SourceTree.files(in: "Sources/PlugboardMemory").filter(Rules.isUnsafe)
+        #expect(memory.count <= 6)
+        let listed = safe.filter { Layers.unsafeFiles.contains($0.path) }
+        Self.expectNone((listed + memory).flatMap(Rules.argument))
+    }
+
     @Test("each folder of sources is a layer")
     func layers() throws {
         let folders = try SourceTree.names(in: "Sources").map { "Sources/\($0)" }

@@ -1,6 +1,7 @@
 // Calls that wait for their answer. Each is known to the client that made it, to the one
 // that is to answer it, and to the table, which owns it.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias CallReference = UnsafeMutablePointer<Call>
@@ -28,8 +29,8 @@ struct Call: ~Copyable {
 
     init(
         number: UInt64,
-        id: UnsafeRawBufferPointer,
-        key: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
+        key: Span<UInt8>,
         timeout: UInt32,
         from caller: SessionReference,
         to server: SessionReference
@@ -41,8 +42,8 @@ struct Call: ~Copyable {
         line = caller.pointee.line
         idCount = id.count
         text = .allocate(byteCount: id.count + key.count, alignment: 1)
-        UnsafeMutableRawBufferPointer(rebasing: text[..<id.count]).copyMemory(from: id)
-        UnsafeMutableRawBufferPointer(rebasing: text[id.count...]).copyMemory(from: key)
+        UnsafeMutableRawBufferPointer(rebasing: text[..<id.count]).copyMemory(from: id.raw)
+        UnsafeMutableRawBufferPointer(rebasing: text[id.count...]).copyMemory(from: key.raw)
     }
 
     deinit {
@@ -50,8 +51,8 @@ struct Call: ~Copyable {
     }
 
     /// The caller's `id` as it was written; empty where there was none.
-    var id: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[..<idCount]) }
-    var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[idCount...]) }
+    var id: Span<UInt8> { Span(kept: text)[..<idCount] }
+    var key: Span<UInt8> { Span(kept: text)[idCount...] }
 }
 
 /// All calls under way. Owns them.
@@ -78,8 +79,8 @@ struct CallTable: ~Copyable {
 
     /// Begins a call, and enters it with both sides.
     mutating func insert(
-        id: UnsafeRawBufferPointer,
-        key: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
+        key: Span<UInt8>,
         timeout: UInt32,
         from caller: SessionReference,
         to server: SessionReference

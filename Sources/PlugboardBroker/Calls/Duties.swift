@@ -1,6 +1,8 @@
 // What a session has to do with calls: what it serves, what it asked and what it was
 // asked. Exists while there is such a thing, no longer: most clients never have one.
 
+import PlugboardMemory
+
 typealias DutiesReference = UnsafeMutablePointer<Duties>
 
 /// A session's side of services and calls, which their tables own.

@@ -1,6 +1,7 @@
 // Why there is no answer to a call: nobody to ask, too much asked already, or too much
 // waiting unread at either end.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -31,23 +32,23 @@ extension Hub {
     }
 
     /// The number that a call's name spells, as the broker spells it.
-    static func callNumber(_ name: UnsafeRawBufferPointer) -> UInt64? {
+    static func callNumber(_ name: Span<UInt8>) -> UInt64? {
         guard (1...16).contains(name.count), name[0] != UInt8(ascii: "0") else { return nil }
         var number: UInt64 = 0
-        for byte in name {
-            let digit = byte &- UInt8(ascii: "0")
+        for index in name.indices {
+            let digit = name[index] &- UInt8(ascii: "0")
             guard digit <= 9 else { return nil }
             number = number * 10 + UInt64(digit)
         }
         return number
     }
 
-    static func noProvider(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+    static func noProvider(_ request: Request, _ line: Span<UInt8>) -> Refusal {
         let message = "nobody serves \"\(excerpt(request.key, line))\""
         return Refusal(.noProvider, message, at: request.key.start)
     }
 
-    func unknownCall(_ line: UnsafeRawBufferPointer) -> Refusal {
+    func unknownCall(_ line: Span<UInt8>) -> Refusal {
         let range = decoder.options.call
         let message = "this client was not asked \"\(Self.excerpt(range, line))\""
         return Refusal(.notFound, message, hint: "a call's event names it in \"call\"", at: range.start)

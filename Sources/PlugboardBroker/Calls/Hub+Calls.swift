@@ -1,12 +1,13 @@
 // Calls: asked by one client, answered by another. The caller's reply comes when there is
 // an answer, or as soon as there can be none: exactly one, whatever happens to the server.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func call(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
@@ -24,7 +25,7 @@ extension Hub {
     /// Makes a call, and leaves its event in `scratch`.
     mutating func begin(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference,
         to server: SessionReference
     ) -> CallReference {
@@ -50,7 +51,7 @@ extension Hub {
     /// A client's answer to a call: to the caller, if it still waits.
     mutating func answer(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let name = decoder.options.call.bytes(of: line)
@@ -90,7 +91,7 @@ extension Hub {
     }
 
     /// Tells the caller what its server said.
-    private mutating func passOn(_ call: CallReference, _ request: Request, _ line: UnsafeRawBufferPointer) {
+    private mutating func passOn(_ call: CallReference, _ request: Request, _ line: Span<UInt8>) {
         let caller = call.pointee.caller
         let value = request.value.bytes(of: line)
         let message = decoder.options.errorMessage.bytes(of: line)

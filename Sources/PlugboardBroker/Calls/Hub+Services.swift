@@ -1,11 +1,12 @@
 // Who answers calls: serving comes and goes, and ends with its connection.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func serve(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try Self.checkPattern(request.key, line)
@@ -28,7 +29,7 @@ extension Hub {
 
     mutating func unserve(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try Self.checkPattern(request.key, line)
@@ -49,7 +50,7 @@ extension Hub {
     }
 
     /// Adds who would answer a call of a key, if anybody serves it, for `who`.
-    func appendServer(of key: UnsafeRawBufferPointer, _ buffer: inout ByteBuffer) {
+    func appendServer(of key: Span<UInt8>, _ buffer: inout ByteBuffer) {
         guard let service = services.server(of: key) else { return }
         let session = service.pointee.session
         buffer.append(#","server":{"client":"#)
@@ -69,7 +70,7 @@ extension Hub {
 
     private mutating func replyWithKey(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
         openReply(to: session)
@@ -84,7 +85,7 @@ extension Hub {
     private static func served(
         _ other: ServiceReference,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Refusal {
         let isOwn = other.pointee.session == session
@@ -96,12 +97,12 @@ extension Hub {
 
     private static func notServed(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Refusal {
         let message = "this client does not serve \"\(excerpt(request.key, line))\""
         let own = session.pointee.duties?.pointee.services.elements.map {
-            String(decoding: $0.pointee.pattern, as: UTF8.self)
+            String($0.pointee.pattern)
         }
         let word = excerpt(request.key, line)
         let hint = Suggestion.hint(for: word, among: Array((own ?? []).prefix(64)))

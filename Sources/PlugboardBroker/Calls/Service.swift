@@ -1,6 +1,8 @@
 // A client's word that it answers the calls of a key, or of all keys that match a
 // pattern. Lives from its `serve` to its `unserve` or the end of its session.
 
+import PlugboardMemory
+
 typealias ServiceReference = UnsafeMutablePointer<Service>
 
 /// One served key or pattern.
@@ -11,9 +13,8 @@ struct Service: ~Copyable {
     /// Its place in its session's list.
     var place: Int32 = 0
 
-    init(pattern: UnsafeRawBufferPointer, session: SessionReference) {
-        text = .allocate(byteCount: pattern.count, alignment: 1)
-        text.copyMemory(from: pattern)
+    init(pattern: Span<UInt8>, session: SessionReference) {
+        text = .copy(of: pattern)
         self.session = session
     }
 
@@ -22,5 +23,5 @@ struct Service: ~Copyable {
     }
 
     /// What it serves, as it was spelled.
-    var pattern: UnsafeRawBufferPointer { UnsafeRawBufferPointer(text) }
+    var pattern: Span<UInt8> { Span(kept: text) }
 }

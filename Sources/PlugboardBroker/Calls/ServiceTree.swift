@@ -2,26 +2,15 @@
 // each token, from the left, the token itself goes before `*`, and `*` before `**`; so
 // the first server that is found is the most specific.
 
+import PlugboardMemory
 import PlugboardWire
-
-/// Bytes that somebody else keeps alive, compared by content.
-private struct LentBytes: Hashable {
-    let bytes: UnsafeRawBufferPointer
-
-    static func == (left: LentBytes, right: LentBytes) -> Bool {
-        left.bytes.count == right.bytes.count && left.bytes.elementsEqual(right.bytes)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(bytes: bytes)
-    }
-}
 
 /// A token's node: where served patterns pass through or end.
 private final class ServiceNode {
-    let token: UnsafeMutableRawBufferPointer
+    let token: [UInt8]
     unowned(unsafe) let parent: ServiceNode?
-    var children: [LentBytes: ServiceNode] = [:]
+    /// Those with a token of their own, by its hash.
+    private var children: [UInt64: [ServiceNode]] = [:]
     /// The child for `*`.
     var anyToken: ServiceNode?
     /// The child for a last `**`.
@@ -29,39 +18,50 @@ private final class ServiceNode {
     /// What is served by the pattern that ends here.
     var service: ServiceReference?
 
-    init(token: UnsafeRawBufferPointer, parent: ServiceNode?) {
-        self.token = .allocate(byteCount: token.count, alignment: 1)
-        self.token.copyMemory(from: token)
+    init(token: Span<UInt8>, parent: ServiceNode?) {
+        self.token = Array(token)
         self.parent = parent
     }
 
-    deinit {
-        token.deallocate()
+    func child(_ token: Span<UInt8>) -> ServiceNode? {
+        children[token.seededHash]?.first { token.isEqual(to: $0.token) }
     }
+
+    func add(_ child: ServiceNode) {
+        children[child.token.seededHash, default: []].append(child)
+    }
+
+    func remove(_ child: ServiceNode) {
+        let hash = child.token.seededHash
+        children[hash]?.removeAll { $0 === child }
+        if children[hash]?.isEmpty == true { children[hash] = nil }
+    }
+
+    var all: [ServiceNode] { children.values.flatMap { $0 } + [anyToken, anyTail].compactMap { $0 } }
 
     var isUnused: Bool { service == nil && children.isEmpty && anyToken == nil && anyTail == nil }
 }
 
 /// The services of a bus. Owns them.
 final class ServiceTree {
-    private let root = ServiceNode(token: UnsafeRawBufferPointer(start: nil, count: 0), parent: nil)
+    private let root = ServiceNode(token: Span(), parent: nil)
 
     deinit {
         Self.destroyAll(below: root)
     }
 
     /// Who serves just this pattern.
-    func find(pattern: UnsafeRawBufferPointer) -> ServiceReference? {
+    func find(pattern: Span<UInt8>) -> ServiceReference? {
         node(of: pattern)?.service
     }
 
     /// Who is to answer a call of a well-formed key.
-    func server(of key: UnsafeRawBufferPointer) -> ServiceReference? {
+    func server(of key: Span<UInt8>) -> ServiceReference? {
         visit(root, Tokens(key))
     }
 
     /// Adds a service at a well-formed pattern that nobody serves yet.
-    func insert(_ pattern: UnsafeRawBufferPointer, _ session: SessionReference) -> ServiceReference {
+    func insert(_ pattern: Span<UInt8>, _ session: SessionReference) -> ServiceReference {
         var node = root
         var tokens = Tokens(pattern)
         while let token = tokens.next() { node = child(of: node, token) }
@@ -85,7 +85,7 @@ final class ServiceTree {
     private func visit(_ node: ServiceNode, _ tokens: Tokens) -> ServiceReference? {
         var rest = tokens
         if let token = rest.next() {
-            if let child = node.children[LentBytes(bytes: token)], let found = visit(child, rest) {
+            if let child = node.child(token), let found = visit(child, rest) {
                 return found
             }
             if let star = node.anyToken, token[0] != UInt8(ascii: "$"), let found = visit(star, rest) {
@@ -106,52 +106,52 @@ final class ServiceTree {
         return true
     }
 
-    private func node(of pattern: UnsafeRawBufferPointer) -> ServiceNode? {
+    private func node(of pattern: Span<UInt8>) -> ServiceNode? {
         var node: ServiceNode? = root
         var tokens = Tokens(pattern)
         while let token = tokens.next(), let parent = node { node = existingChild(of: parent, token) }
         return node
     }
 
-    private func child(of node: ServiceNode, _ token: UnsafeRawBufferPointer) -> ServiceNode {
+    private func child(of node: ServiceNode, _ token: Span<UInt8>) -> ServiceNode {
         if let existing = existingChild(of: node, token) { return existing }
         let child = ServiceNode(token: token, parent: node)
         switch Self.wildcard(token) {
         case .one: node.anyToken = child
         case .tail: node.anyTail = child
-        case nil: node.children[LentBytes(bytes: UnsafeRawBufferPointer(child.token))] = child
+        case nil: node.add(child)
         }
         return child
     }
 
-    private func existingChild(of node: ServiceNode, _ token: UnsafeRawBufferPointer) -> ServiceNode? {
+    private func existingChild(of node: ServiceNode, _ token: Span<UInt8>) -> ServiceNode? {
         switch Self.wildcard(token) {
         case .one: node.anyToken
         case .tail: node.anyTail
-        case nil: node.children[LentBytes(bytes: token)]
+        case nil: node.child(token)
         }
     }
 
     private func detach(_ node: ServiceNode, from parent: ServiceNode) {
-        let token = UnsafeRawBufferPointer(node.token)
-        switch Self.wildcard(token) {
+        switch Self.wildcard(node.token) {
         case .one: parent.anyToken = nil
         case .tail: parent.anyTail = nil
-        case nil: parent.children[LentBytes(bytes: token)] = nil
+        case nil: parent.remove(node)
         }
     }
 
     private enum Wildcard { case one, tail }
 
-    private static func wildcard(_ token: UnsafeRawBufferPointer) -> Wildcard? {
+    private static func wildcard(_ token: [UInt8]) -> Wildcard? { wildcard(token.span) }
+
+    private static func wildcard(_ token: Span<UInt8>) -> Wildcard? {
         guard token[0] == UInt8(ascii: "*") else { return nil }
         return token.count == 1 ? .one : .tail
     }
 
     private static func destroyAll(below node: ServiceNode) {
         if let service = node.service { destroy(service) }
-        for child in node.children.values { destroyAll(below: child) }
-        for child in [node.anyToken, node.anyTail] { child.map(destroyAll) }
+        node.all.forEach(destroyAll)
     }
 
     private static func destroy(_ service: ServiceReference) {

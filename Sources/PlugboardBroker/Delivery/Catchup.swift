@@ -1,6 +1,7 @@
 // What a session as a whole has to catch up with: which of its subscriptions can go on,
 // and a reply that must wait for them. Exists while there is such a thing, no longer.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias CatchupReference = UnsafeMutablePointer<Catchup>

@@ -2,6 +2,7 @@
 // name, what it has been sent already. Few have one; it lasts as long as its
 // subscription, which owns it, and everything it says follows from two values.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// What a subscription asked for with `where`, `fields` or `diff`.
@@ -24,7 +25,7 @@ final class Filter {
     /// the bus's.
     init?(
         _ decoder: borrowing RequestDecoder,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         revision: UInt64
     ) {
         let options = decoder.options

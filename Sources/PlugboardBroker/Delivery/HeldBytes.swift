@@ -1,6 +1,8 @@
 // Bytes that several subscriptions are owed: a value that observers saw last, kept
 // once for all of them until each has been told of the next. Counted by hand.
 
+import PlugboardMemory
+
 typealias HeldBytesReference = UnsafeMutablePointer<HeldBytes>
 
 /// A shared copy of some bytes.
@@ -8,12 +10,14 @@ struct HeldBytes {
     private let memory: UnsafeMutableRawBufferPointer
     private var references = 1
 
-    @inline(__always) var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+    @inline(__always) var bytes: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: memory) }
+    }
 
     /// Copies bytes, with one reference, the caller's.
-    static func make(_ bytes: UnsafeRawBufferPointer) -> HeldBytesReference {
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        memory.copyMemory(from: bytes)
+    static func make(_ bytes: Span<UInt8>) -> HeldBytesReference {
+        let memory = UnsafeMutableRawBufferPointer.copy(of: bytes)
         let reference = HeldBytesReference.allocate(capacity: 1)
         reference.initialize(to: HeldBytes(memory: memory))
         return reference

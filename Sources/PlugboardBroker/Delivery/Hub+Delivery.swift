@@ -1,6 +1,7 @@
 // Who is told, and the telling: an event's line is written to the turn's log once, and
 // each observer's outbox refers to it.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -10,20 +11,21 @@ extension Hub {
         if observable.pointee.observersGeneration != patterns.generation { rebuildObservers(of: observable) }
     }
 
-    /// Tells the observers of a key one event. Encode before the value changes: `tail`
-    /// may refer to the old one; it is not made where nobody is told.
+    /// Whether there is anybody to be told of an event of a key.
     @inline(__always)
-    mutating func tell(
-        _ event: Event,
-        _ tail: @autoclosure () -> EventTail,
-        to observable: ObservableReference
-    ) {
+    mutating func isObserved(_ observable: ObservableReference) -> Bool {
         refreshObservers(of: observable)
-        if observable.pointee.observers.isEmpty { return }
+        return !observable.pointee.observers.isEmpty
+    }
+
+    /// Tells the observers of a key one event, where it is observed. Encode before the value
+    /// changes: `tail` may refer to the old one.
+    @inline(__always)
+    mutating func tell(_ event: Event, _ tail: borrowing EventTail, to observable: ObservableReference) {
         if observable.pointee.hasAcknowledgers, event != .emit {
-            return tellInPhases(event, tail(), of: observable)
+            return tellInPhases(event, tail, of: observable)
         }
-        deliver(event, tail(), of: observable, to: observable.pointee.observers.elements)
+        deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
     }
 
     private mutating func deliver(

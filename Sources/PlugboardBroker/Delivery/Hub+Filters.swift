@@ -2,6 +2,7 @@
 // a piece of it. Judged by the value that the observer knows and the one there is now, so
 // it is the same for what is told at once and for what was owed.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -26,7 +27,9 @@ extension Hub {
         switch telling {
         case .nothing: return nil
         case .event: return log.line(event, tail, for: subscription)
-        case .leaving, .change: return log.ownLine(event, copy tail, telling, change.bytes, for: subscription)
+        case .leaving, .change:
+            let piece = change.bytes.kept
+            return log.ownLine(event, tail, telling, piece, for: subscription)
         }
     }
 
@@ -39,13 +42,13 @@ extension Hub {
     ) -> Telling {
         guard let filter = subscription.pointee.filter else { return .event }
         judgement.forget()
-        var old = event == .emit ? nil : tail.old
+        var old = event == .emit ? Span() : tail.old
         let standing = self.standing(event, filter, from: old, to: tail.value)
         guard standing != .outside else { return .nothing }
         if standing == .left { return .leaving }
-        if standing == .entered { old = nil }
-        guard event != .delete, let value = tail.value else { return .event }
-        return form(of: value, since: old, wasSent: wasSent, filter)
+        if standing == .entered { old = Span() }
+        guard event != .delete, !tail.value.isEmpty else { return .event }
+        return form(of: tail.value, since: old, wasSent: wasSent, filter)
     }
 
     /// What an observer is told of a key that changed while it was away: as what it knows of it
@@ -55,7 +58,8 @@ extension Hub {
         _ tail: EventTail,
         _ subscription: SubscriptionReference
     ) -> Telling {
-        guard let filter = subscription.pointee.filter, event != .delete, let value = tail.value else {
+        let value = tail.value
+        guard let filter = subscription.pointee.filter, event != .delete, !value.isEmpty else {
             return .event
         }
         judgement.forget()
@@ -72,16 +76,16 @@ extension Hub {
     mutating func isConcerned(
         _ subscription: SubscriptionReference,
         _ event: Event,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?
+        from old: Span<UInt8>,
+        to value: Span<UInt8>
     ) -> Bool {
         guard let filter = subscription.pointee.filter else { return true }
-        let old = event == .emit ? nil : old
+        let old = event == .emit ? Span() : old
         let standing = self.standing(event, filter, from: old, to: value)
-        guard standing == .inside || standing == .entered, let parts = filter.parts, let value,
-            event != .delete
+        guard standing == .inside || standing == .entered, let parts = filter.parts,
+            !value.isEmpty, event != .delete
         else { return standing != .outside }
-        let known = standing == .entered ? nil : old
+        let known = standing == .entered ? Span() : old
         return parts.haveChanged(from: known, to: value, using: &comparer)
     }
 
@@ -116,35 +120,35 @@ extension Hub {
     private mutating func standing(
         _ event: Event,
         _ filter: Filter,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?
+        from old: Span<UInt8>,
+        to value: Span<UInt8>
     ) -> Standing {
         guard let conditions = filter.conditions else { return .inside }
-        if event != .delete, let value, conditions.hold(for: value, using: &comparer) {
-            let wasIn = old.map { conditions.hold(for: $0, using: &comparer) } ?? false
+        if event != .delete, !value.isEmpty, conditions.hold(for: value, using: &comparer) {
+            let wasIn = !old.isEmpty && conditions.hold(for: old, using: &comparer)
             return wasIn ? .inside : .entered
         }
-        guard let old, conditions.hold(for: old, using: &comparer) else { return .outside }
+        guard !old.isEmpty, conditions.hold(for: old, using: &comparer) else { return .outside }
         return event == .delete ? .inside : .left
     }
 
     private mutating func form(
-        of value: UnsafeRawBufferPointer,
-        since old: UnsafeRawBufferPointer?,
+        of value: Span<UInt8>,
+        since old: Span<UInt8>,
         wasSent: Bool,
         _ filter: Filter
     ) -> Telling {
         change.removeAll()
         if let parts = filter.parts {
             // Of a value that may have been hidden nobody knows which parts are new, or gone.
-            guard wasSent || old == nil else {
+            guard wasSent || old.isEmpty else {
                 parts.appendAll(of: value, into: &change)
                 return .change
             }
             let isTold = parts.appendChanges(from: old, to: value, into: &change, using: &comparer)
             return isTold ? .change : .nothing
         }
-        guard filter.tellsDifferences, wasSent, let old else { return .event }
+        guard filter.tellsDifferences, wasSent, !old.isEmpty else { return .event }
         change.append(#","patch":"#)
         let isTold = MergeDifference.append(from: old, to: value, into: &change, using: &comparer)
         return isTold ? .change : .event

@@ -1,15 +1,16 @@
 // What would become of an event on its way to one observer, and what stands in its way:
 // `explain` and `trace` ask here. Nothing is changed by that, and off the path of writes.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     /// What would become of an event now. `barrier` is what holds it back from later phases.
     mutating func outcome(
         of event: Event,
-        _ key: UnsafeRawBufferPointer,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?,
+        _ key: Span<UInt8>,
+        from old: Span<UInt8>,
+        to value: Span<UInt8>,
         behind barrier: AckBarrier?,
         for subscription: SubscriptionReference
     ) -> Outcome {

@@ -1,6 +1,7 @@
 // Observers that can't be told at once: what they are owed is noted, and told by
 // `settle` as soon as nothing stands in the way.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -176,7 +177,8 @@ extension Hub {
 
     /// The value before this event, kept once for all who are to be told of it later.
     private mutating func holdOld(_ tail: borrowing EventTail) -> HeldBytesReference? {
-        guard let old = tail.old else { return nil }
+        let old = tail.old
+        guard !old.isEmpty else { return nil }
         if let held = heldOld, heldEvent == log.eventNumber {
             HeldBytes.retain(held)
             return held
@@ -199,7 +201,7 @@ extension Hub {
             let catchup = subscription.pointee.session.pointee.catchup
         else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
-        let line = log.bytes(of: place)
+        let line = log.bytes(of: place).kept
         let header = LineQueue.Header(
             revision: tail.revision,
             event: log.eventNumber,
@@ -227,7 +229,7 @@ extension Hub {
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
     @discardableResult
     private func queue(
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ header: LineQueue.Header,
         _ backlog: BacklogReference,
         _ catchup: CatchupReference,
@@ -246,7 +248,7 @@ extension Hub {
 
     /// Tells a subscription a line that is about no event of a key, or queues it.
     mutating func tellOrQueue(
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         revision: UInt64,
         to subscription: SubscriptionReference
     ) {

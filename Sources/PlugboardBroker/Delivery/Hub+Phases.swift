@@ -1,6 +1,7 @@
 // Telling in phases: see `Gate`. Nothing of it happens for a key without an observer
 // that acknowledges.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -32,8 +33,8 @@ extension Hub {
         for event: Event,
         of observable: ObservableReference?,
         _ observers: UnsafeBufferPointer<SubscriptionReference>,
-        from old: UnsafeRawBufferPointer?,
-        to value: UnsafeRawBufferPointer?
+        from old: Span<UInt8>,
+        to value: Span<UInt8>
     ) -> AckBarrier? {
         guard event != .emit, observable?.pointee.hasAcknowledgers != false else { return nil }
         // Who isn't told won't acknowledge, unless an earlier write that is still held.
@@ -98,12 +99,12 @@ extension Hub {
 
     mutating func acknowledge(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let subscription = try subscription(request, line, of: session)
         guard subscription.pointee.acknowledges else {
-            let sub = String(decoding: subscription.pointee.text.pointee.sub, as: UTF8.self)
+            let sub = String(subscription.pointee.text.pointee.sub)
             let message = "subscription \(sub) does not acknowledge"
             throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
         }

@@ -2,6 +2,7 @@
 // comes of that is told by turns, as there is room. Until it was told, the subscription
 // waits, and with it the replies of its session.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardWire
 
@@ -71,9 +72,7 @@ extension Hub {
     mutating func appendReplayed(_ subscription: SubscriptionReference, _ backlog: BacklogReference) {
         guard let replay = backlog.pointee.replay else { return }
         if let (entry, bytes) = replay.popNext() {
-            bytes.withUnsafeBytes { raw in
-                appendReplayed(entry.record, entry.place.bytes(of: raw), replay, subscription)
-            }
+            appendReplayed(entry.record, entry.place.bytes(of: bytes.span), replay, subscription)
             backlog.pointee.lastRevision = max(backlog.pointee.lastRevision, entry.record.revision)
         }
         if replay.readyCount == 0 { goOn(replay, of: subscription) }
@@ -121,7 +120,7 @@ extension Hub {
 
     private mutating func appendReplayed(
         _ record: RecordLine,
-        _ event: UnsafeRawBufferPointer,
+        _ event: Span<UInt8>,
         _ replay: Replay,
         _ subscription: SubscriptionReference
     ) {
@@ -129,7 +128,19 @@ extension Hub {
         let key = record.key.bytes(of: event)
         guard session.pointee.authorize(.subscribe, key) else { return }
         let kind: Event = record.kind == .delete ? .delete : .update
-        let tail = Self.tail(record, event, replay)
+        var keyPrefix = ByteBuffer()
+        var by = ByteBuffer()
+        EventEncoder.appendKeyPrefix(key, to: &keyPrefix)
+        by.append(#","by":"#)
+        by.append(record.by.bytes(of: event))
+        let tail = EventTail(
+            keyPrefix: keyPrefix.bytes,
+            revision: record.revision,
+            value: record.kind == .delete ? Span() : record.value.bytes(of: event),
+            by: by.bytes,
+            cause: record.cause,
+            reason: record.reason
+        )
         let hash = observables.hash(key)
         let telling = tellingMissed(kind, tail, subscription)
         guard replay.isNews(telling, kind, of: hash, subscription.pointee.filter) else { return }
@@ -139,38 +150,18 @@ extension Hub {
         noteWindow(of: subscription, hash)
     }
 
-    private static func tail(_ record: RecordLine, _ event: UnsafeRawBufferPointer, _ replay: Replay)
-        -> EventTail
-    {
-        replay.keyPrefix.removeAll()
-        EventEncoder.appendKeyPrefix(record.key.bytes(of: event), to: &replay.keyPrefix)
-        replay.by.removeAll()
-        replay.by.append(#","by":"#)
-        replay.by.append(record.by.bytes(of: event))
-        return EventTail(
-            keyPrefix: replay.keyPrefix.bytes,
-            revision: record.revision,
-            value: record.kind == .delete ? nil : record.value.bytes(of: event),
-            by: replay.by.bytes,
-            cause: record.cause,
-            reason: record.reason
-        )
-    }
-
     // MARK: The newest of each key
 
     private mutating func gather(_ replay: Replay, for session: SessionReference) {
         var authors = RestoredAuthors()
         while let (entry, bytes) = replay.popNext() {
-            bytes.withUnsafeBytes { raw in
-                gather(entry.record, entry.place.bytes(of: raw), replay, session, &authors)
-            }
+            gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &authors)
         }
     }
 
     private mutating func gather(
         _ record: RecordLine,
-        _ event: UnsafeRawBufferPointer,
+        _ event: Span<UInt8>,
         _ replay: Replay,
         _ session: SessionReference,
         _ authors: inout RestoredAuthors

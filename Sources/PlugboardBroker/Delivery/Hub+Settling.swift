@@ -1,6 +1,7 @@
 // Telling what is owed: from the front, as long as there is room in the outbox. Lines
 // are made here from the state as it is now, so that what was folded is told once.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -77,7 +78,7 @@ extension Hub {
     }
 
     static func examinedBytes(_ observable: ObservableReference) -> Int {
-        (observable.pointee.value?.count ?? 0) + examinedBytesMin
+        observable.pointee.value.count + examinedBytesMin
     }
 
     /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
@@ -112,10 +113,10 @@ extension Hub {
     ) {
         let observable = owed.pointee.observable
         var tail = Self.tail(of: observable, isInitial: owed.pointee.isInitial)
-        tail.old = owed.pointee.held?.pointee.bytes
+        if let held = owed.pointee.held { tail.old = held.pointee.bytes }
         tail.skipped = owed.pointee.skipped
         tail.revision = owed.pointee.revision
-        tail.unacknowledged = owed.pointee.unacknowledged?.pointee.bytes
+        if let names = owed.pointee.unacknowledged { tail.unacknowledged = names.pointee.bytes }
         let event: Event = observable.pointee.hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, owed.pointee.isInitial { return }

@@ -2,6 +2,7 @@
 // that a subscription with `delivery` "all" is told. Bounded by its session; what comes
 // past the bound is a gap, which is told in its place.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Events that were dropped one after the other.
@@ -51,14 +52,14 @@ struct LineQueue: ~Copyable {
     var hasGap: Bool { gap != nil }
 
     /// What a line takes up in the queue.
-    static func cost(of line: UnsafeRawBufferPointer) -> Int {
+    static func cost(of line: Span<UInt8>) -> Int {
         line.count + MemoryLayout<Header>.size
     }
 
     /// Adds a line.
-    mutating func append(_ line: UnsafeRawBufferPointer, _ header: Header) {
+    mutating func append(_ line: Span<UInt8>, _ header: Header) {
         var header = header
-        withUnsafeBytes(of: &header) { bytes.append($0) }
+        withUnsafeBytes(of: &header) { bytes.append(Span(kept: $0)) }
         bytes.append(line)
         lineCount += 1
     }
@@ -105,7 +106,7 @@ struct LineQueue: ~Copyable {
     func contains(keyHash: UInt64) -> Bool {
         var place = 0
         while place < bytes.count {
-            let header = bytes.bytes.loadUnaligned(fromByteOffset: place, as: Header.self)
+            let header = bytes.bytes.raw.loadUnaligned(fromByteOffset: place, as: Header.self)
             if header.keyHash == keyHash { return true }
             place += MemoryLayout<Header>.size + header.count
         }
@@ -113,10 +114,10 @@ struct LineQueue: ~Copyable {
     }
 
     /// The next line; nil where only the gap is left.
-    var front: UnsafeRawBufferPointer? {
+    var front: Span<UInt8>? {
         if bytes.isEmpty { return nil }
         let start = MemoryLayout<Header>.size
-        return UnsafeRawBufferPointer(rebasing: bytes.bytes[start..<start + header.count])
+        return bytes.bytes[start..<start + header.count]
     }
 
     /// Takes the next line out. Returns what it took up.
@@ -133,5 +134,5 @@ struct LineQueue: ~Copyable {
         gap = nil
     }
 
-    private var header: Header { bytes.bytes.loadUnaligned(as: Header.self) }
+    private var header: Header { bytes.bytes.raw.loadUnaligned(as: Header.self) }
 }

@@ -1,6 +1,7 @@
 // What waits to be sent to one client: first bytes of its own (replies, snapshots and
 // what earlier turns left over), then its share of this turn's log.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The output of one session.
@@ -31,12 +32,13 @@ struct Outbox: ~Copyable {
     mutating func takeOver(_ log: borrowing TurnLog, skipping: Int = 0) {
         if sharedBytes == 0 { return }
         var toSkip = skipping
-        _ = own.reserve(sharedBytes - skipping)
+        own.reserve(sharedBytes - skipping)
         var next = firstExtent
-        while let run = log.run(&next) {
+        while next >= 0 {
+            let run = log.run(&next)
             let skipped = min(toSkip, run.count)
             toSkip -= skipped
-            own.append(UnsafeRawBufferPointer(rebasing: run[skipped...]))
+            own.append(run[skipped...])
         }
         dropShared()
     }

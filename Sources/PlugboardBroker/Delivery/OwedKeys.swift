@@ -2,6 +2,7 @@
 // revisions: a key that is written again moves to the end. What is owed of a key is a
 // few words, not its value; the line is made from the state when there is room for it.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// One key that is owed.

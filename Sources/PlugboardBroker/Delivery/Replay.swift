@@ -2,6 +2,7 @@
 // memory knows, and who is told all and had no room for it. Of "latest" the keys are
 // gathered first, since each is told once; of "all" every event is told as it stands there.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardWire
 
@@ -23,9 +24,6 @@ final class Replay {
     var gathered = OwedKeys()
     /// Keys that were told to match no longer, or to be gone, by their hash, until they match again.
     private var left: Set<UInt64> = []
-    /// What every event of a key begins with, and who wrote it: work space.
-    var keyPrefix = ByteBuffer()
-    var by = ByteBuffer()
     /// All up to it was told.
     private var told: UInt64
     private var piece: ReadPiece?
@@ -68,9 +66,9 @@ final class Replay {
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
 
     /// The key of the next event.
-    func withFrontKey<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+    func withFrontKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result? {
         guard let entry = nextEntry, let bytes = piece?.bytes else { return nil }
-        return bytes.withUnsafeBytes { body(entry.record.key.bytes(of: entry.place.bytes(of: $0))) }
+        return body(entry.record.key.bytes(of: entry.place.bytes(of: bytes.span)))
     }
 
     /// Takes a piece that was read.

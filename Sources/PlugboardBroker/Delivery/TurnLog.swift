@@ -2,6 +2,7 @@
 // observers is written down once and referred to a hundred times. Lasts from one end
 // of a turn to the next; whoever has not been sent its share by then gets a copy.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A run of bytes in the turn's log, and the next one for the same session.
@@ -34,7 +35,8 @@ struct TurnLog: ~Copyable {
     @inline(__always) var eventNumber: UInt64 { event }
 
     /// A line that stands in the log; valid until more is written.
-    func bytes(of line: ByteRange) -> UnsafeRawBufferPointer { line.bytes(of: bytes.bytes) }
+    @_lifetime(borrow self)
+    func bytes(of line: ByteRange) -> Span<UInt8> { line.bytes(of: bytes.bytes) }
 
     /// Begins the next event.
     @inline(__always)
@@ -59,9 +61,9 @@ struct TurnLog: ~Copyable {
     /// Writes a line that only this subscription is told.
     mutating func ownLine(
         _ kind: Event,
-        _ tail: EventTail,
+        _ tail: borrowing EventTail,
         _ telling: Telling,
-        _ change: UnsafeRawBufferPointer,
+        _ change: Span<UInt8>,
         for subscription: SubscriptionReference
     ) -> ByteRange {
         let start = bytes.count
@@ -72,9 +74,9 @@ struct TurnLog: ~Copyable {
     /// Writes a line of what is to be told anywhere.
     static func append(
         _ kind: Event,
-        _ tail: EventTail,
+        _ tail: borrowing EventTail,
         _ telling: Telling,
-        _ change: UnsafeRawBufferPointer,
+        _ change: Span<UInt8>,
         for subscription: SubscriptionReference,
         to buffer: inout ByteBuffer
     ) {
@@ -87,7 +89,7 @@ struct TurnLog: ~Copyable {
         let form = subscription.pointee.kind
         EventEncoder.appendTail(
             tail,
-            change: telling == .change ? change : nil,
+            change: telling == .change ? change : Span(),
             hasValue: form.hasValue && telling == .event,
             hasOld: form.hasOld,
             to: &buffer
@@ -108,13 +110,13 @@ struct TurnLog: ~Copyable {
         appendExtent(line, &outbox)
     }
 
-    /// The run of bytes at `next`, which moves on to the one after; nil after the last.
+    /// The run of bytes at `next`, which moves on to the one after: −1 behind the last.
     @inline(__always)
-    func run(_ next: inout Int32) -> UnsafeRawBufferPointer? {
-        guard next >= 0 else { return nil }
+    @_lifetime(borrow self)
+    func run(_ next: inout Int32) -> Span<UInt8> {
         let extent = extents.elements[Int(next)]
         next = extent.next
-        return UnsafeRawBufferPointer(rebasing: bytes.bytes[Int(extent.start)..<Int(extent.end)])
+        return bytes.bytes[Int(extent.start)..<Int(extent.end)]
     }
 
     /// Forgets the turn; no outbox refers to it any more.
@@ -135,8 +137,7 @@ struct TurnLog: ~Copyable {
         kind.appendStart(text, to: &bytes)
         let tailStart = bytes.count
         if let known = knownTail(form) {
-            _ = bytes.reserve(known.count)
-            bytes.append(known.bytes(of: bytes.bytes))
+            bytes.append(again: known.start..<known.end)
         } else {
             EventEncoder.appendTail(tail, hasValue: form.hasValue, hasOld: form.hasOld, to: &bytes)
             remember(ByteRange(tailStart, bytes.count), form)

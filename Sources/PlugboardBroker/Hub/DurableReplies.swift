@@ -3,6 +3,7 @@
 // began at once would bring few of them to disk, and let all others wait for the next.
 // Owned by the hub; a client that has left by then gets none.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardWire
 
@@ -77,7 +78,7 @@ struct DurableReplies: ~Copyable {
         expected = answered + count
     }
 
-    mutating func add(_ reply: Waiting, id: UnsafeRawBufferPointer) {
+    mutating func add(_ reply: Waiting, id: Span<UInt8>) {
         waiting.append(reply)
         ids.append(id)
         wantsSync = true
@@ -96,7 +97,7 @@ struct DurableReplies: ~Copyable {
         let reply = waiting.elements[first]
         first += 1
         id.removeAll()
-        id.append(UnsafeRawBufferPointer(rebasing: ids.bytes[..<Int(reply.idCount)]))
+        id.append(ids.bytes[..<Int(reply.idCount)])
         ids.removeFirst(Int(reply.idCount))
         if isEmpty {
             first = 0

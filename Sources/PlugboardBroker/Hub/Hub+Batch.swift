@@ -1,12 +1,13 @@
 // Batches: every write is checked and every patch merged before the first is made,
 // so that a batch is made whole or not at all, under one revision.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func writeBatch(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         batch.removeAll(keepingCapacity: true)
@@ -26,7 +27,7 @@ extension Hub {
     }
 
     private mutating func planAll(
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         var written: Set<BatchKey> = []
@@ -35,7 +36,7 @@ extension Hub {
             do throws(Refusal) {
                 let planned = try plan(write, line, session)
                 if write.operation != .emit {
-                    let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line))
+                    let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line).raw)
                     guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }
                 }
                 batch.append(planned)
@@ -48,7 +49,7 @@ extension Hub {
 
     /// The first key that is none, from a write on that was refused: of several mistakes that is
     /// told before what the state has to say.
-    private func badKey(from index: Int, _ line: UnsafeRawBufferPointer) -> Refusal? {
+    private func badKey(from index: Int, _ line: Span<UInt8>) -> Refusal? {
         for (index, write) in decoder.writes.enumerated().dropFirst(index) {
             do throws(Refusal) {
                 try Self.checkKey(write.key, line)
@@ -63,7 +64,7 @@ extension Hub {
     private mutating func mergeIfPatch(
         _ write: Request,
         _ planned: PlannedWrite,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard write.operation == .patch else { return merged.append(.none) }
@@ -72,13 +73,13 @@ extension Hub {
             throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
         }
         merged.append(ByteRange(mergedBytes.count, mergedBytes.count + scratch.count))
-        mergedBytes.append(scratch.bytes)
+        mergedBytes.append(contentsOf: scratch)
     }
 
     /// An observable that an earlier write of the batch made or let go of is looked up anew.
     private mutating func commitWrite(
         at index: Int,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
         let write = decoder.writes[index]
@@ -87,11 +88,11 @@ extension Hub {
         let planned = PlannedWrite(hash: hash, observable: observable)
         let value =
             write.operation == .patch
-            ? merged[index].bytes(of: mergedBytes.bytes) : write.value.bytes(of: line)
+            ? merged[index].bytes(of: mergedBytes.bytes).kept : write.value.bytes(of: line)
         commit(planned, write, value: value, line, session, reason: nil)
     }
 
-    private static func writtenTwice(_ write: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+    private static func writtenTwice(_ write: Request, _ line: Span<UInt8>) -> Refusal {
         let message = "\"\(excerpt(write.key, line))\" is written twice in this batch"
         return Refusal(
             .conflict,

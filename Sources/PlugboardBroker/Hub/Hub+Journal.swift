@@ -1,6 +1,7 @@
 // Between the bus and its journal: each commit is recorded where it is made, room for it is
 // certain before it is made, and what a journal holds becomes the state again.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -10,7 +11,7 @@ extension Hub {
     @inline(__always)
     mutating func record(
         _ observable: ObservableReference,
-        _ value: UnsafeRawBufferPointer,
+        _ value: Span<UInt8>,
         _ request: Request,
         _ reason: EventReason?
     ) {
@@ -37,7 +38,7 @@ extension Hub {
         let commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
-            value: nil,
+            value: Span(),
             by: author.pointee.by,
             cause: cause,
             reason: reason
@@ -55,7 +56,7 @@ extension Hub {
     /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing
     /// has changed. Without a key it is a batch. The broker's own keys are not kept.
     @inline(never)
-    mutating func makeRoom(for bytes: Int, _ key: UnsafeRawBufferPointer? = nil) throws(Refusal) {
+    mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>? = nil) throws(Refusal) {
         if let key, Key.isReserved(key) { return }
         records.liveBytes = liveBytes
         let needed = key == nil ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
@@ -102,7 +103,7 @@ extension Hub {
     @inline(__always)
     mutating func replyWritten(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
         if request.isDurable { return awaitDisk(request, line, session) }
@@ -111,7 +112,7 @@ extension Hub {
 
     private mutating func awaitDisk(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
         let reply = DurableReplies.Waiting(
@@ -155,7 +156,7 @@ extension Hub {
     /// Takes a record of an earlier broker into an empty bus.
     mutating func restore(
         _ record: RecordLine,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ authors: inout RestoredAuthors
     ) {
         let key = record.key.bytes(of: line)
@@ -257,9 +258,8 @@ struct RestoredAuthors: ~Copyable {
     }
 
     /// The author with a name, given as JSON, and of a user where that is counted.
-    mutating func author(_ name: UnsafeRawBufferPointer, _ account: UserAccount? = nil) -> AuthorReference {
-        if let last, last.pointee.name.elementsEqual(name), last.pointee.presence.pointee.account === account
-        {
+    mutating func author(_ name: Span<UInt8>, _ account: UserAccount? = nil) -> AuthorReference {
+        if let last, last.pointee.name.isEqual(to: name), last.pointee.presence.pointee.account === account {
             return last
         }
         var key = Array(name)
@@ -270,14 +270,11 @@ struct RestoredAuthors: ~Copyable {
         return author
     }
 
-    private static func make(_ name: UnsafeRawBufferPointer, _ account: UserAccount?) -> AuthorReference {
+    private static func make(_ name: Span<UInt8>, _ account: UserAccount?) -> AuthorReference {
         let presence = Presence.make(client: 0, account: account)
         presence.pointee.end()
-        var characters = Array(name.dropFirst().dropLast())
-        let count = characters.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
-        let author = characters.withUnsafeBytes {
-            Author.make(name: UnsafeRawBufferPointer(rebasing: $0[..<count]), presence: presence)
-        }
+        let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
+        let author = Author.make(name: characters.span, presence: presence)
         Presence.release(presence)
         return author
     }

@@ -2,6 +2,7 @@
 // left to be done when its connection ends. First the will, then the keys that go with
 // the connection, in the order they were written, each a write of its own.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -74,7 +75,7 @@ extension Hub {
     /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
     mutating func keepWill(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         if let write = decoder.writes.first {
@@ -91,7 +92,7 @@ extension Hub {
     /// closes it when the last line was sent.
     mutating func part(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
         try? replaceWill(of: session, by: nil)

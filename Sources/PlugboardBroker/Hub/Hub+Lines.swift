@@ -1,19 +1,20 @@
 // From lines to requests: publishes wait for a moment for those that follow, whatever
 // else a client sends is executed at once, after those that wait.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     /// Takes one line of a client and executes it, at the latest with the next `finishLines`.
     /// Its bytes may change while it is decoded; they are needed until it is executed.
     @inline(__always)
-    mutating func take(_ line: UnsafeMutableRawBufferPointer, from session: SessionReference) {
-        let bytes = UnsafeRawBufferPointer(line)
+    mutating func take(_ line: inout MutableSpan<UInt8>, from session: SessionReference) {
+        let bytes = line.span.kept
         if RequestDecoder.isIgnored(bytes) { return }
         let place = group.place(group.count)
         guard decoder.decodePlain(bytes, into: &place.pointee.request) else {
             finishLines()
-            return executeUnusual(line, from: session)
+            return executeUnusual(&line, from: session)
         }
         guard place.pointee.request.operation == .publish else {
             let request = place.pointee.request
@@ -69,7 +70,7 @@ extension Hub {
         _ session: SessionReference
     ) {
         guard session.pointee.isOpen else { return }
-        let line = waiting.pointee.line
+        let line = Span(kept: waiting.pointee.line)
         begin(session)
         do throws(Refusal) {
             try write(waiting.pointee.request, line, hash: waiting.pointee.hash, session)
@@ -81,24 +82,23 @@ extension Hub {
 
     /// A line that is not plain, or not a request at all.
     private mutating func executeUnusual(
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout MutableSpan<UInt8>,
         from session: SessionReference
     ) {
-        let bytes = UnsafeRawBufferPointer(line)
         var request = Request()
         do throws(Refusal) {
-            try decoder.decodeUnusual(line, into: &request)
+            try decoder.decodeUnusual(&line, into: &request)
         } catch {
             begin(session)
-            refuse(error, id: request.id.bytes(of: bytes), session)
+            refuse(error, id: request.id.bytes(of: line.span), session)
             return end(session)
         }
-        execute(request, bytes, from: session)
+        execute(request, line.span, from: session)
     }
 
     private mutating func execute(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         from session: SessionReference
     ) {
         begin(session)

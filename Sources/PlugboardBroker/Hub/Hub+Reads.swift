@@ -1,11 +1,12 @@
 // Reading without observing: one value, or a page of keys.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func get(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
@@ -25,7 +26,7 @@ extension Hub {
 
     mutating func listKeys(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         if request.has(.key) { try Self.checkPattern(request.key, line) }
@@ -42,13 +43,13 @@ extension Hub {
     /// Adds up to `limit` keys; returns whether there are more.
     private func appendPage(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Bool {
         var count = 0
         let limit = decoder.options.limit
         let pattern = request.has(.key) ? request.key.bytes(of: line) : Self.everything
-        let after = request.has(.after) ? decoder.options.after.bytes(of: line) : nil
+        let after = request.has(.after) ? decoder.options.after.bytes(of: line) : Span()
         return forEachMatch(of: pattern, after: after, for: session) { observable in
             if count == limit { return false }
             session.pointee.outbox.own.append(count == 0 ? #"{"key":""# : #",{"key":""#)
@@ -65,20 +66,20 @@ extension Hub {
     /// Visits the keys with a value that match and that a client may see, in order, while `body`
     /// returns true. Returns whether it was stopped.
     func forEachMatch(
-        of pattern: UnsafeRawBufferPointer,
-        after: UnsafeRawBufferPointer? = nil,
+        of pattern: Span<UInt8>,
+        after: Span<UInt8> = Span(),
         for session: SessionReference,
         _ body: (ObservableReference) -> Bool
     ) -> Bool {
         let prefix = Pattern.literalPrefix(pattern)
-        let start = after.map { KeyOrder.precedes(prefix, $0) ? $0 : prefix } ?? prefix
+        let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
         var next = observables.order.first(from: start)
         while let observable = next {
             let key = observable.pointee.key
             guard key.starts(with: prefix) else { return false }
             next = KeyOrder.next(after: observable)
             guard observable.pointee.hasValue, Pattern.matches(pattern, key) else { continue }
-            if let after, !KeyOrder.precedes(after, key) { continue }
+            if !after.isEmpty, !KeyOrder.precedes(after, key) { continue }
             guard session.pointee.authorize(.subscribe, key) else { continue }
             if !body(observable) { return true }
         }
@@ -87,8 +88,9 @@ extension Hub {
 
     /// What is kept of a key, as an event or a reply tells it. A snapshot says whether the
     /// writer is still there, as news needn't.
+    @_lifetime(immortal)
     static func tail(of observable: ObservableReference, isInitial: Bool) -> EventTail {
-        EventTail(
+        let tail = EventTail(
             keyPrefix: observable.pointee.keyPrefix,
             revision: observable.pointee.revision,
             value: observable.pointee.value,
@@ -98,10 +100,11 @@ extension Hub {
             isInitial: isInitial,
             live: isInitial ? observable.pointee.isLive : nil
         )
+        return _overrideLifetime(tail, copying: ())
     }
 
-    private static var everything: UnsafeRawBufferPointer {
-        let text: StaticString = "**"
-        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    private static var everything: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("**").bytes }
     }
 }

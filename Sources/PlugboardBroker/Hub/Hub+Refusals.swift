@@ -1,16 +1,17 @@
 // Why the hub refuses: off the path of good requests, so in words.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    static func excerpt(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> String {
+    static func excerpt(_ range: ByteRange, _ line: Span<UInt8>) -> String {
         let bytes = range.bytes(of: line)
-        let text = String(decoding: bytes.prefix(64), as: UTF8.self)
+        let text = String(bytes[..<min(64, bytes.count)])
         return bytes.count > 64 ? text + "…" : text
     }
 
     /// Throws unless a key that has no observable yet may be written.
-    static func checkWritable(_ request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+    static func checkWritable(_ request: Request, _ line: Span<UInt8>) throws(Refusal) {
         try checkKey(request.key, line)
         if Key.isReserved(request.key.bytes(of: line)) { throw reserved(request, line) }
     }
@@ -19,14 +20,14 @@ extension Hub {
     @inline(never)
     func checkNew(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
     }
 
-    static func checkKey(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+    static func checkKey(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = Key.fault(range.bytes(of: line)) else { return }
         let name = excerpt(range, line)
         let isPattern = Pattern.fault(range.bytes(of: line)) == nil
@@ -37,7 +38,7 @@ extension Hub {
         throw Refusal(.badKey, "\"\(name)\" is no key: \(fault.rawValue)", hint: hint, at: range.start)
     }
 
-    static func checkPattern(_ range: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+    static func checkPattern(_ range: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         guard let fault = Pattern.fault(range.bytes(of: line)) else { return }
         let message = "\"\(excerpt(range, line))\" is no pattern: \(fault.rawValue)"
         throw Refusal(
@@ -48,7 +49,7 @@ extension Hub {
         )
     }
 
-    static func reserved(_ request: Request, _ line: UnsafeRawBufferPointer) -> Refusal {
+    static func reserved(_ request: Request, _ line: Span<UInt8>) -> Refusal {
         let message = "\"\(excerpt(request.key, line))\" is the broker's own: a token begins with $"
         return Refusal(.forbidden, message, at: request.key.start)
     }
@@ -56,7 +57,7 @@ extension Hub {
     /// Throws, as if there were nothing, where a client may not see the key of a request.
     func checkSeen(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard session.pointee.isGuarded else { return }
@@ -71,7 +72,7 @@ extension Hub {
 
     mutating func notFound(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Refusal {
         let message = "\"\(Self.excerpt(request.key, line))\" has no value"
@@ -94,7 +95,7 @@ extension Hub {
     }
 
     static func unknown(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
-        let text = String(decoding: sub.bytes, as: UTF8.self)
+        let text = String(sub.bytes)
         var refusal = Refusal(
             .unknownSubscription,
             "there is no subscription \(text)",
@@ -106,7 +107,7 @@ extension Hub {
     }
 
     static func duplicate(_ sub: borrowing ByteBuffer, _ request: Request) -> Refusal {
-        let text = String(decoding: sub.bytes, as: UTF8.self)
+        let text = String(sub.bytes)
         var refusal = Refusal(
             .duplicateSubscription,
             "subscription \(text) exists already",

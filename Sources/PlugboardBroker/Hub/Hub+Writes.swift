@@ -2,13 +2,14 @@
 // told, then the value is kept, then the writer is answered, so that a reply with a
 // revision means that everything up to it lies before it in the writer's own outbox.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     @inline(__always)
     mutating func write(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try write(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
@@ -18,7 +19,7 @@ extension Hub {
     @inline(__always)
     mutating func write(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         hash: UInt64,
         _ session: SessionReference
     ) throws(Refusal) {
@@ -33,7 +34,7 @@ extension Hub {
     mutating func make(
         _ planned: PlannedWrite,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference,
         reason: EventReason?
     ) throws(Refusal) {
@@ -50,14 +51,14 @@ extension Hub {
             }
             revision += 1
         }
-        let value = request.operation == .patch ? scratch.bytes : request.value.bytes(of: line)
+        let value = request.operation == .patch ? scratch.bytes.kept : request.value.bytes(of: line)
         commit(planned, request, value: value, line, session, reason: reason)
     }
 
     /// Checks a write against the state, changing nothing.
     mutating func plan(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> PlannedWrite {
         try plan(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
@@ -67,7 +68,7 @@ extension Hub {
     @inline(__always)
     private mutating func plan(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         hash: UInt64,
         _ session: SessionReference
     ) throws(Refusal) -> PlannedWrite {
@@ -95,8 +96,8 @@ extension Hub {
     mutating func commit(
         _ planned: PlannedWrite,
         _ request: Request,
-        value: UnsafeRawBufferPointer,
-        _ line: UnsafeRawBufferPointer,
+        value: Span<UInt8>,
+        _ line: Span<UInt8>,
         _ session: SessionReference,
         reason: EventReason?
     ) {
@@ -115,15 +116,26 @@ extension Hub {
         }
     }
 
+    /// What is kept of a key, if it is known at all.
+    @_lifetime(immortal)
+    static func value(of observable: ObservableReference?) -> Span<UInt8> {
+        guard let observable else { return Span() }
+        return observable.pointee.value
+    }
+
     /// Leaves the merged value in `scratch`.
     mutating func mergePatch(
         _ planned: PlannedWrite,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         scratch.removeAll()
-        MergePatch.apply(request.value.bytes(of: line), to: planned.observable?.pointee.value, into: &scratch)
+        MergePatch.apply(
+            request.value.bytes(of: line),
+            to: Self.value(of: planned.observable),
+            into: &scratch
+        )
         guard scratch.count > Limits.valueBytesMax else {
             let key = request.key.bytes(of: line)
             return try checkQuota(key, planned.observable, count: scratch.count, session)
@@ -136,7 +148,7 @@ extension Hub {
     @inline(__always)
     private mutating func set(
         _ observable: ObservableReference,
-        _ value: UnsafeRawBufferPointer,
+        _ value: Span<UInt8>,
         _ request: Request,
         _ session: SessionReference,
         _ reason: EventReason?
@@ -147,8 +159,8 @@ extension Hub {
             noteTrace(request.operation, reason, observable, to: value, by: author, cause: cause)
         }
         let revision = revision
-        let tail = {
-            EventTail(
+        if isObserved(observable) {
+            let tail = EventTail(
                 keyPrefix: observable.pointee.keyPrefix,
                 revision: revision,
                 value: value,
@@ -157,8 +169,8 @@ extension Hub {
                 cause: cause,
                 reason: reason
             )
+            tell(.update, tail, to: observable)
         }
-        tell(.update, tail(), to: observable)
         if !observable.pointee.isReserved {
             if !observable.pointee.hasValue { keyCount += 1 }
             liveBytes += observable.pointee.growth(to: value.count)
@@ -179,17 +191,19 @@ extension Hub {
         cause: WriteCause,
         reason: EventReason?
     ) {
-        if tracing.isOn { noteTrace(.delete, reason, observable, to: nil, by: author, cause: cause) }
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: revision,
-            value: nil,
-            old: observable.pointee.value,
-            by: author.pointee.by,
-            cause: cause,
-            reason: reason
-        )
-        tell(.delete, tail, to: observable)
+        if tracing.isOn { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
+        if isObserved(observable) {
+            let tail = EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: Span(),
+                old: observable.pointee.value,
+                by: author.pointee.by,
+                cause: cause,
+                reason: reason
+            )
+            tell(.delete, tail, to: observable)
+        }
         if !observable.pointee.isReserved {
             keyCount -= 1
             liveBytes -= observable.pointee.recordBytes
@@ -206,9 +220,9 @@ extension Hub {
 
     @inline(never)
     private mutating func emit(
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         _ planned: PlannedWrite,
-        _ value: UnsafeRawBufferPointer,
+        _ value: Span<UInt8>,
         _ cause: WriteCause,
         _ session: SessionReference,
         _ reason: EventReason?
@@ -219,15 +233,17 @@ extension Hub {
             return
         }
         if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: revision,
-            value: value,
-            by: author.pointee.by,
-            cause: cause,
-            reason: reason
-        )
-        tell(.emit, tail, to: observable)
+        if isObserved(observable) {
+            let tail = EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: value,
+                by: author.pointee.by,
+                cause: cause,
+                reason: reason
+            )
+            tell(.emit, tail, to: observable)
+        }
         if observable.pointee.observers.isEmpty { return }
         note(.emit, observable, author, cause)
         if let reason { history.note(reason) }
@@ -237,7 +253,7 @@ extension Hub {
     /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
     /// somebody is told, and the history remembers.
     private mutating func observableToEmit(
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         _ hash: UInt64
     ) -> ObservableReference? {
         matches.removeAll()

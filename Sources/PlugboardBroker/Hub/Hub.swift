@@ -2,6 +2,7 @@
 // request at a time and appends what follows from it to the outboxes; it does no
 // input or output and knows no descriptor. Used by the loop's thread alone.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -141,7 +142,7 @@ struct Hub: ~Copyable {
     mutating func refuseOverlong(from session: SessionReference) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
         begin(session)
-        refuse(Refusal(.tooLong, message), id: UnsafeRawBufferPointer(start: nil, count: 0), session)
+        refuse(Refusal(.tooLong, message), id: Span(), session)
         end(session)
     }
 
@@ -231,7 +232,7 @@ struct Hub: ~Copyable {
         replyStart = nil
         session.pointee.makeCatchup()
         guard let catchup = session.pointee.catchup else { return }
-        let reply = UnsafeRawBufferPointer(rebasing: session.pointee.outbox.own.bytes[start...])
+        let reply = session.pointee.outbox.own.bytes[start...]
         catchup.pointee.deferred.append(reply)
         catchup.pointee.deferredUntil = revision
         session.pointee.outbox.own.truncate(to: start)
@@ -251,7 +252,7 @@ struct Hub: ~Copyable {
     @inline(__always)
     mutating func perform(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         switch request.operation {
@@ -283,7 +284,7 @@ struct Hub: ~Copyable {
 
     /// The plainest success: the operation, the `id` and the revision.
     @inline(__always)
-    mutating func replyDone(_ request: Request, _ line: UnsafeRawBufferPointer, _ session: SessionReference) {
+    mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionReference) {
         let id = request.id.bytes(of: line)
         openReply(to: session)
         ReplyEncoder.appendDone(
@@ -294,7 +295,7 @@ struct Hub: ~Copyable {
         )
     }
 
-    mutating func refuse(_ refusal: Refusal, id: UnsafeRawBufferPointer, _ session: SessionReference) {
+    mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionReference) {
         let number = session.pointee.line
         openReply(to: session)
         ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox.own)
@@ -302,7 +303,7 @@ struct Hub: ~Copyable {
 
     private mutating func rename(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let name = decoder.options.name.bytes(of: line)
@@ -322,7 +323,7 @@ struct Hub: ~Copyable {
 
     private mutating func help(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         var operation: Operation?
@@ -339,8 +340,8 @@ struct Hub: ~Copyable {
         )
     }
 
-    private static func noSuchHelp(_ about: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
-        let word = String(decoding: about.bytes(of: line).prefix(48), as: UTF8.self)
+    private static func noSuchHelp(_ about: ByteRange, _ line: Span<UInt8>) -> Refusal {
+        let word = String(about.bytes(of: line)[..<min(48, about.count)])
         let names = Operation.allCases.map { $0.name.description }.joined(separator: ", ")
         let hint = OperationHelp.hint(for: word) ?? "the operations are \(names)"
         return Refusal(.notFound, "there is no help about \"\(word)\"", hint: hint, at: about.start)

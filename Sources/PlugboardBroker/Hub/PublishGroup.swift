@@ -3,6 +3,7 @@
 // of several is fetched at once, where one after the other would wait for each. Owned by
 // the hub, and empty whenever the loop does anything but execute a client's lines.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A publish that was read and is not yet made. Its line lies where it was read.
@@ -48,8 +49,8 @@ struct PublishGroup: ~Copyable {
 
     /// Counts the next one, whose request was read to its place.
     @inline(__always)
-    mutating func append(_ line: UnsafeRawBufferPointer, hash: UInt64, from session: SessionReference) {
-        publishes[count].line = line
+    mutating func append(_ line: Span<UInt8>, hash: UInt64, from session: SessionReference) {
+        publishes[count].line = line.raw
         publishes[count].hash = hash
         publishes[count].number = session.pointee.line
         self.session = session

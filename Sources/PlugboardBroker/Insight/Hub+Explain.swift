@@ -1,12 +1,13 @@
 // What a write would do, without doing it: the refusal it would get, or who would be told
 // what, and what would become of it on the way to each.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func explain(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard let write = decoder.writes.first else {
@@ -43,7 +44,7 @@ extension Hub {
     /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.
     private mutating func refusal(
         of write: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Refusal? {
         do throws(Refusal) {
@@ -58,21 +59,22 @@ extension Hub {
     /// Adds what the observers in `matches` would be told, and what would become of it.
     private mutating func appendEffect(
         of write: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         isSeen: Bool,
         to buffer: inout ByteBuffer
     ) {
         let event = Event(write.operation)
         let key = write.key.bytes(of: line)
         let observable = observables.find(key, hash: observables.hash(key))
-        let old = observable?.pointee.value
-        let value: UnsafeRawBufferPointer? =
-            event == .delete ? nil : write.operation == .patch ? scratch.bytes : write.value.bytes(of: line)
+        let old = Self.value(of: observable)
+        let value: Span<UInt8> =
+            event == .delete
+            ? Span() : write.operation == .patch ? scratch.bytes.kept : write.value.bytes(of: line)
         buffer.append(#","effect":""#)
         buffer.append(event.name)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: event == .emit ? revision : revision + 1)
-        if let value {
+        if !value.isEmpty {
             buffer.append(#","value":"#)
             buffer.append(value)
         }

@@ -21,8 +21,8 @@ extension Hub {
         let steps = history.loop(from: number, to: earlier).dropLast().map { step in
             let entry = history[step]
             return Warnings.Step(
-                key: String(decoding: entry.observable.pointee.key, as: UTF8.self),
-                by: String(decoding: entry.author.pointee.name, as: UTF8.self)
+                key: String(entry.observable.pointee.key),
+                by: String(entry.author.pointee.name)
             )
         }
         warnings.raise(steps, revision: revision, at: now)

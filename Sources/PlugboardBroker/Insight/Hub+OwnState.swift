@@ -2,12 +2,13 @@
 // second while they are observed, gone when they are not. Written like any other key, but
 // by the broker alone; the history leaves them out, or they would push others from it.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
     /// Makes sure that the own keys that match a pattern are there and say how it is now.
-    mutating func refreshOwnState(matching pattern: UnsafeRawBufferPointer) {
+    mutating func refreshOwnState(matching pattern: Span<UInt8>) {
         guard Self.concernsBroker(pattern) else { return }
         let now = clock()
         beginOwnWrites()
@@ -85,12 +86,12 @@ extension Hub {
         if isOwnKeyObserved() { refreshClient(session) } else { removeOwn() }
     }
 
-    private mutating func refreshClients(matching pattern: UnsafeRawBufferPointer) {
+    private mutating func refreshClients(matching pattern: Span<UInt8>) {
         // Nobody's key is looked at for a pattern that can match none.
         let literal = Pattern.literalPrefix(pattern)
         own.setKey("$broker.clients.")
         let shorter = min(literal.count, own.key.count)
-        guard literal.prefix(shorter).elementsEqual(own.key.bytes.prefix(shorter)) else { return }
+        guard literal[..<shorter].isEqual(to: own.key.bytes[..<shorter]) else { return }
         for slot in 0..<sessions.all.count {
             guard let session = sessions.all[slot], session.pointee.isOpen else { continue }
             own.setKey(client: session.pointee.client)
@@ -142,28 +143,31 @@ extension Hub {
             return !observable.pointee.observers.isEmpty
         }
         matches.removeAll()
-        patterns.match(own.key.bytes, into: &matches)
-        if isSelective { dropForbidden(own.key.bytes) }
+        let key = own.key.bytes.kept
+        patterns.match(key, into: &matches)
+        if isSelective { dropForbidden(key) }
         return !matches.isEmpty
     }
 
     /// Writes `own.value` to `own.key`, unless that is what it says already.
     private mutating func writeOwn() {
-        let (key, value) = (own.key.bytes, own.value.bytes)
+        let (key, value) = (own.key.bytes.kept, own.value.bytes.kept)
         let hash = observables.hash(key)
         let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if let present = observable.pointee.value, present.elementsEqual(value) { return }
+        if observable.pointee.value.isEqual(to: value) { return }
         takeOwnRevision()
         if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: revision,
-            value: value,
-            old: observable.pointee.value,
-            by: own.author.pointee.by,
-            cause: .none
-        )
-        tell(.update, tail, to: observable)
+        if isObserved(observable) {
+            let tail = EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: value,
+                old: observable.pointee.value,
+                by: own.author.pointee.by,
+                cause: .none
+            )
+            tell(.update, tail, to: observable)
+        }
         observable.pointee.set(value, revision: revision, cause: .none, writer: own.author)
     }
 
@@ -175,16 +179,18 @@ extension Hub {
     }
 
     private mutating func delete(own observable: ObservableReference) {
-        if tracing.isOn { noteTrace(.delete, nil, observable, to: nil, by: own.author, cause: .none) }
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: revision,
-            value: nil,
-            old: observable.pointee.value,
-            by: own.author.pointee.by,
-            cause: .none
-        )
-        tell(.delete, tail, to: observable)
+        if tracing.isOn { noteTrace(.delete, nil, observable, to: Span(), by: own.author, cause: .none) }
+        if isObserved(observable) {
+            let tail = EventTail(
+                keyPrefix: observable.pointee.keyPrefix,
+                revision: revision,
+                value: Span(),
+                old: observable.pointee.value,
+                by: own.author.pointee.by,
+                cause: .none
+            )
+            tell(.delete, tail, to: observable)
+        }
         observable.pointee.removeValue(cause: .none, writer: own.author)
         removeIfUnneeded(observable)
     }
@@ -201,12 +207,12 @@ extension Hub {
     }
 
     /// Whether a pattern, or a key, spells the broker's own out.
-    private static func concernsBroker(_ pattern: UnsafeRawBufferPointer) -> Bool {
+    private static func concernsBroker(_ pattern: Span<UInt8>) -> Bool {
         pattern.starts(with: ownPrefix)
     }
 
-    private static var ownPrefix: UnsafeRawBufferPointer {
-        let text: StaticString = "$broker."
-        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    private static var ownPrefix: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.").bytes }
     }
 }

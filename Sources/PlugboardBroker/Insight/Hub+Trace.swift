@@ -2,12 +2,13 @@
 // its trace is told at the end of the turn, when the observers have been sent theirs. The
 // lines of a trace are no writes, so they cause none.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func trace(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
@@ -25,7 +26,7 @@ extension Hub {
         _ operation: Operation,
         _ reason: EventReason?,
         _ observable: ObservableReference,
-        to value: UnsafeRawBufferPointer?,
+        to value: Span<UInt8>,
         by author: AuthorReference,
         cause: WriteCause
     ) {
@@ -45,7 +46,7 @@ extension Hub {
 
     /// Notes an emit that nobody can be told of.
     mutating func noteTrace(
-        ofUnheard key: UnsafeRawBufferPointer,
+        ofUnheard key: Span<UInt8>,
         _ reason: EventReason?,
         by author: AuthorReference,
         cause: WriteCause
@@ -63,7 +64,8 @@ extension Hub {
                 scratch.append(#"{"event":"trace","sub":"#)
                 scratch.append(tracer.subscription.pointee.text.pointee.sub)
                 tracing.appendLine(place, to: &scratch)
-                tellOrQueue(scratch.bytes, revision: tracing.revision(place), to: tracer.subscription)
+                let line = scratch.bytes.kept
+                tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
             }
             if let gap = tracing.takeGap(ofTracer: index) { tell(gap, to: tracer.subscription) }
         }
@@ -83,6 +85,7 @@ extension Hub {
             last: gap.last,
             to: &scratch
         )
-        tellOrQueue(scratch.bytes, revision: gap.last, to: subscription)
+        let line = scratch.bytes.kept
+        tellOrQueue(line, revision: gap.last, to: subscription)
     }
 }

@@ -1,12 +1,13 @@
 // Who has to do with a key: its observers, in the order in which they are told, with how
 // far each of them is; and who wrote it. Off the path of writes.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func who(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
@@ -39,7 +40,7 @@ extension Hub {
     }
 
     /// Leaves those whom a write of a key would reach in `matches`.
-    mutating func findObservers(of key: UnsafeRawBufferPointer, _ observable: ObservableReference?) {
+    mutating func findObservers(of key: Span<UInt8>, _ observable: ObservableReference?) {
         matches.removeAll()
         if let observable {
             for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
@@ -68,7 +69,7 @@ extension Hub {
     /// seen from the outbox, as a reply to the observer itself is just being written there.
     func appendObserver(
         _ subscription: SubscriptionReference,
-        of key: UnsafeRawBufferPointer,
+        of key: Span<UInt8>,
         queued: Int?,
         _ buffer: inout ByteBuffer
     ) {
@@ -88,7 +89,7 @@ extension Hub {
     /// Adds the members that say who an observer is.
     func appendIdentity(
         of subscription: SubscriptionReference,
-        of key: UnsafeRawBufferPointer,
+        of key: Span<UInt8>,
         _ buffer: inout ByteBuffer
     ) {
         let session = subscription.pointee.session

@@ -1,12 +1,13 @@
 // Why a key is as it is: the chain of causes from its newest write back to the root, as
 // far as the history goes. Off the path of writes; the work of one answer is bounded.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func why(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)

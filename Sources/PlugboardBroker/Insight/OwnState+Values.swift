@@ -1,5 +1,6 @@
 // The values of the broker's own keys, as JSON.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 

@@ -2,6 +2,7 @@
 // counts behind it. Nothing is kept under those keys, and no clock is read for them, while
 // nobody observes them or has just asked.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -44,8 +45,7 @@ struct OwnState: ~Copyable {
         turns = TurnTimes(time: time)
         start = time.nanoseconds()
         let presence = Presence.make(client: 0)
-        var name = "$broker"
-        author = name.withUTF8 { Author.make(name: UnsafeRawBufferPointer($0), presence: presence) }
+        author = Author.make(name: StaticString("$broker").bytes, presence: presence)
         Presence.release(presence)
     }
 

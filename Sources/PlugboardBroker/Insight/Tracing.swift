@@ -2,6 +2,7 @@
 // until the end of the turn, when it is known how long each observer waited. Owned by the
 // hub; empty, and one false flag, while nobody traces.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -23,8 +24,8 @@ struct Tracing: ~Copyable {
             gap?.last = revision
         }
 
-        func isConcerned(_ key: UnsafeRawBufferPointer) -> Bool {
-            patterns.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+        func isConcerned(_ key: Span<UInt8>) -> Bool {
+            patterns.contains { pattern in Pattern.matches(pattern.span, key) }
                 && subscription.pointee.session.pointee.authorize(.subscribe, key)
         }
     }
@@ -82,7 +83,7 @@ struct Tracing: ~Copyable {
     }
 
     /// Whether somebody is to be told of a write to this key, and there is room to note it.
-    mutating func takes(_ key: UnsafeRawBufferPointer, revision: UInt64) -> Bool {
+    mutating func takes(_ key: Span<UInt8>, revision: UInt64) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
         for index in tracers.indices where tracers[index].isConcerned(key) {
@@ -96,7 +97,7 @@ struct Tracing: ~Copyable {
     mutating func begin(
         _ operation: Operation,
         _ reason: EventReason?,
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         by author: AuthorReference,
         revision: UInt64,
         cause: WriteCause
@@ -155,7 +156,8 @@ struct Tracing: ~Copyable {
     func revision(_ index: Int) -> UInt64 { records.elements[index].revision }
 
     /// The key of a write.
-    func key(_ index: Int) -> UnsafeRawBufferPointer {
+    @_lifetime(borrow self)
+    func key(_ index: Int) -> Span<UInt8> {
         records.elements[index].key.bytes(of: text.bytes)
     }
 

@@ -2,6 +2,7 @@
 // latest are kept, for `$broker.warnings`; what goes on is one warning that grows, and a fast
 // loop is looked at a few times a second.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The latest warnings of a bus.

@@ -1,45 +1,39 @@
 // Memory of outboxes between turns, and of inboxes between half lines: a busy connection
-// gets back what fits it, an idle one holds none. Spare blocks lie in rows by their size
-// and are linked through their own first bytes, so that keeping them takes no memory.
+// gets back what fits it, an idle one holds none. Spare buffers lie in rows by their size.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Spare buffer memory, of each size last in first out, so that what is reused is still cached.
 struct BufferPool: ~Copyable {
     /// Bytes that are kept at most.
     static let pooledBytesMax = 33_554_432
-    /// The largest block that is kept.
+    /// The largest buffer that is kept.
     static let blockBytesMax = 1_048_576
     private static let rowCount = row(holding: blockBytesMax) + 1
 
-    private struct Spare: BitwiseCopyable {
-        let next: UnsafeMutableRawPointer?
-        let storage: ByteBuffer.Storage
+    /// A spare buffer, and the next of its row.
+    private struct Spare: ~Copyable {
+        var buffer: ByteBuffer
+        var next: Handle<Spare>
     }
 
-    /// The blocks of row n have 2ⁿ bytes or more, but fewer than twice as many.
-    private let rows: UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>
-    /// Where the last block came to lie.
+    private var spares = Slab<Spare>()
+    /// The last buffer of each row. Those of row n have 2ⁿ bytes or more, but fewer than twice as many.
+    private var rows = List<Handle<Spare>>(reserving: Int32(rowCount))
+    /// Where the last buffer came to lie.
     private var latestRow = 0
     /// Bytes that are kept.
     private(set) var bytes = 0
 
     init() {
-        rows = .allocate(capacity: Self.rowCount)
-        rows.initialize(repeating: nil)
-    }
-
-    deinit {
-        for row in rows.indices {
-            while let spare = Self.pop(rows, row) { ByteBuffer.free(spare) }
-        }
-        rows.deallocate()
+        for _ in 0..<Self.rowCount { rows.append(.none) }
     }
 
     /// Gives an empty buffer memory, where some is spare: like what was in use last.
     mutating func lend(to buffer: inout ByteBuffer) {
-        guard let storage = takeSpare(from: latestRow) ?? takeSpare(from: 0) else { return }
-        buffer.giveStorage(storage)
+        guard let row = rowWithSpare(from: latestRow) ?? rowWithSpare(from: 0) else { return }
+        buffer = pop(row)
     }
 
     /// Makes sure that a buffer has room for so many bytes more, without the system's help where
@@ -48,46 +42,45 @@ struct BufferPool: ~Copyable {
         let wanted = buffer.count + count
         guard !buffer.hasRoom(for: count), wanted <= Self.blockBytesMax else { return }
         let row = Self.row(holding: wanted)
-        let storage = takeSpare(from: row) ?? ByteBuffer.Storage(capacity: 1 << row)
-        if let former = buffer.moveBytes(to: storage) { keep(former) }
+        var other = ByteBuffer()
+        if let found = rowWithSpare(from: row) { other = pop(found) }
+        other.reserve(max(1 << row, wanted))
+        other.append(contentsOf: buffer)
+        swap(&buffer, &other)
+        keep(other)
     }
 
     /// Takes the memory of a buffer that has become empty.
     mutating func takeBack(from buffer: inout ByteBuffer) {
-        if let storage = buffer.takeStorage() { keep(storage) }
+        guard buffer.isEmpty, buffer.allocatedBytes > 0 else { return }
+        var taken = ByteBuffer()
+        swap(&taken, &buffer)
+        keep(taken)
     }
 
-    private mutating func keep(_ storage: ByteBuffer.Storage) {
-        guard storage.capacity >= MemoryLayout<Spare>.size, storage.capacity <= Self.blockBytesMax,
-            bytes + storage.capacity <= Self.pooledBytesMax
-        else { return ByteBuffer.free(storage) }
-        bytes += storage.capacity
-        latestRow = Int.bitWidth - 1 - storage.capacity.leadingZeroBitCount
-        storage.address.storeBytes(of: Spare(next: rows[latestRow], storage: storage), as: Spare.self)
-        rows[latestRow] = storage.address
+    private mutating func keep(_ buffer: consuming ByteBuffer) {
+        let size = buffer.allocatedBytes
+        guard size > 0, size <= Self.blockBytesMax, bytes + size <= Self.pooledBytesMax else { return }
+        buffer.removeAll()
+        bytes += size
+        latestRow = Int.bitWidth - 1 - size.leadingZeroBitCount
+        rows[latestRow] = spares.insert(Spare(buffer: buffer, next: rows[latestRow]))
     }
 
-    /// A block of that row, or of one with larger ones.
-    private mutating func takeSpare(from first: Int) -> ByteBuffer.Storage? {
-        for row in first..<rows.count {
-            guard let storage = Self.pop(rows, row) else { continue }
-            bytes -= storage.capacity
-            return storage
-        }
+    /// That row, or one with larger buffers, if one of them has a spare.
+    private func rowWithSpare(from first: Int) -> Int? {
+        for row in first..<rows.count where rows[row] != .none { return row }
         return nil
     }
 
-    private static func pop(
-        _ rows: UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>,
-        _ row: Int
-    ) -> ByteBuffer.Storage? {
-        guard let block = rows[row] else { return nil }
-        let spare = block.load(as: Spare.self)
+    private mutating func pop(_ row: Int) -> ByteBuffer {
+        let spare = spares.remove(rows[row])
         rows[row] = spare.next
-        return spare.storage
+        bytes -= spare.buffer.allocatedBytes
+        return spare.buffer
     }
 
-    /// The row of which each block has so many bytes.
+    /// The row of which each buffer has so many bytes.
     private static func row(holding count: Int) -> Int {
         Int.bitWidth - (max(count, 64) - 1).leadingZeroBitCount
     }

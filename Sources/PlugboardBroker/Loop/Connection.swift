@@ -1,6 +1,7 @@
 // One accepted socket: its descriptor, its unfinished line and what it waits for. The
 // loop owns it and closes the descriptor; the hub only ever sees its session.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 

@@ -1,5 +1,6 @@
 // All connections, found by the number that the poller hands back. Owns them.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// The connections of a broker by slot.

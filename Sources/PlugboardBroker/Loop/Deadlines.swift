@@ -2,6 +2,8 @@
 // first, those of one moment in the order they were added. Owned by the hub. What falls
 // due names what it is about by numbers that are looked up, as that may be long gone.
 
+import PlugboardMemory
+
 /// What is to be done when its time has come.
 enum Deadline: BitwiseCopyable, Equatable {
     /// A key's time is up: of the bond at that place, if it is still that of this revision.

@@ -2,6 +2,7 @@
 // remembers go with the process, in files without names, so that who comes back is told what it
 // missed and nothing twice.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -43,9 +44,9 @@ extension Hub {
     func forEachCarried(now: UInt64, wall: UInt64, _ body: (Commit) throws -> Void) throws {
         var failure: (any Error)?
         forEachValue { observable in
-            guard failure == nil, let value = observable.pointee.value else { return }
+            guard failure == nil, observable.pointee.hasValue else { return }
             do {
-                try body(commit(observable, value, now: now, wall: wall))
+                try body(commit(observable, now: now, wall: wall))
             } catch {
                 failure = error
             }
@@ -61,14 +62,14 @@ extension Hub {
             let observable = entry.observable
             // An emit changes nothing, and has the revision of the write before it.
             guard entry.operation != .emit else { continue }
-            if let value = observable.pointee.value {
+            if observable.pointee.hasValue {
                 guard observable.pointee.revision == entry.revision else { continue }
-                try body(commit(observable, value, now: now, wall: wall), entry.milliseconds)
+                try body(commit(observable, now: now, wall: wall), entry.milliseconds)
             } else if entry.operation == .delete, history.lastEntry(of: observable) == number {
                 let commit = Commit(
                     keyPrefix: observable.pointee.keyPrefix,
                     revision: entry.revision,
-                    value: nil,
+                    value: Span(),
                     by: entry.author.pointee.by,
                     cause: entry.cause,
                     reason: entry.reason
@@ -79,16 +80,12 @@ extension Hub {
     }
 
     /// The write that a key's value is from.
-    private func commit(
-        _ observable: ObservableReference,
-        _ value: UnsafeRawBufferPointer,
-        now: UInt64,
-        wall: UInt64
-    ) -> Commit {
+    @_lifetime(immortal)
+    private func commit(_ observable: ObservableReference, now: UInt64, wall: UInt64) -> Commit {
         var commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: observable.pointee.revision,
-            value: value,
+            value: observable.pointee.value,
             by: observable.pointee.recordedBy,
             cause: observable.pointee.cause,
             reason: observable.pointee.marks.reason
@@ -102,7 +99,7 @@ extension Hub {
     }
 
     private func forEachValue(_ body: (ObservableReference) -> Void) {
-        var next = observables.order.first(from: UnsafeRawBufferPointer(start: nil, count: 0))
+        var next = observables.order.first(from: Span())
         while let observable = next {
             next = KeyOrder.next(after: observable)
             if observable.pointee.hasValue, !observable.pointee.isReserved,

@@ -1,6 +1,7 @@
 // From readable descriptors to executed lines. A whole line is executed where it was
 // read; only half a line is copied, to its connection's inbox.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -22,41 +23,56 @@ extension EventLoop {
     }
 
     private mutating func receiveDirectly(_ connection: ConnectionReference) {
-        guard let count = read(connection, into: input) else { return }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: input[..<count])
-        let executed = executeLines(of: connection, in: bytes, searchFrom: 0)
-        keep(UnsafeRawBufferPointer(rebasing: bytes[executed...]), for: connection)
+        var input = takeInput()
+        var isAtEnd = false
+        input.append(upTo: Self.readBytes) { room in read(connection, into: &room, &isAtEnd) }
+        if isAtEnd { endInput(connection) }
+        if !input.isEmpty {
+            var bytes = input.mutableBytes
+            let executed = executeLines(of: connection, in: &bytes, searchFrom: 0)
+            keep(bytes.span[executed...], for: connection)
+        }
+        returnInput(input)
     }
 
     private mutating func receiveBehindHalfLine(_ connection: ConnectionReference) {
-        let room = connection.pointee.inbox.reserve(Self.readBytes)
-        let target = UnsafeMutableRawBufferPointer(start: room, count: Self.readBytes)
-        guard let count = read(connection, into: target) else { return }
-        connection.pointee.inbox.commit(count)
-        executeInbox(connection)
+        let before = connection.pointee.inbox.count
+        var isAtEnd = false
+        connection.pointee.inbox.append(upTo: Self.readBytes) { room in
+            read(connection, into: &room, &isAtEnd)
+        }
+        if isAtEnd { return endInput(connection) }
+        if connection.pointee.inbox.count > before { executeInbox(connection) }
     }
 
     /// Executes what is complete in the inbox and keeps the rest there.
     mutating func executeInbox(_ connection: ConnectionReference) {
         let searched = connection.pointee.searchedBytes
-        let bytes = connection.pointee.inbox.mutableBytes()
-        let executed = executeLines(of: connection, in: bytes, searchFrom: searched)
-        connection.pointee.inbox.removeFirst(executed)
+        // Taken out meanwhile: who is dismissed for a line has its inbox freed at once.
+        var inbox = ByteBuffer()
+        swap(&inbox, &connection.pointee.inbox)
+        var bytes = inbox.mutableBytes
+        let executed = executeLines(of: connection, in: &bytes, searchFrom: searched)
+        inbox.removeFirst(executed)
+        swap(&inbox, &connection.pointee.inbox)
         noteHalfLine(connection)
     }
 
-    /// Returns how many bytes were read; nil where there is nothing to look at.
-    private mutating func read(_ connection: ConnectionReference, into target: UnsafeMutableRawBufferPointer)
-        -> Int?
-    {
-        switch network.read(connection.pointee.descriptor, into: target) {
+    /// Returns how many bytes were read; 0 where there is nothing to look at. The inbox may be what is
+    /// read into, so that nothing here changes it: `isAtEnd` says that no more will come.
+    private mutating func read(
+        _ connection: ConnectionReference,
+        into target: inout MutableSpan<UInt8>,
+        _ isAtEnd: inout Bool
+    ) -> Int {
+        switch network.read(connection.pointee.descriptor, into: &target) {
         case .bytes(let count):
             hub.own.received &+= UInt64(count)
             return count
-        case .wouldBlock: return nil
+        case .wouldBlock: return 0
         case .ended, .failed:
-            endInput(connection)
-            return nil
+            isAtEnd = true
+            return 0
         }
     }
 
@@ -64,15 +80,15 @@ extension EventLoop {
     /// long. Returns how many bytes are done with.
     private mutating func executeLines(
         of connection: ConnectionReference,
-        in bytes: UnsafeMutableRawBufferPointer,
+        in bytes: inout MutableSpan<UInt8>,
         searchFrom: Int
     ) -> Int {
         let session = connection.pointee.session
-        let readable = UnsafeRawBufferPointer(bytes)
         var (start, search) = (0, searchFrom)
-        while let feed = LineFramer.lineFeed(in: readable, from: search) {
-            let end = LineFramer.trimmed(readable, from: start, to: feed)
-            finishLine(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]), of: connection)
+        while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
+            let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
+            var line = bytes._mutatingExtracting(start..<end)
+            finishLine(&line, of: connection)
             start = feed + 1
             search = start
             if !session.pointee.isOpen || mustWait(session) { break }
@@ -91,8 +107,9 @@ extension EventLoop {
             || hub.own.events > eventsEnd
     }
 
+    @inline(__always)
     private mutating func finishLine(
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout MutableSpan<UInt8>,
         of connection: ConnectionReference
     ) {
         if connection.pointee.isDiscarding {
@@ -103,11 +120,11 @@ extension EventLoop {
         session.pointee.line += 1
         guard line.count <= Limits.lineBytesMax else { return refuseOverlong(connection) }
         connection.pointee.overlongLines = 0
-        hub.take(line, from: session)
+        hub.take(&line, from: session)
     }
 
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
-    private mutating func keep(_ rest: UnsafeRawBufferPointer, for connection: ConnectionReference) {
+    private mutating func keep(_ rest: Span<UInt8>, for connection: ConnectionReference) {
         if rest.isEmpty || connection.pointee.isDiscarding { return }
         hub.bufferMemory.lend(rest.count, to: &connection.pointee.inbox)
         connection.pointee.inbox.append(rest)

@@ -1,6 +1,7 @@
 // The end of a turn, the one place that writes: each connection that has something
 // gets one write, and then is judged: wait for room, go on reading, or close.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -111,7 +112,7 @@ extension EventLoop {
             // Half a line was sent, so its other half lies first among the session's own bytes.
             let unread = session.pointee.outbox.own.bytes
             let end = LineFramer.lineFeed(in: unread, from: 0).map { $0 + 1 } ?? 0
-            rest.append(UnsafeRawBufferPointer(rebasing: unread[..<end]))
+            rest.append(unread[..<end])
         }
         session.pointee.outbox.own = rest
         session.pointee.outbox.dropShared()
@@ -168,12 +169,17 @@ extension EventLoop {
         if session.pointee.outbox.sharedBytes == 0 {
             return network.write(session.pointee.outbox.own.bytes, to: connection.pointee.descriptor)
         }
-        pieces.removeAll()
+        if session.pointee.outbox.own.isEmpty, session.pointee.outbox.runs == 1 {
+            var next = session.pointee.outbox.firstExtent
+            return network.write(hub.log.run(&next), to: connection.pointee.descriptor)
+        }
+        var pieces = GatheredBytes(using: takeGathering())
         if !session.pointee.outbox.own.isEmpty { pieces.append(session.pointee.outbox.own.bytes) }
         var next = session.pointee.outbox.firstExtent
-        while let run = hub.log.run(&next) { pieces.append(run) }
-        if pieces.count == 1 { return network.write(pieces.elements[0], to: connection.pointee.descriptor) }
-        return network.write(gathering: pieces.elements, to: connection.pointee.descriptor)
+        while next >= 0 { pieces.append(hub.log.run(&next).kept) }
+        let transfer = network.write(gathering: pieces, to: connection.pointee.descriptor)
+        returnGathering(pieces.finish())
+        return transfer
     }
 
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.
@@ -201,7 +207,8 @@ extension EventLoop {
         if count == 0 { return true }
         var left = count
         var next = session.pointee.outbox.firstExtent
-        while let run = hub.log.run(&next) {
+        while next >= 0 {
+            let run = hub.log.run(&next)
             if left <= run.count { return run[left - 1] == 0x0A }
             left -= run.count
         }

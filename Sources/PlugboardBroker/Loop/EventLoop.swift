@@ -2,6 +2,7 @@
 // that has something. Reading comes before writing in a turn, so that a reply queued
 // now leaves now. Owns the connections; used by one thread.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -30,9 +31,9 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     var hub: Hub
     var connections = ConnectionTable()
     /// Where reads go while a connection has no half line of its own.
-    let input: UnsafeMutableRawBufferPointer
-    /// What one write gathers.
-    var pieces = List<UnsafeRawBufferPointer>(reserving: 32)
+    private var input = ByteBuffer()
+    /// Room for noting what one write gathers.
+    private var gathering = GatheringRoom()
     /// Connections that may go on with lines they hold.
     var released = List<UInt64>(reserving: 64)
     /// Connections that are owed something and take more.
@@ -71,13 +72,32 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         self.poller = poller
         self.listener = listener
         self.wakeup = wakeup
-        input = .allocate(byteCount: Self.readBytes, alignment: 64)
         try poller.add(listener, token: Self.listenerToken, interest: .read)
         try poller.add(wakeup.raw, token: Self.wakeupToken, interest: .read)
     }
 
-    deinit {
-        input.deallocate()
+    /// Lends the memory for a read, which is empty.
+    mutating func takeInput() -> ByteBuffer {
+        var taken = ByteBuffer()
+        swap(&taken, &input)
+        return taken
+    }
+
+    /// Takes it back.
+    mutating func returnInput(_ buffer: consuming ByteBuffer) {
+        input = buffer
+        input.removeAll()
+    }
+
+    /// Lends room for gathering.
+    mutating func takeGathering() -> GatheringRoom {
+        var taken = GatheringRoom()
+        swap(&taken, &gathering)
+        return taken
+    }
+
+    mutating func returnGathering(_ room: consuming GatheringRoom) {
+        gathering = room
     }
 
     /// Turns until it is told to stop, then says goodbye.

@@ -2,6 +2,7 @@
 // the other end. The loop is compiled for one kind of them, so the kernel's cost it nothing;
 // a simulation has its own, which lie in memory and fail when they are told to.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// What a loop does with sockets. Used by its thread alone.
@@ -13,12 +14,12 @@ protocol Sockets {
     /// The groups of who is there.
     func groups(of descriptor: borrowing Descriptor) -> [UInt32]
     /// Reads what is there, at most the buffer's length.
-    func read(_ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer) -> Transfer
+    func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer
     /// Writes what is taken at once.
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: borrowing Descriptor) -> Transfer
+    func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer
     /// Writes several pieces as if they were one.
     func write(
-        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>,
+        gathering pieces: borrowing GatheredBytes,
         to descriptor: borrowing Descriptor
     ) -> Transfer
 }
@@ -39,18 +40,18 @@ struct KernelSockets: Sockets {
     }
 
     @inline(__always)
-    func read(_ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        descriptor.read(into: buffer)
+    func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer {
+        descriptor.read(into: &buffer)
     }
 
     @inline(__always)
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: borrowing Descriptor) -> Transfer {
+    func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer {
         descriptor.write(bytes)
     }
 
     @inline(__always)
     func write(
-        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>,
+        gathering pieces: borrowing GatheredBytes,
         to descriptor: borrowing Descriptor
     ) -> Transfer {
         descriptor.write(gathering: pieces)

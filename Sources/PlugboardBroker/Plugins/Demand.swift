@@ -1,6 +1,7 @@
 // What a plugin that is started on demand is started for, and whether anybody wants that now.
 // Owned by its plugin.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The demand for one plugin.
@@ -23,8 +24,8 @@ final class Demand {
 
     /// Whether somebody with this pattern observes what it publishes. One that names nobody in
     /// particular, such as `**`, doesn't ask for anything.
-    func concerns(_ pattern: UnsafeRawBufferPointer) -> Bool {
+    func concerns(_ pattern: Span<UInt8>) -> Bool {
         pattern.first != UInt8(ascii: "*")
-            && observed.contains { own in own.withUnsafeBytes { Pattern.overlaps($0, pattern) } }
+            && observed.contains { own in Pattern.overlaps(own.span, pattern) }
     }
 }

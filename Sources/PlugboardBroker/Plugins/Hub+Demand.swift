@@ -2,6 +2,7 @@
 // what they serve; the supervisor is told when one becomes wanted, and when it hasn't been for a
 // while.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {

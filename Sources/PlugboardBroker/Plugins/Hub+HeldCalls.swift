@@ -1,13 +1,14 @@
 // A call of what a plugin declares to serve, which nobody serves yet, waits for the plugin: so
 // nobody has to know whether it is just being started.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     /// Has a call that nobody serves wait for the plugin that is to serve it; false where there is none.
     mutating func hold(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> Bool {
         let key = request.key.bytes(of: line)
@@ -34,7 +35,7 @@ extension Hub {
             forgetHeld(call)
             calls.move(call, to: service.pointee.session)
             scratch.removeAll()
-            event.withUnsafeBytes { scratch.append($0) }
+            scratch.append(event.span)
             appendScratch(to: service.pointee.session)
         }
     }

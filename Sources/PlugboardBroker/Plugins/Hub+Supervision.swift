@@ -2,6 +2,7 @@
 // there is what the broker goes by. Clients of a plugin's session have its name from their
 // greeting on, can't take another, and may do what its declaration lists and no more.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -35,20 +36,19 @@ extension Hub {
         session.pointee.clearance = clearance
         clearance.plugin = plugin
         clearance.name = plugin.name
-        var name = plugin.name
-        name.withUTF8 { session.pointee.rename(UnsafeRawBufferPointer($0)) }
+        session.pointee.rename(Array(plugin.name.utf8).span)
         if policy != nil { _ = renewRights(of: session) }
         endForbiddenDuties(of: session)
     }
 
     /// Throws unless a client may call itself so.
     func checkName(
-        _ name: UnsafeRawBufferPointer,
+        _ name: Span<UInt8>,
         at offset: Int,
         _ session: SessionReference
     ) throws(Refusal) {
         guard supervision.supervisor != nil else { return }
-        let wanted = String(decoding: name, as: UTF8.self)
+        let wanted = String(name)
         if let plugin = session.pointee.clearance?.plugin {
             if plugin.name == wanted { return }
             let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
@@ -60,9 +60,9 @@ extension Hub {
     }
 
     /// The supervisor has said its name.
-    mutating func noteSupervisor(_ name: UnsafeRawBufferPointer, _ session: SessionReference) {
+    mutating func noteSupervisor(_ name: Span<UInt8>, _ session: SessionReference) {
         guard session.pointee.clearance?.isSupervisor == true else { return }
-        supervision.supervisorName = String(decoding: name, as: UTF8.self)
+        supervision.supervisorName = String(name)
     }
 
     /// Throws unless a write to one of the broker's own keys is the supervisor's, of a plugin, and
@@ -70,7 +70,7 @@ extension Hub {
     @inline(never)
     func checkOwn(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard session.pointee.clearance?.isSupervisor == true,
@@ -90,9 +90,7 @@ extension Hub {
 
     /// Goes by what the supervisor has just published.
     mutating func takeReport(_ observable: ObservableReference, from reporter: SessionReference) {
-        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0) else {
-            return
-        }
+        guard let report = try? PluginReport(observable.pointee.value, at: 0) else { return }
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) { findClients(of: plugin, before) }
@@ -103,7 +101,7 @@ extension Hub {
 
     /// The supervisor deletes what it said of a plugin: there is none of that name any more.
     mutating func dropReport(_ observable: ObservableReference) {
-        guard let value = observable.pointee.value, let report = try? PluginReport(value, at: 0),
+        guard let report = try? PluginReport(observable.pointee.value, at: 0),
             let plugin = supervision.plugin(named: report.name)
         else { return }
         supervision.remove(plugin)
@@ -141,8 +139,8 @@ extension Hub {
         if seesLess, isObserver, session.pointee.hasUnread { setAside(session, .revoked) }
     }
 
-    private static var pluginPrefix: UnsafeRawBufferPointer {
-        let text: StaticString = "$broker.plugins."
-        return UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    private static var pluginPrefix: Span<UInt8> {
+        @_lifetime(immortal)
+        get { StaticString("$broker.plugins.").bytes }
     }
 }

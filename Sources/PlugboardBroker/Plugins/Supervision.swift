@@ -3,6 +3,7 @@
 // by the session (setsid) that its process leads, which the kernel tells of whoever connects:
 // nobody joins such a session from outside, and what a plugin starts is in it.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -34,9 +35,9 @@ final class SupervisedPlugin {
     var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
 
     /// Whether it declares that it serves a key, and can be waited for.
-    func willServe(_ key: UnsafeRawBufferPointer) -> Bool {
+    func willServe(_ key: Span<UInt8>) -> Bool {
         guard isExpected, let may else { return false }
-        return may[.serve].contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+        return may[.serve].contains { pattern in Pattern.matches(pattern.span, key) }
     }
 
     fileprivate func allow(_ may: ActionPatterns?) {
@@ -104,9 +105,10 @@ struct Supervision {
     }
 
     /// The plugin that is to serve a key, if one is; first of those that somebody has to ask for.
-    func server(of key: UnsafeRawBufferPointer, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
-        onDemand.first { $0 !== caller && $0.willServe(key) }
-            ?? all.first { $0 !== caller && $0.willServe(key) }
+    func server(of key: Span<UInt8>, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
+        for plugin in onDemand where plugin !== caller && plugin.willServe(key) { return plugin }
+        for plugin in all where plugin !== caller && plugin.willServe(key) { return plugin }
+        return nil
     }
 
     private mutating func takeDemand(_ report: PluginReport, _ plugin: SupervisedPlugin) {
@@ -169,29 +171,37 @@ struct PluginReport {
     static let idleSecondsMax: UInt32 = 86_400
 
     /// Reads a value. Throws a refusal that says what is wrong with it.
-    init(_ value: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+    init(_ value: Span<UInt8>, at offset: Int) throws(Refusal) {
         let json = try JSONOutline(value, at: offset)
         func fault(_ message: String) -> Refusal { Refusal(.wrongType, message, at: offset) }
-        guard json.kind(0) == .object else { throw fault("what a plugin is like is told in an object") }
+        guard json.kind(0, of: value) == .object else {
+            throw fault("what a plugin is like is told in an object")
+        }
         var (name, process, may): (String?, Int32?, ActionPatterns?)
         var (state, isOnDemand, idle): (String, Bool, UInt32) = ("", false, Demand.idleSecondsDefault)
         var text = Array("{".utf8)
         var member = 1
         for _ in 0..<json.childCount(0) {
-            let content = json.bytes(member + 1)
-            switch String(decoding: JSONText.characters(json.characters(member)), as: UTF8.self) {
-            case "name" where json.kind(member + 1) == .string:
-                name = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
+            let content = json.bytes(member + 1, of: value)
+            switch String(decoding: JSONText.characters(json.characters(member, of: value)), as: UTF8.self) {
+            case "name" where json.kind(member + 1, of: value) == .string:
+                name = String(
+                    decoding: JSONText.characters(json.characters(member + 1, of: value)),
+                    as: UTF8.self
+                )
             case "state":
-                state = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
-            case "start": isOnDemand = content.elementsEqual(#""demand""#.utf8)
+                state = String(
+                    decoding: JSONText.characters(json.characters(member + 1, of: value)),
+                    as: UTF8.self
+                )
+            case "start": isOnDemand = content.isEqual(to: #""demand""#)
             case "idle":
-                guard let seconds = UInt32(String(decoding: content, as: UTF8.self)),
+                guard let seconds = UInt32(String(content)),
                     seconds <= Self.idleSecondsMax
                 else { throw fault("\"idle\" is a number of seconds, \(Self.idleSecondsMax) at most") }
                 idle = seconds
             case "pid":
-                guard let number = Int32(String(decoding: content, as: UTF8.self)), number > 0 else {
+                guard let number = Int32(String(content)), number > 0 else {
                     throw fault("\"pid\" is a process's number")
                 }
                 process = number
@@ -205,10 +215,10 @@ struct PluginReport {
                 continue
             }
             if text.count > 1 { text.append(UInt8(ascii: ",")) }
-            text += json.bytes(member) + [UInt8(ascii: ":")] + content
+            text += Array(json.bytes(member, of: value)) + [UInt8(ascii: ":")] + Array(content)
             member = json.next(member + 1)
         }
-        guard let name, Array(name.utf8).withUnsafeBytes({ ClientName.refusal($0, at: 0) }) == nil else {
+        guard let name, ClientName.refusal(Array(name.utf8).span, at: 0) == nil else {
             throw fault("\"name\" is the name of a client")
         }
         (self.name, self.process, self.may) = (name, process, may)

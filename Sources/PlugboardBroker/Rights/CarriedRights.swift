@@ -3,6 +3,7 @@
 // everything until its supervisor has connected again. Beside the loops of both; in the
 // next program it comes as lines of JSON: first what concerns all, then a line for each plugin.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -42,7 +43,7 @@ struct CarriedRights: Sendable {
         }
         buffer.append("}\n")
         for plugin in plugins {
-            plugin.withUnsafeBytes { buffer.append($0) }
+            buffer.append(plugin.span)
             buffer.append("\n")
         }
         return Array(buffer.bytes)
@@ -65,18 +66,20 @@ struct CarriedRights: Sendable {
         var name: String?
 
         init?(_ line: [UInt8]) {
-            let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: line.count, alignment: 1)
-            defer { bytes.deallocate() }
-            bytes.copyBytes(from: line)
-            guard let json = try? JSONOutline(UnsafeRawBufferPointer(bytes), at: 0), json.kind(0) == .object
-            else { return nil }
+            let line = line.span
+            guard let json = try? JSONOutline(line, at: 0), json.kind(0, of: line) == .object else {
+                return nil
+            }
             var member = 1
             for _ in 0..<json.childCount(0) {
-                let content = json.bytes(member + 1)
-                switch String(decoding: json.characters(member), as: UTF8.self) {
-                case "since": since = UInt64(String(decoding: content, as: UTF8.self))
-                case "name" where json.kind(member + 1) == .string:
-                    name = String(decoding: JSONText.characters(json.characters(member + 1)), as: UTF8.self)
+                let content = json.bytes(member + 1, of: line)
+                switch String(json.characters(member, of: line)) {
+                case "since": since = UInt64(String(content))
+                case "name" where json.kind(member + 1, of: line) == .string:
+                    name = String(
+                        decoding: JSONText.characters(json.characters(member + 1, of: line)),
+                        as: UTF8.self
+                    )
                 default: break
                 }
                 member = json.next(member + 1)
@@ -103,9 +106,7 @@ extension Hub {
         guard supervision.supervisor != nil else { return }
         supervision.supervisorName = rights.supervisorName
         for text in rights.plugins {
-            text.withUnsafeBytes { text in
-                if let report = try? PluginReport(text, at: 0) { _ = supervision.take(report) }
-            }
+            if let report = try? PluginReport(text.span, at: 0) { _ = supervision.take(report) }
         }
     }
 }

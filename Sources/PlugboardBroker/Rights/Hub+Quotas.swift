@@ -1,6 +1,7 @@
 // Who takes up what, counted where it changes and asked before it grows. A user that has come
 // to its quota gets `limit`, or `bye` where nobody asked; that touches no other user.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -54,7 +55,7 @@ extension Hub {
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.
     func checkQuota(
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         _ observable: ObservableReference?,
         count: Int,
         _ session: SessionReference
@@ -138,7 +139,7 @@ extension Observable {
     var account: UserAccount? { writer?.pointee.presence.pointee.account }
 
     /// What of it is counted.
-    var keptBytes: Int { key.count + (value?.count ?? 0) }
+    var keptBytes: Int { key.count + value.count }
 }
 
 extension Session {

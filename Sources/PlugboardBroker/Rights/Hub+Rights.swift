@@ -3,6 +3,7 @@
 // a policy it is one test of a pointer. What may not be seen is not there: what a refusal
 // says depends on the policy alone, never on what there is.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -12,22 +13,22 @@ extension Session {
 
     /// Whether this client may do something with a key.
     @inline(__always)
-    func authorize(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
+    func authorize(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
         clearance == nil || isPermitted(action, key)
     }
 
     /// Whether it may do so with every key that a pattern matches.
-    func authorizeAll(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitAll(action, pattern) ?? true
     }
 
     /// Whether it may do so with any key that a pattern matches.
-    func authorizeSome(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitSome(action, pattern) ?? true
     }
 
     @inline(never)
-    private func isPermitted(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
+    private func isPermitted(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
         clearance?.permit(action, key) ?? true
     }
 
@@ -73,9 +74,9 @@ extension Hub {
 
     /// A client has given itself a name, and rules may be about that. What it is owed by then it
     /// still gets: it was allowed to see it, and nobody else asked it to change.
-    mutating func noteName(_ name: UnsafeRawBufferPointer, of session: SessionReference) {
+    mutating func noteName(_ name: Span<UInt8>, of session: SessionReference) {
         guard let clearance = session.pointee.clearance else { return }
-        clearance.name = String(decoding: name, as: UTF8.self)
+        clearance.name = String(name)
         _ = renewRights(of: session)
     }
 
@@ -153,7 +154,7 @@ extension Hub {
 
     /// Takes those out of `matches` who may not be told of a key.
     @inline(never)
-    mutating func dropForbidden(_ key: UnsafeRawBufferPointer) {
+    mutating func dropForbidden(_ key: Span<UInt8>) {
         let elements = matches.mutableElements
         var kept = 0
         for index in 0..<elements.count
@@ -170,7 +171,7 @@ extension Hub {
     @inline(never)
     func checkRights(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
@@ -188,7 +189,7 @@ extension Hub {
     func check(
         _ action: PolicyAction,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard session.pointee.isGuarded else { return }
@@ -200,7 +201,7 @@ extension Hub {
     /// Throws unless a client may be told of some of the keys that its patterns match.
     func checkPatterns(
         _ wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         guard session.pointee.isGuarded else { return }
@@ -212,7 +213,7 @@ extension Hub {
     static func forbidden(
         _ action: PolicyAction,
         _ range: ByteRange,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Refusal {
         let word = action == .subscribe ? "see" : action.rawValue
@@ -248,7 +249,7 @@ extension Hub {
         }
         guard subscription.pointee.isTracer else { return true }
         return tracing.patterns(of: subscription).allSatisfy { pattern in
-            pattern.withUnsafeBytes { session.pointee.authorizeAll(.control, $0) }
+            session.pointee.authorizeAll(.control, pattern.span)
         }
     }
 }

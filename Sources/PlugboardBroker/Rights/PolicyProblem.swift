@@ -2,6 +2,7 @@
 // from the disk to a policy. Whoever reads one does so beside the loop: names of users may
 // have to be asked for.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// Why a policy was not taken.

@@ -1,6 +1,7 @@
 // From a text to a policy. Read strictly, as requests are: a member that nobody knows is a
 // slip of the finger, and here it would be one that lets somebody in.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -22,49 +23,48 @@ struct AccountNumbers: Sendable {
 }
 
 /// Reads one policy.
-struct PolicyReader: ~Copyable {
+struct PolicyReader: ~Copyable, ~Escapable {
     private static let ruleMembers = ["user", "group", "plugin", "allow", "deny"]
     /// Stands for every action.
     private static let everything = "everything"
 
     private let json: JSONOutline
+    private let source: Span<UInt8>
     private let accounts: AccountNumbers
 
     /// The policy that a text says. Throws the first fault.
     static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(PolicyFault) -> Policy {
-        // The bytes must not move while the outline points to them.
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: text)
-        let bytes = UnsafeRawBufferPointer(copy)
-        let reader = PolicyReader(json: try outline(of: bytes), accounts: accounts)
+        let reader = PolicyReader(json: try outline(of: text.span), of: text.span, accounts: accounts)
         var policy = try reader.policy()
         policy.text = text
         return policy
     }
 
     /// The patterns for each action that an object lists; nil where it is wrong.
-    static func patterns(in text: UnsafeRawBufferPointer) -> ActionPatterns? {
+    static func patterns(in text: Span<UInt8>) -> ActionPatterns? {
         guard let json = try? outline(of: text) else { return nil }
-        let reader = PolicyReader(json: json, accounts: .system)
+        let reader = PolicyReader(json: json, of: text, accounts: .system)
         return try? reader.actions(0, "may")
     }
 
-    private init(json: consuming JSONOutline, accounts: AccountNumbers) {
+    @_lifetime(copy source)
+    private init(json: consuming JSONOutline, of source: Span<UInt8>, accounts: AccountNumbers) {
         self.json = json
+        self.source = source
         self.accounts = accounts
     }
 
-    private static func outline(of text: UnsafeRawBufferPointer) throws(PolicyFault) -> JSONOutline {
+    private static func outline(of text: Span<UInt8>) throws(PolicyFault) -> JSONOutline {
         let json: JSONOutline
         do throws(Refusal) {
             json = try JSONOutline(text, at: 0)
         } catch {
             throw PolicyFault(message: error.message, offset: error.offset ?? 0)
         }
-        let end = json.start(0) + json.bytes(0).count
-        if let rest = text[end...].firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
-            throw PolicyFault(message: "something stands behind the policy", offset: rest)
+        var rest = JSONScanner(text, at: json.range(0).end)
+        rest.skipWhitespace()
+        guard rest.isAtEnd else {
+            throw PolicyFault(message: "something stands behind the policy", offset: rest.position)
         }
         return json
     }
@@ -77,7 +77,7 @@ struct PolicyReader: ~Copyable {
                 try readQuotas(member.value, &policy)
                 continue
             }
-            guard json.kind(member.value) == .array else {
+            guard json.kind(member.value, of: source) == .array else {
                 throw fault("\"rules\" is an array of rules", member.value)
             }
             guard json.childCount(member.value) <= PolicyLimits.rulesMax else {
@@ -95,7 +95,9 @@ struct PolicyReader: ~Copyable {
     // MARK: Quotas
 
     private func readQuotas(_ node: Int, _ policy: inout Policy) throws(PolicyFault) {
-        guard json.kind(node) == .array else { throw fault("\"quotas\" is an array of quotas", node) }
+        guard json.kind(node, of: source) == .array else {
+            throw fault("\"quotas\" is an array of quotas", node)
+        }
         guard json.childCount(node) <= PolicyLimits.quotasMax else {
             throw fault("there are at most \(PolicyLimits.quotasMax) quotas", node)
         }
@@ -109,8 +111,8 @@ struct PolicyReader: ~Copyable {
                 whose = try users(member.value)
                 continue
             }
-            let digits = String(decoding: json.bytes(member.value), as: UTF8.self)
-            guard json.kind(member.value) == .number, let number = Int(digits), number >= 0 else {
+            let digits = String(json.bytes(member.value, of: source))
+            guard json.kind(member.value, of: source) == .number, let number = Int(digits), number >= 0 else {
                 throw fault("\"\(member.name)\" is a whole number", member.value)
             }
             quota[keyPath: place] = number
@@ -149,7 +151,7 @@ struct PolicyReader: ~Copyable {
     // MARK: Whom a rule is about
 
     private func users(_ node: Int) throws(PolicyFault) -> PolicyMembers {
-        if json.kind(node) == .string, text(node) == "*" { return .everybody }
+        if json.kind(node, of: source) == .string, text(node) == "*" { return .everybody }
         return .numbers(try numbers(node, "user", accounts.user))
     }
 
@@ -161,9 +163,9 @@ struct PolicyReader: ~Copyable {
     ) throws(PolicyFault) -> Set<UInt32> {
         var found: Set<UInt32> = []
         for element in try oneOrMore(node, what) {
-            switch json.kind(element) {
+            switch json.kind(element, of: source) {
             case .number:
-                let digits = String(decoding: json.bytes(element), as: UTF8.self)
+                let digits = String(json.bytes(element, of: source))
                 guard let own = UInt32(digits), own < .max else {
                     throw fault("\(digits) is no number of a \(what)", element)
                 }
@@ -186,12 +188,12 @@ struct PolicyReader: ~Copyable {
     private func plugins(_ node: Int) throws(PolicyFault) -> Set<String> {
         var names: Set<String> = []
         for element in try oneOrMore(node, "plugin") {
-            guard json.kind(element) == .string else {
+            guard json.kind(element, of: source) == .string else {
                 throw fault("a plugin is the name that it gives itself", element)
             }
             let name = text(element)
             let bytes = Array(name.utf8)
-            if let refusal = bytes.withUnsafeBytes({ ClientName.refusal($0, at: 0) }) {
+            if let refusal = ClientName.refusal(bytes.span, at: 0) {
                 throw fault("no client is called \"\(name)\": \(refusal.message)", element)
             }
             names.insert(name)
@@ -200,7 +202,7 @@ struct PolicyReader: ~Copyable {
     }
 
     private func oneOrMore(_ node: Int, _ what: String) throws(PolicyFault) -> [Int] {
-        guard json.kind(node) == .array else { return [node] }
+        guard json.kind(node, of: source) == .array else { return [node] }
         // A rule about nobody could be taken for one about everybody.
         guard json.childCount(node) > 0 else { throw fault("no \(what) is named", node) }
         guard json.childCount(node) <= PolicyLimits.namesMax else {
@@ -228,17 +230,17 @@ struct PolicyReader: ~Copyable {
 
     /// A pattern, or an array of them.
     private func patterns(_ node: Int, _ what: String) throws(PolicyFault) -> [[UInt8]] {
-        let isList = json.kind(node) == .array
+        let isList = json.kind(node, of: source) == .array
         guard !isList || json.childCount(node) <= PolicyLimits.patternsMax else {
             throw fault("a list has at most \(PolicyLimits.patternsMax) patterns", node)
         }
         var read: [[UInt8]] = []
         for element in isList ? elements(of: node) : [node] {
-            guard json.kind(element) == .string else {
+            guard json.kind(element, of: source) == .string else {
                 throw fault("\"\(what)\" is a pattern, or an array of them", element)
             }
-            let pattern = JSONText.characters(json.characters(element))
-            if let problem = pattern.withUnsafeBytes({ Pattern.fault($0) }) {
+            let pattern = JSONText.characters(json.characters(element, of: source))
+            if let problem = Pattern.fault(pattern.span) {
                 throw fault("\"\(text(element))\" is no pattern: \(problem.rawValue)", element)
             }
             read.append(pattern)
@@ -259,7 +261,7 @@ struct PolicyReader: ~Copyable {
         _ what: String,
         known: [String]
     ) throws(PolicyFault) -> [Member] {
-        guard json.kind(node) == .object else { throw fault("\(what) is an object", node) }
+        guard json.kind(node, of: source) == .object else { throw fault("\(what) is an object", node) }
         var members: [Member] = []
         var seen: Set<String> = []
         var name = node + 1
@@ -291,7 +293,7 @@ struct PolicyReader: ~Copyable {
     }
 
     private func text(_ node: Int) -> String {
-        String(decoding: JSONText.characters(json.characters(node)), as: UTF8.self)
+        String(decoding: JSONText.characters(json.characters(node, of: source)), as: UTF8.self)
     }
 
     private func fault(_ message: String, _ node: Int) -> PolicyFault {

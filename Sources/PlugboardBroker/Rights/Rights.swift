@@ -2,6 +2,7 @@
 // connects, when it takes a name and when the policy is loaded anew; clients to whom the
 // same rules apply share it. Used by the loop's thread alone.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The rights that some rules give.
@@ -19,20 +20,20 @@ final class Rights {
     }
 
     /// Whether an action is permitted on a key.
-    func permit(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
+    func permit(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.matches($0, key) }
             && !Self.contains(deny[action]) { Pattern.matches($0, key) }
     }
 
     /// Whether an action is permitted on every key that a pattern matches. One of the allowed
     /// patterns has to cover all of them.
-    func permitAll(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.covers($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.overlaps($0, pattern) }
     }
 
     /// Whether an action may be permitted on some key that a pattern matches.
-    func permitSome(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.overlaps($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.covers($0, pattern) }
     }
@@ -51,9 +52,9 @@ final class Rights {
 
     private static func contains(
         _ patterns: [[UInt8]],
-        where holds: (UnsafeRawBufferPointer) -> Bool
+        where holds: (Span<UInt8>) -> Bool
     ) -> Bool {
-        patterns.contains { pattern in pattern.withUnsafeBytes(holds) }
+        patterns.contains { holds($0.span) }
     }
 }
 
@@ -80,20 +81,20 @@ final class Clearance {
         self.isSupervisor = isSupervisor
     }
 
-    func permit(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> Bool {
+    func permit(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
         rights?.permit(action, key) ?? true && plugin?.rights?.permit(action, key) ?? true
     }
 
-    func permitAll(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         rights?.permitAll(action, pattern) ?? true && plugin?.rights?.permitAll(action, pattern) ?? true
     }
 
-    func permitSome(_ action: PolicyAction, _ pattern: UnsafeRawBufferPointer) -> Bool {
+    func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         rights?.permitSome(action, pattern) ?? true && plugin?.rights?.permitSome(action, pattern) ?? true
     }
 
     /// Who forbids an action on a key, and what would help: words for a refusal.
-    func objection(_ action: PolicyAction, _ key: UnsafeRawBufferPointer) -> (who: String, hint: String) {
+    func objection(_ action: PolicyAction, _ key: Span<UInt8>) -> (who: String, hint: String) {
         guard let own = plugin?.rights, !own.permitSome(action, key) else { return Self.policyObjection }
         return (
             "the plugin.json of this plugin", "its \"\(action.listName)\" lists what is allowed"

@@ -2,6 +2,7 @@
 // are still there. Values outlive their writers' connections, so it is counted by
 // whoever refers to it.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias AuthorReference = UnsafeMutablePointer<Author>
@@ -11,7 +12,11 @@ typealias AuthorReference = UnsafeMutablePointer<Author>
 struct Author {
     private let text: UnsafeMutableRawBufferPointer
     /// The same for the journal: behind it the user, where what that keeps is counted.
-    let recorded: UnsafeRawBufferPointer
+    private let whole: UnsafeMutableRawBufferPointer
+    var recorded: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: whole) }
+    }
     private var references = 1
     /// Shared with the client's other names.
     let presence: PresenceReference
@@ -19,10 +24,16 @@ struct Author {
     var generation: UInt32 = 0
 
     /// The encoded text.
-    @inline(__always) var by: UnsafeRawBufferPointer { UnsafeRawBufferPointer(text) }
+    @inline(__always) var by: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: text) }
+    }
 
     /// The name in it, as JSON with its quotes.
-    var name: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: text[Self.nameOffset...]) }
+    var name: Span<UInt8> {
+        @_lifetime(immortal)
+        get { by[Self.nameOffset...] }
+    }
     private static let nameOffset = 6
 
     /// The number of the client.
@@ -31,7 +42,7 @@ struct Author {
     var isLive: Bool { presence.pointee.isLive }
 
     /// Makes an author with one reference, the caller's; the presence gets one more.
-    static func make(name: UnsafeRawBufferPointer, presence: PresenceReference) -> AuthorReference {
+    static func make(name: Span<UInt8>, presence: PresenceReference) -> AuthorReference {
         var buffer = ByteBuffer()
         EventEncoder.appendAuthor(name: name, to: &buffer)
         let count = buffer.count
@@ -39,8 +50,7 @@ struct Author {
             buffer.append(#","user":"#)
             buffer.append(decimal: UInt64(account.user))
         }
-        let text = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count, alignment: 1)
-        text.copyMemory(from: buffer.bytes)
+        let text = UnsafeMutableRawBufferPointer.copy(of: buffer.bytes)
         Presence.retain(presence)
         let reference = AuthorReference.allocate(capacity: 1)
         reference.initialize(to: Author(text: text, byCount: count, presence: presence))
@@ -49,8 +59,7 @@ struct Author {
 
     /// Makes the author of a client that has not given its name: `#7`.
     static func makeUnnamed(_ presence: PresenceReference) -> AuthorReference {
-        var name = "#\(presence.pointee.client)"
-        return name.withUTF8 { make(name: UnsafeRawBufferPointer($0), presence: presence) }
+        "#\(presence.pointee.client)".withBytes { make(name: $0, presence: presence) }
     }
 
     static func retain(_ author: AuthorReference) {
@@ -67,7 +76,7 @@ struct Author {
 
     private init(text: UnsafeMutableRawBufferPointer, byCount: Int, presence: PresenceReference) {
         self.text = UnsafeMutableRawBufferPointer(rebasing: text[..<byCount])
-        recorded = UnsafeRawBufferPointer(text)
+        whole = text
         self.presence = presence
     }
 }

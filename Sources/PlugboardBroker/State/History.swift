@@ -2,6 +2,7 @@
 // only points: whatever it points to is kept until the ring has passed it, which is seen
 // to in generations, so that a write counts no references. Used by the hub alone.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire

@@ -1,17 +1,19 @@
 // The hash of keys: eight bytes at a time by folded multiplication, with a seed of
 // this process's own, so that nobody can send keys that all fall together.
 
+import PlugboardMemory
+
 /// Hashes keys for one table.
 struct KeyHash {
     private let seed = UInt64.random(in: .min ... .max)
     private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     @inline(__always)
-    func callAsFunction(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    func callAsFunction(_ bytes: Span<UInt8>) -> UInt64 {
         var hash = seed ^ UInt64(truncatingIfNeeded: bytes.count)
         var offset = 0
         while offset + 8 <= bytes.count {
-            hash = Self.fold(hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            hash = Self.fold(hash ^ bytes.word(at: offset))
             offset += 8
         }
         return Self.fold(hash ^ Self.rest(bytes, from: offset))
@@ -19,8 +21,8 @@ struct KeyHash {
 
     /// The last bytes, fewer than eight, as one number.
     @inline(__always)
-    private static func rest(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
-        if bytes.count >= 8 { return bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self) }
+    private static func rest(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
+        if bytes.count >= 8 { return bytes.word(at: bytes.count - 8) }
         var rest: UInt64 = 0
         var offset = start
         while offset < bytes.count {

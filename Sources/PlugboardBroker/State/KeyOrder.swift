@@ -2,6 +2,7 @@
 // links lie with the observables. Only touched when a key comes or goes, never when
 // one changes its value.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// An ordered index over observables that it does not own; each has its links beside it.
@@ -25,7 +26,7 @@ struct KeyOrder: ~Copyable {
     }
 
     /// The first observable whose key is not less than `key`.
-    func first(from key: UnsafeRawBufferPointer) -> ObservableReference? {
+    func first(from key: Span<UInt8>) -> ObservableReference? {
         var tower = head
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
             tower = Self.last(before: key, from: tower, level)
@@ -67,7 +68,7 @@ struct KeyOrder: ~Copyable {
 
     /// The tower from which the next step on `level` would reach or pass `key`.
     private static func last(
-        before key: UnsafeRawBufferPointer,
+        before key: Span<UInt8>,
         from start: UnsafeMutablePointer<ObservableReference?>,
         _ level: Int
     ) -> UnsafeMutablePointer<ObservableReference?> {
@@ -76,12 +77,8 @@ struct KeyOrder: ~Copyable {
         return tower
     }
 
-    static func precedes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else {
-            return left.count < right.count
-        }
-        let result = memcmp(leftBase, rightBase, min(left.count, right.count))
-        return result != 0 ? result < 0 : left.count < right.count
+    static func precedes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        left.order(to: right) < 0
     }
 
     /// The levels of the next observable: one more with a chance of one in four (xorshift64).

@@ -2,6 +2,7 @@
 // keys that go. Made for the few clients that have any. Belongs to the session; the keys
 // pass to `Lifetimes` when it ends.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias LegacyReference = UnsafeMutablePointer<Legacy>
@@ -46,7 +47,7 @@ struct Will: ~Copyable {
     private let memory: ByteBuffer
 
     /// Copies what the write needs of the line it stood in.
-    init(_ write: Request, in line: UnsafeRawBufferPointer) {
+    init(_ write: Request, in line: Span<UInt8>) {
         var copy = write
         var memory = ByteBuffer()
         copy.key = Self.keep(write.key, of: line, in: &memory)
@@ -56,11 +57,11 @@ struct Will: ~Copyable {
     }
 
     /// What the write's ranges refer to.
-    var bytes: UnsafeRawBufferPointer { memory.bytes }
+    var bytes: Span<UInt8> { memory.bytes }
 
     private static func keep(
         _ range: ByteRange,
-        of line: UnsafeRawBufferPointer,
+        of line: Span<UInt8>,
         in memory: inout ByteBuffer
     ) -> ByteRange {
         let start = memory.count

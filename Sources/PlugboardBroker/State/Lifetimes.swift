@@ -2,6 +2,8 @@
 // its place, which the observable keeps. Those of one connection form a chain in the
 // order they were written. Owned by the hub; what is told of it is the hub's business.
 
+import PlugboardMemory
+
 /// What ends a value without anybody deleting it.
 struct Bond: BitwiseCopyable {
     let observable: ObservableReference

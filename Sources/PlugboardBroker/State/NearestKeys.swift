@@ -2,10 +2,11 @@
 // and only a little, and those that lie below it. Found by leaps along the order of keys,
 // never by looking at all of them, so that a miss costs the same on any bus.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Looks for keys like one that has no value.
-struct NearestKeys: ~Copyable {
+struct NearestKeys: ~Copyable, ~Escapable {
     /// How many are named.
     static let namedMax = 3
     /// Searches in one turn; misses beyond that are answered without.
@@ -19,7 +20,7 @@ struct NearestKeys: ~Copyable {
     /// How much may differ between what two tokens begin and end with alike.
     private static let differenceMax = 3
 
-    private let key: UnsafeRawBufferPointer
+    private let key: Span<UInt8>
     /// Who is told: only of what it may see.
     private let session: SessionReference
     private var found: [(key: String, difference: Int)] = []
@@ -28,7 +29,7 @@ struct NearestKeys: ~Copyable {
 
     /// A hint that names existing keys like `key`; nil where there are none.
     static func hint(
-        for key: UnsafeRawBufferPointer,
+        for key: Span<UInt8>,
         in table: borrowing ObservableTable,
         to session: SessionReference
     ) -> String? {
@@ -42,7 +43,8 @@ struct NearestKeys: ~Copyable {
         return below.isEmpty ? nil : "below it there is \(listed(below, "and"))"
     }
 
-    private init(_ key: UnsafeRawBufferPointer, _ session: SessionReference) {
+    @_lifetime(copy key)
+    private init(_ key: Span<UInt8>, _ session: SessionReference) {
         self.key = key
         self.session = session
     }
@@ -56,7 +58,8 @@ struct NearestKeys: ~Copyable {
     private mutating func lookForSlips(_ table: borrowing ObservableTable) {
         var end = key.count
         for _ in 0..<Self.tokensMax {
-            let start = key[..<end].lastIndex(of: Self.dot).map { $0 + 1 } ?? 0
+            var start = end
+            while start > 0, key[start - 1] != Self.dot { start -= 1 }
             // Most slips leave the first letter alone; among few neighbours others are found, too.
             if end > start { lookAround(ByteRange(start, end), from: start + 1, table) }
             lookAround(ByteRange(start, end), from: start, table)
@@ -69,14 +72,14 @@ struct NearestKeys: ~Copyable {
     private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing ObservableTable) {
         let wanted = token.bytes(of: key)
         probe.removeAll()
-        probe.append(UnsafeRawBufferPointer(rebasing: key[..<from]))
+        probe.append(key[..<from])
         for _ in 0..<Self.leapsMax {
             guard let neighbour = table.order.first(from: probe.bytes)?.pointee.key,
                 neighbour.count > token.start,
-                neighbour[..<token.start].elementsEqual(key[..<token.start])
+                neighbour[..<token.start].isEqual(to: key[..<token.start])
             else { return }
-            let end = neighbour[token.start...].firstIndex(of: Self.dot) ?? neighbour.count
-            let other = UnsafeRawBufferPointer(rebasing: neighbour[token.start..<end])
+            let end = neighbour.firstIndex(of: Self.dot, from: token.start) ?? neighbour.count
+            let other = neighbour[token.start..<end]
             let difference = Self.difference(wanted, other)
             let longer = max(wanted.count, other.count)
             let allowed = max(1, min(Self.differenceMax, longer / 2))
@@ -84,7 +87,7 @@ struct NearestKeys: ~Copyable {
                 add(other, for: token, difference, table)
             }
             probe.removeAll()
-            probe.append(UnsafeRawBufferPointer(rebasing: neighbour[..<end]))
+            probe.append(neighbour[..<end])
             // Past everything that lies below this token.
             probe.append(byte: Self.dot + 1)
         }
@@ -92,15 +95,15 @@ struct NearestKeys: ~Copyable {
 
     /// Notes the key with one token replaced, if it is there.
     private mutating func add(
-        _ other: UnsafeRawBufferPointer,
+        _ other: Span<UInt8>,
         for token: ByteRange,
         _ difference: Int,
         _ table: borrowing ObservableTable
     ) {
         probe.removeAll()
-        probe.append(UnsafeRawBufferPointer(rebasing: key[..<token.start]))
+        probe.append(key[..<token.start])
         probe.append(other)
-        probe.append(UnsafeRawBufferPointer(rebasing: key[token.end...]))
+        probe.append(key[token.end...])
         let observable = table.find(probe.bytes, hash: table.hash(probe.bytes))
         if let observable, observable.pointee.hasValue { note(observable, difference) }
     }
@@ -120,13 +123,13 @@ struct NearestKeys: ~Copyable {
 
     private mutating func note(_ observable: ObservableReference, _ difference: Int) {
         guard session.pointee.authorize(.subscribe, observable.pointee.key) else { return }
-        let name = String(decoding: observable.pointee.key, as: UTF8.self)
+        let name = String(observable.pointee.key)
         if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
     }
 
     /// What is left of the longer of two tokens without what both begin and end with: 1 for a
     /// letter changed, added or lost, 2 for two that were swapped.
-    private static func difference(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    private static func difference(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let shorter = min(left.count, right.count)
         var start = 0
         while start < shorter, left[start] == right[start] { start += 1 }

@@ -3,6 +3,7 @@
 // it exactly, or a place in the history; owned by the `ObservableTable`. What each publish
 // needs comes first, so that among very many keys as little memory as possible is fetched.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -56,7 +57,7 @@ struct Observable: ~Copyable {
 
     /// Makes the observable of a key, with room for a value of about `valueCount` bytes.
     static func make(
-        key: UnsafeRawBufferPointer,
+        key: Span<UInt8>,
         hash: UInt64,
         height: Int,
         valueCount: Int
@@ -71,7 +72,7 @@ struct Observable: ~Copyable {
             alignment: MemoryLayout<Observable>.alignment
         )
         let prefix = memory + prefixOffset
-        UnsafeMutableRawBufferPointer(start: prefix, count: buffer.count).copyMemory(from: buffer.bytes)
+        UnsafeMutableRawBufferPointer(start: prefix, count: buffer.count).copyMemory(from: buffer.bytes.raw)
         (prefix - linksBytes).initializeMemory(as: ObservableReference?.self, repeating: nil, count: height)
         let reference = memory.bindMemory(to: Observable.self, capacity: 1)
         let made = Observable(
@@ -92,7 +93,7 @@ struct Observable: ~Copyable {
     }
 
     private init(
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         _ hash: UInt64,
         height: Int,
         prefix: UnsafeMutableRawPointer,
@@ -114,12 +115,14 @@ struct Observable: ~Copyable {
     }
 
     /// `,"key":"…","revision":`.
-    @inline(__always) var keyPrefix: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: prefix, count: Int(prefixCount))
+    @inline(__always) var keyPrefix: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: prefix, count: Int(prefixCount)) }
     }
 
-    @inline(__always) var key: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: prefix + Self.keyOffset, count: Int(keyCount))
+    @inline(__always) var key: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: prefix + Self.keyOffset, count: Int(keyCount)) }
     }
 
     /// The next keys in order, a level each; kept by `KeyOrder`.
@@ -130,19 +133,28 @@ struct Observable: ~Copyable {
     @inline(__always) var hasValue: Bool { revision != 0 }
     @inline(__always) var isNeeded: Bool { hasValue || !exactObservers.isEmpty || owedBy > 0 }
 
-    /// The kept JSON; nil while there is none.
-    @inline(__always) var value: UnsafeRawBufferPointer? {
-        hasValue ? UnsafeRawBufferPointer(start: storage, count: Int(valueCount)) : nil
+    /// The kept JSON; empty while there is none.
+    @inline(__always) var value: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Span(kept: storage, count: Int(valueCount)) }
     }
 
     /// Who wrote the value, as events say it.
-    @inline(__always) var by: UnsafeRawBufferPointer {
-        writer?.pointee.by ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    @inline(__always) var by: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            guard let writer else { return Span() }
+            return writer.pointee.by
+        }
     }
 
     /// Who wrote the value, as the journal says it.
-    @inline(__always) var recordedBy: UnsafeRawBufferPointer {
-        writer?.pointee.recorded ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    @inline(__always) var recordedBy: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            guard let writer else { return Span() }
+            return writer.pointee.recorded
+        }
     }
 
     /// Reads what a write needs of an observable up to its key, for the reading's sake. No
@@ -169,7 +181,7 @@ struct Observable: ~Copyable {
 
     @inline(__always)
     mutating func set(
-        _ value: UnsafeRawBufferPointer,
+        _ value: Span<UInt8>,
         revision: UInt64,
         cause: WriteCause,
         writer: AuthorReference
@@ -178,7 +190,7 @@ struct Observable: ~Copyable {
         if value.count > capacity || (capacity > 1024 && value.count < capacity / 4) {
             resize(to: value.count)
         }
-        if let storage, let source = value.baseAddress {
+        if let storage, let source = value.raw.baseAddress {
             storage.copyMemory(from: source, byteCount: value.count)
         }
         valueCount = UInt32(truncatingIfNeeded: value.count)

@@ -2,6 +2,7 @@
 // in the table, so that a stranger's key is passed over without touching its memory.
 // Owns all observables.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// All observables, by key.
@@ -36,7 +37,7 @@ struct ObservableTable: ~Copyable {
 
     /// The observable of `key`, if there is one.
     @inline(__always)
-    func find(_ key: UnsafeRawBufferPointer, hash: UInt64) -> ObservableReference? {
+    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableReference? {
         var index = Int(truncatingIfNeeded: hash) & mask
         while let observable = slots[index].observable {
             if slots[index].hash == hash, Self.isKey(key, of: observable) { return observable }
@@ -65,7 +66,7 @@ struct ObservableTable: ~Copyable {
     /// Makes the observable of a well-formed key that has none, for a value of about
     /// `valueCount` bytes; 0 where there will be none soon.
     mutating func insert(
-        _ key: UnsafeRawBufferPointer,
+        _ key: Span<UInt8>,
         hash: UInt64,
         valueCount: Int = 0
     ) -> ObservableReference {
@@ -148,12 +149,8 @@ struct ObservableTable: ~Copyable {
     }
 
     @inline(__always)
-    private static func isKey(_ key: UnsafeRawBufferPointer, of observable: ObservableReference) -> Bool {
-        let own = observable.pointee.key
-        guard own.count == key.count, let left = own.baseAddress, let right = key.baseAddress else {
-            return false
-        }
-        return memcmp(left, right, key.count) == 0
+    private static func isKey(_ key: Span<UInt8>, of observable: ObservableReference) -> Bool {
+        observable.pointee.key.isEqual(to: key)
     }
 
     private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
@@ -187,7 +184,7 @@ private struct OrderedKey: Comparable {
 
     /// Eight bytes as a number that is ordered as they are; zeros, which no key has, behind the
     /// key's end.
-    private static func word(_ key: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+    private static func word(_ key: Span<UInt8>, at offset: Int) -> UInt64 {
         var word: UInt64 = 0
         for index in offset..<(offset + 8) {
             word = word << 8 | UInt64(index < key.count ? key[index] : 0)

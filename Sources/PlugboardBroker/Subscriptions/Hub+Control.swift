@@ -2,12 +2,13 @@
 // own or that of another client: of the same user, or as the policy says. A paused one is
 // owed, like a slow one.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func pause(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
@@ -18,7 +19,7 @@ extension Hub {
 
     mutating func resume(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
@@ -32,7 +33,7 @@ extension Hub {
     /// Lets so many lines pass that are owed; none that are still to come.
     mutating func step(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
@@ -47,7 +48,7 @@ extension Hub {
     /// The subscription that a request names, of this client or of the one it names.
     private func target(
         of request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> SubscriptionReference {
         let sub = Self.subText(request, line)
@@ -63,7 +64,7 @@ extension Hub {
     /// The subscription of a session that a request names.
     func subscription(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         of owner: SessionReference
     ) throws(Refusal) -> SubscriptionReference {
         let sub = Self.subText(request, line)
@@ -86,7 +87,7 @@ extension Hub {
     /// Says what is owed: before anything passes.
     private mutating func replyControl(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ subscription: SubscriptionReference,
         _ session: SessionReference
     ) {
@@ -103,7 +104,7 @@ extension Hub {
     }
 
     private static func notPaused(_ subscription: SubscriptionReference, _ request: Request) -> Refusal {
-        let text = String(decoding: subscription.pointee.text.pointee.sub, as: UTF8.self)
+        let text = String(subscription.pointee.text.pointee.sub)
         var refusal = Refusal(.conflict, "subscription \(text) is not paused", hint: "pause it first")
         refusal.offset = request.sub.start
         return refusal

@@ -2,13 +2,14 @@
 // of each key that was written meanwhile. Which ones, the history says, as far back as it
 // goes; beyond that the current values are told anew.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     /// How a subscription begins: whether all that it missed since a revision is known, because the
     /// revision is one of this life, and the history or the journal goes back so far. Both leave
     /// out the broker's own keys; the history has no values, so that it can't tell all.
-    func beginning(_ request: Request, _ wanted: [ByteRange], _ line: UnsafeRawBufferPointer) -> Beginning {
+    func beginning(_ request: Request, _ wanted: [ByteRange], _ line: Span<UInt8>) -> Beginning {
         guard request.has(.since) else { return .fresh }
         let since = decoder.options.since
         // What a client may see may have grown with the policy: then it missed more than is new.
@@ -24,7 +25,7 @@ extension Hub {
     /// Owes the newest of each key that was written since, deleted ones too; then `synced`.
     mutating func oweMissed(
         of wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ subscription: SubscriptionReference
     ) {
         beginOwing(to: subscription)
@@ -44,7 +45,7 @@ extension Hub {
     func goneKeys(
         of wanted: [ByteRange],
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         for session: SessionReference
     ) -> [History.Entry] {
         let first =
@@ -73,16 +74,16 @@ extension Hub {
     }
 
     /// Whether `since` is a revision that this life of the counter has had.
-    private func isOfThisLife(_ request: Request, _ line: UnsafeRawBufferPointer) -> Bool {
+    private func isOfThisLife(_ request: Request, _ line: Span<UInt8>) -> Bool {
         let options = decoder.options
-        if request.has(.epoch), !options.epoch.bytes(of: line).elementsEqual(epoch.utf8) { return false }
+        if request.has(.epoch), String(options.epoch.bytes(of: line)) != epoch { return false }
         return options.since <= revision
     }
 
     private static func isWanted(
         _ observable: ObservableReference,
         _ wanted: [ByteRange],
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> Bool {
         let key = observable.pointee.key

@@ -2,6 +2,7 @@
 // written, then `synced`. Owed like anything else, so one of any size takes no more room
 // than the outbox.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
@@ -11,7 +12,7 @@ extension Hub {
     mutating func oweSnapshot(
         of wanted: [ByteRange],
         gone: [History.Entry],
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ subscription: SubscriptionReference
     ) {
         beginOwing(to: subscription)
@@ -29,7 +30,7 @@ extension Hub {
             if subscription.pointee.filter != nil, budget > 0 {
                 budget -= Self.examinedBytes(observable)
                 let value = observable.pointee.value
-                guard isConcerned(subscription, .update, from: nil, to: value) else { continue }
+                guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
             }
             let owed = OwedKey(observable: observable, revision: observable.pointee.revision, .nothing)
             appendOwed(owed, to: subscription)
@@ -60,7 +61,7 @@ extension Hub {
         if one.pointee.revision != other.pointee.revision {
             return one.pointee.revision < other.pointee.revision
         }
-        return one != other && one.pointee.key.lexicographicallyPrecedes(other.pointee.key)
+        return one != other && KeyOrder.precedes(one.pointee.key, other.pointee.key)
     }
 
     /// The keys with a value that match, in the order in which they were written.
@@ -70,16 +71,16 @@ extension Hub {
     ) -> [ObservableReference] {
         var found: [ObservableReference] = []
         for pattern in patterns {
-            pattern.withUnsafeBytes { pattern in
-                if Pattern.hasWildcard(pattern) {
-                    _ = forEachMatch(of: pattern, for: session) {
-                        found.append($0); return true
-                    }
-                } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                    observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
-                {
-                    found.append(observable)
+            let pattern = pattern.span
+            if Pattern.hasWildcard(pattern) {
+                _ = forEachMatch(of: pattern, for: session) {
+                    found.append($0)
+                    return true
                 }
+            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
+                observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
+            {
+                found.append(observable)
             }
         }
         found.sort(by: Self.precedes)

@@ -1,12 +1,13 @@
 // Subscriptions come and go. The reply, the snapshot, `synced` and the first live
 // event are in that order because all of it happens within one request.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
     mutating func subscribe(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
@@ -40,7 +41,7 @@ extension Hub {
     mutating func replyRegistered(
         _ subscription: SubscriptionReference,
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         isResumed: Bool? = nil
     ) {
         let session = subscription.pointee.session
@@ -68,7 +69,7 @@ extension Hub {
 
     mutating func unsubscribe(
         _ request: Request,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) {
         let sub = Self.subText(request, line)
@@ -117,7 +118,7 @@ extension Hub {
     }
 
     /// The patterns of a request, each of them well-formed and none twice.
-    func patterns(of request: Request, _ line: UnsafeRawBufferPointer) throws(Refusal) -> [ByteRange] {
+    func patterns(of request: Request, _ line: Span<UInt8>) throws(Refusal) -> [ByteRange] {
         if request.has(.key) {
             try Self.checkPattern(request.key, line)
             return [request.key]
@@ -126,16 +127,25 @@ extension Hub {
         for range in decoder.patterns {
             try Self.checkPattern(range, line)
             let bytes = range.bytes(of: line)
-            if !wanted.contains(where: { $0.bytes(of: line).elementsEqual(bytes) }) { wanted.append(range) }
+            if !Self.contains(bytes, among: wanted, of: line) { wanted.append(range) }
         }
         return wanted
+    }
+
+    private static func contains(
+        _ pattern: Span<UInt8>,
+        among wanted: [ByteRange],
+        of line: Span<UInt8>
+    ) -> Bool {
+        for range in wanted where range.bytes(of: line).isEqual(to: pattern) { return true }
+        return false
     }
 
     /// The JSON of the sub that was asked for, or of the smallest free one.
     func chooseSub(
         _ request: Request,
         patterns count: Int,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> ByteBuffer {
         try checkSubscriptions(of: session, patterns: count)
@@ -148,10 +158,13 @@ extension Hub {
             return sub
         }
         let sub = Self.subText(request, line)
-        if let text = texts.find(sub.bytes), session.pointee.subscriptions.find(text) != nil {
-            throw Self.duplicate(sub, request)
-        }
+        if hasSubscription(sub, session) { throw Self.duplicate(sub, request) }
         return sub
+    }
+
+    private func hasSubscription(_ sub: borrowing ByteBuffer, _ session: SessionReference) -> Bool {
+        guard let text = texts.find(sub.bytes) else { return false }
+        return session.pointee.subscriptions.find(text) != nil
     }
 
     private func smallestFreeSub(of session: SessionReference) -> UInt64 {
@@ -163,7 +176,7 @@ extension Hub {
         }
     }
 
-    static func subText(_ request: Request, _ line: UnsafeRawBufferPointer) -> ByteBuffer {
+    static func subText(_ request: Request, _ line: Span<UInt8>) -> ByteBuffer {
         var text = ByteBuffer()
         let bytes = request.sub.bytes(of: line)
         if request.subIsInteger { text.append(bytes) } else { JSONText.append(bytes, to: &text) }
@@ -174,7 +187,7 @@ extension Hub {
         _ sub: borrowing ByteBuffer,
         _ wanted: [ByteRange],
         _ filter: Filter?,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ session: SessionReference
     ) -> SubscriptionReference {
         lastSerial += 1
@@ -197,7 +210,7 @@ extension Hub {
         return subscription
     }
 
-    private mutating func attach(_ subscription: SubscriptionReference, to pattern: UnsafeRawBufferPointer) {
+    private mutating func attach(_ subscription: SubscriptionReference, to pattern: Span<UInt8>) {
         if Pattern.hasWildcard(pattern) {
             let (node, index) = patterns.insert(pattern, subscription)
             let place = PatternPlace(node: Unmanaged.passRetained(node), index: Int32(index))

@@ -1,6 +1,7 @@
 // Patterns by their tokens, so that a key finds those that match by walking its own
 // tokens: the cost grows with the key, not with the number of subscriptions.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A token's node: where patterns pass through or end.
@@ -27,7 +28,8 @@ final class PatternNode {
             parent.appendPattern(to: &buffer)
             buffer.append(".")
         }
-        token.withUnsafeBytes { buffer.append($0) }
+        let token = token
+        buffer.append(token.span)
     }
 
     fileprivate var isUnused: Bool {
@@ -42,7 +44,7 @@ final class PatternTree {
     private(set) var generation: UInt64 = 1
 
     /// Adds a subscription at a well-formed pattern; returns where, for `remove`.
-    func insert(_ pattern: UnsafeRawBufferPointer, _ subscription: SubscriptionReference)
+    func insert(_ pattern: Span<UInt8>, _ subscription: SubscriptionReference)
         -> (node: PatternNode, index: Int)
     {
         var node = root
@@ -80,7 +82,7 @@ final class PatternTree {
 
     /// Adds every subscription with a matching pattern to `found`; one whose patterns
     /// overlap may be added more than once.
-    func match(_ key: UnsafeRawBufferPointer, into found: inout List<SubscriptionReference>) {
+    func match(_ key: Span<UInt8>, into found: inout List<SubscriptionReference>) {
         guard !root.isUnused else { return }
         visit(root, Tokens(key), into: &found)
     }

@@ -1,6 +1,7 @@
 // A client as the hub knows it: its name, its subscriptions and what waits to be
 // sent to it. It has no descriptor; the loop's `Connection` has.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -137,7 +138,7 @@ struct Session: ~Copyable {
         legacy.take()
     }
 
-    mutating func rename(_ name: UnsafeRawBufferPointer) {
+    mutating func rename(_ name: Span<UInt8>) {
         replaceAuthor { Author.make(name: name, presence: $0) }
     }
 
@@ -146,7 +147,7 @@ struct Session: ~Copyable {
         guard let named else { return false }
         var text = ByteBuffer()
         JSONText.append(name, to: &text)
-        return named.pointee.name.elementsEqual(text.bytes)
+        return named.pointee.name.isEqual(to: text.bytes)
     }
 
     /// Takes its name away: it is a number again.

@@ -1,6 +1,8 @@
 // All sessions, for the requests that name another client by its number. They are
 // seldom, so a row in which one looks, instead of a table that every client pays for.
 
+import PlugboardMemory
+
 /// The sessions that are connected now.
 struct SessionTable: ~Copyable {
     private var row = List<SessionReference?>()

@@ -1,6 +1,7 @@
 // What one client asked to be told. Lives in memory of its own from its `subscribe`
 // to its `unsubscribe` or the end of its session, which owns it.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias SubscriptionReference = UnsafeMutablePointer<Subscription>
@@ -101,13 +102,14 @@ struct Subscription: ~Copyable {
     }
 
     /// Adds the first of its patterns that matches a key.
-    func appendPattern(matching key: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
-        let isExact = keys.elements.contains { $0.observable.pointee.key.elementsEqual(key) }
-        if isExact { return buffer.append(key) }
+    func appendPattern(matching key: Span<UInt8>, to buffer: inout ByteBuffer) {
+        for place in keys.elements where place.observable.pointee.key.isEqual(to: key) {
+            return buffer.append(key)
+        }
         for place in patterns.elements {
             let start = buffer.count
             place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &buffer) }
-            if Pattern.matches(UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]), key) { return }
+            if Pattern.matches(buffer.bytes[start...], key) { return }
             buffer.truncate(to: start)
         }
     }

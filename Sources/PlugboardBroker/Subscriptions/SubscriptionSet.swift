@@ -1,6 +1,8 @@
 // The subscriptions of one session: few as a rule, so a list; found by hash once
 // they are many.
 
+import PlugboardMemory
+
 /// A session's subscriptions by their text.
 struct SubscriptionSet: ~Copyable {
     private static let indexedFrom = 16
@@ -49,8 +51,8 @@ struct SubscriptionSet: ~Copyable {
         return lowestFree
     }
 
-    private mutating func noteFree(_ sub: UnsafeRawBufferPointer) {
-        guard let number = UInt64(String(decoding: sub, as: UTF8.self)), number > 0 else { return }
+    private mutating func noteFree(_ sub: Span<UInt8>) {
+        guard let number = UInt64(String(sub)), number > 0 else { return }
         lowestFree = min(lowestFree, number)
     }
 }

@@ -1,6 +1,7 @@
 // The text of a `sub`, one for all subscriptions of the bus that are called the same:
 // most are called 1, and lines that begin the same are encoded once for all of them.
 
+import PlugboardMemory
 import PlugboardWire
 
 typealias SubscriptionTextReference = UnsafeMutablePointer<SubscriptionText>
@@ -20,12 +21,11 @@ struct SubscriptionText: ~Copyable {
     var encodedKind = EventKind(rawValue: 0)
     var line = ByteRange.none
 
-    fileprivate init(sub: UnsafeRawBufferPointer, hash: UInt64) {
+    fileprivate init(sub: Span<UInt8>, hash: UInt64) {
         self.hash = hash
         var buffer = ByteBuffer()
         EventEncoder.appendUpdateStart(sub: sub, to: &buffer)
-        start = .allocate(byteCount: buffer.count, alignment: 1)
-        start.copyMemory(from: buffer.bytes)
+        start = .copy(of: buffer.bytes)
     }
 
     deinit {
@@ -33,10 +33,10 @@ struct SubscriptionText: ~Copyable {
     }
 
     /// The start of an update's line.
-    @inline(__always) var updateStart: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start) }
+    @inline(__always) var updateStart: Span<UInt8> { Span(kept: start) }
 
     /// The `sub` as JSON.
-    var sub: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: start[Self.subOffset...]) }
+    var sub: Span<UInt8> { updateStart[Self.subOffset...] }
 }
 
 /// All texts in use. Owns them.
@@ -57,14 +57,14 @@ struct SubscriptionTexts: ~Copyable {
     }
 
     /// The text for a `sub` given as JSON, where some subscription has it.
-    func find(_ sub: UnsafeRawBufferPointer) -> SubscriptionTextReference? {
+    func find(_ sub: Span<UInt8>) -> SubscriptionTextReference? {
         var candidate = texts[hash(sub)]
-        while let twin = candidate, !twin.pointee.sub.elementsEqual(sub) { candidate = twin.pointee.nextTwin }
+        while let twin = candidate, !twin.pointee.sub.isEqual(to: sub) { candidate = twin.pointee.nextTwin }
         return candidate
     }
 
     /// The text for a `sub`, for one subscription more.
-    mutating func retain(_ sub: UnsafeRawBufferPointer) -> SubscriptionTextReference {
+    mutating func retain(_ sub: Span<UInt8>) -> SubscriptionTextReference {
         if let text = find(sub) {
             text.pointee.references += 1
             return text

@@ -1,5 +1,6 @@
 // Calls: one client asks, another answers. What both sides see of one.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A call as its server sees it.
@@ -22,7 +23,7 @@ public struct Call: Sendable, Equatable {
         try (value ?? .null).decode(as: type, for: key)
     }
 
-    init(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer, _ greeting: Greeting?) {
+    init(_ line: BrokerLine, _ bytes: Span<UInt8>, _ greeting: Greeting?) {
         key = bytes.text(line.key) ?? ""
         value = line.value.isEmpty ? nil : JSON(copying: line.value.bytes(of: bytes))
         by = bytes.text(line.by)

@@ -1,5 +1,6 @@
 // An event of a subscription: one line from the broker, with its value still as bytes.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A change of a key, an event that is not kept, the end of a snapshot, or a gap.
@@ -101,7 +102,7 @@ extension JSON {
 
 extension Event {
     /// The event of a line; nil for a kind that this library doesn't know.
-    init?(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    init?(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         guard let kind = Kind(line.head.bytes(of: bytes)) else { return nil }
         self.kind = kind
         key = bytes.text(line.key) ?? ""
@@ -147,7 +148,7 @@ extension Event {
 }
 
 extension Event.Kind {
-    fileprivate init?(_ name: UnsafeRawBufferPointer) {
+    fileprivate init?(_ name: Span<UInt8>) {
         if name.spells("update") {
             self = .update
         } else if name.spells("emit") {
@@ -167,7 +168,7 @@ extension Event.Kind {
 }
 
 extension Event.Gap {
-    fileprivate init(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    fileprivate init(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         dropped = bytes.integer(line.dropped) ?? 0
         first = bytes.integer(line.first) ?? 0
         last = bytes.integer(line.last) ?? 0

@@ -2,6 +2,7 @@
 // while the connection was down, and to apply a difference to the previous value. Invariant: a key
 // is known here exactly as long as its observer believes that it exists.
 
+import PlugboardMemory
 import PlugboardWire
 import Synchronization
 
@@ -89,9 +90,7 @@ extension JSON {
     /// their bytes.
     func merged(with patch: JSON) -> JSON {
         var buffer = ByteBuffer()
-        bytes.withUnsafeBytes { target in
-            patch.bytes.withUnsafeBytes { MergePatch.apply($0, to: target, into: &buffer) }
-        }
+        MergePatch.apply(patch.bytes.span, to: bytes.span, into: &buffer)
         return JSON(copying: buffer.bytes)
     }
 }

@@ -9,6 +9,6 @@ extension String {
     public var isKeyToken: Bool {
         // Bytes, since a combining mark would hide a dot from a comparison of characters.
         guard !utf8.contains(UInt8(ascii: ".")), utf8.first != UInt8(ascii: "$") else { return false }
-        return Array(utf8).withUnsafeBytes { Key.fault($0) == nil }
+        return Key.fault(Array(utf8).span) == nil
     }
 }

@@ -1,5 +1,6 @@
 // What a trace tells: one write, and what became of it for each of its observers.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A write to a key that is traced.
@@ -70,7 +71,7 @@ final class TraceLines: @unchecked Sendable {
     }
 
     /// Takes an event of the trace's subscription.
-    func take(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    func take(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         if line.head.bytes(of: bytes).spells("lagged") {
             dropped += bytes.integer(line.dropped) ?? 0
         } else if line.head.bytes(of: bytes).spells("trace") {

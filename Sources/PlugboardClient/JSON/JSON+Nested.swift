@@ -1,6 +1,7 @@
 // A `JSON` as a part of another Codable type. Coders work on parsed parts, so the value survives,
 // but maybe not the spelling of its numbers.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension JSON: Codable {
@@ -13,16 +14,14 @@ extension JSON: Codable {
     }
 
     private static func encode(_ bytes: [UInt8], to encoder: any Encoder) throws {
-        try bytes.withUnsafeBytes { raw in
-            switch raw.first {
-            case UInt8(ascii: "{"): try encodeObject(raw, to: encoder)
-            case UInt8(ascii: "["): try encodeArray(raw, to: encoder)
-            default: try encodeScalar(raw, to: encoder)
-            }
+        switch bytes.first {
+        case UInt8(ascii: "{"): try encodeObject(bytes.span, to: encoder)
+        case UInt8(ascii: "["): try encodeArray(bytes.span, to: encoder)
+        default: try encodeScalar(bytes.span, to: encoder)
         }
     }
 
-    private static func encodeObject(_ raw: UnsafeRawBufferPointer, to encoder: any Encoder) throws {
+    private static func encodeObject(_ raw: Span<UInt8>, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
         guard var members = MemberReader(raw, opening: "{") else { return }
         while let (name, value) = try members.nextMember() {
@@ -31,7 +30,7 @@ extension JSON: Codable {
         }
     }
 
-    private static func encodeArray(_ raw: UnsafeRawBufferPointer, to encoder: any Encoder) throws {
+    private static func encodeArray(_ raw: Span<UInt8>, to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         guard var elements = MemberReader(raw, opening: "[") else { return }
         while let element = try elements.nextElement() {
@@ -39,7 +38,7 @@ extension JSON: Codable {
         }
     }
 
-    private static func encodeScalar(_ raw: UnsafeRawBufferPointer, to encoder: any Encoder) throws {
+    private static func encodeScalar(_ raw: Span<UInt8>, to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         let json = JSON(copying: raw)
         switch raw.first {

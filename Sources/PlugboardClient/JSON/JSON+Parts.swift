@@ -1,6 +1,7 @@
 // Looking into a `JSON` and putting one together, byte for byte: parts keep their
 // spelling, so a price that was read as `49.90` is written as `49.90`.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension JSON {
@@ -17,34 +18,32 @@ extension JSON {
 
     /// An object's members in their order; nil for anything else.
     public var members: [(name: String, value: JSON)]? {
-        bytes.withUnsafeBytes { raw in
-            guard var reader = MemberReader(raw, opening: "{") else { return nil }
-            var members: [(name: String, value: JSON)] = []
-            // A `JSON` is well-formed, so nothing can be thrown here.
-            while let (name, value) = try? reader.nextMember() {
-                members.append((raw.text(name) ?? "", JSON(copying: value.bytes(of: raw))))
-            }
-            return members
+        let text = bytes.span
+        guard var reader = MemberReader(text, opening: "{") else { return nil }
+        var members: [(name: String, value: JSON)] = []
+        // A `JSON` is well-formed, so nothing can be thrown here.
+        while let (name, value) = try? reader.nextMember() {
+            members.append((text.text(name) ?? "", JSON(copying: value.bytes(of: text))))
         }
+        return members
     }
 
     /// An array's elements; nil for anything else.
     public var elements: [JSON]? {
-        bytes.withUnsafeBytes { raw in
-            guard var reader = MemberReader(raw, opening: "[") else { return nil }
-            var elements: [JSON] = []
-            while let element = try? reader.nextElement() {
-                elements.append(JSON(copying: element.bytes(of: raw)))
-            }
-            return elements
+        let text = bytes.span
+        guard var reader = MemberReader(text, opening: "[") else { return nil }
+        var elements: [JSON] = []
+        while let element = try? reader.nextElement() {
+            elements.append(JSON(copying: element.bytes(of: text)))
         }
+        return elements
     }
 
     /// A string's content; nil for anything else.
     public var string: String? {
         let trimmed = trimmed
         guard trimmed.first == UInt8(ascii: "\"") else { return nil }
-        return trimmed.withUnsafeBytes { $0.text(ByteRange(1, $0.count - 1)) }
+        return trimmed.span.text(ByteRange(1, trimmed.count - 1))
     }
 
     /// A whole number written without fraction or exponent, within ±(2^63−1); nil for

@@ -1,6 +1,7 @@
 // A value as the bytes it is written with: what the bus keeps and passes on. Always
 // one well-formed JSON value on one line, so that it can stand in a message as it is.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A JSON value in its own spelling: `1000.00` stays `1000.00`.
@@ -24,9 +25,9 @@ public struct JSON: Sendable, Hashable {
 
     /// Takes bytes that are JSON, under the same conditions.
     public init(bytes: [UInt8]) throws {
-        do {
-            try bytes.withUnsafeBytes { try JSONScanner.validate($0) }
-        } catch let error as JSONFailure {
+        do throws(JSONFailure) {
+            try JSONScanner.validate(bytes.span)
+        } catch {
             throw BusError.unencodable(reason: "expected \(error.reason) at byte \(error.offset)")
         }
         self.bytes = Self.onOneLine(bytes)
@@ -37,7 +38,7 @@ public struct JSON: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    init(copying bytes: UnsafeRawBufferPointer) {
+    init(copying bytes: Span<UInt8>) {
         self.bytes = Array(bytes)
     }
 

@@ -1,6 +1,7 @@
 // One line from the broker, read once: its kind (one of three), and the places of the fields that
 // this library knows. Values stay bytes. Unknown fields are skipped.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The places of a line's fields. Valid for the bytes it was read from.
@@ -48,7 +49,7 @@ struct BrokerLine: Sendable {
     var features = ByteRange.none
     var resumed = ByteRange.none
 
-    init(_ bytes: UnsafeRawBufferPointer) throws(MalformedLine) {
+    init(_ bytes: Span<UInt8>) throws(MalformedLine) {
         guard var reader = MemberReader(bytes, opening: "{") else { throw MalformedLine(offset: 0) }
         while let (name, value) = try reader.nextMember() {
             note(name.bytes(of: bytes), value, bytes)
@@ -56,9 +57,9 @@ struct BrokerLine: Sendable {
     }
 
     private mutating func note(
-        _ name: UnsafeRawBufferPointer,
+        _ name: Span<UInt8>,
         _ value: ByteRange,
-        _ bytes: UnsafeRawBufferPointer
+        _ bytes: Span<UInt8>
     ) {
         let text =
             bytes[value.start] == UInt8(ascii: "\"") ? ByteRange(value.start + 1, value.end - 1) : .none
@@ -76,19 +77,19 @@ struct BrokerLine: Sendable {
         if self.kind == .unknown { (self.kind, head) = (kind, text) }
     }
 
-    private mutating func noteShort(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+    private mutating func noteShort(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("id") { id = value }
         if name.spells("by") { by = text }
         if name.spells("ok") { begin(.ok, text) }
     }
 
-    private mutating func noteOfThree(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+    private mutating func noteOfThree(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("sub") { sub = value }
         if name.spells("key") { key = text }
         if name.spells("old") { old = value }
     }
 
-    private mutating func noteOfFour(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+    private mutating func noteOfFour(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("live") { live = value }
         if name.spells("gone") { gone = value }
         if name.spells("call") { call = text }
@@ -100,7 +101,7 @@ struct BrokerLine: Sendable {
         if name.spells("name") { self.name = text }
     }
 
-    private mutating func noteOfFive(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+    private mutating func noteOfFive(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("event") { begin(.event, text) }
         if name.spells("value") { self.value = value }
         if name.spells("error") { begin(.error, text) }
@@ -110,7 +111,7 @@ struct BrokerLine: Sendable {
         if name.spells("first") { first = value }
     }
 
-    private mutating func noteLong(_ name: UnsafeRawBufferPointer, _ value: ByteRange, _ text: ByteRange) {
+    private mutating func noteLong(_ name: Span<UInt8>, _ value: ByteRange, _ text: ByteRange) {
         if name.spells("revision") { revision = value }
         if name.spells("initial") { initial = value }
         if name.spells("message") { message = text }
@@ -128,25 +129,19 @@ struct BrokerLine: Sendable {
     }
 }
 
-extension UnsafeRawBufferPointer {
+extension Span where Element == UInt8 {
     /// Whether these bytes are those of a literal.
     @inline(__always)
     func spells(_ literal: StaticString) -> Bool {
-        guard count == literal.utf8CodeUnitCount else { return false }
-        for index in 0..<count where self[index] != literal.utf8Start[index] { return false }
-        return true
+        isEqual(to: literal)
     }
 
     /// A text field: escapes resolved, broken UTF-8 repaired; nil where the field is absent.
     func text(_ range: ByteRange) -> String? {
         guard range.start > 0 else { return nil }
         let bytes = range.bytes(of: self)
-        guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
-        return withUnsafeTemporaryAllocation(byteCount: bytes.count, alignment: 1) { copy in
-            copy.copyMemory(from: bytes)
-            let count = JSONText.decodeInPlace(copy)
-            return String(decoding: copy[..<count], as: UTF8.self)
-        }
+        guard bytes.contains(UInt8(ascii: "\\")) else { return String(bytes) }
+        return String(JSONText.characters(bytes).span)
     }
 
     /// The texts in a field that is an array; what isn't text is left out.
@@ -180,8 +175,8 @@ extension UnsafeRawBufferPointer {
     func integer(_ range: ByteRange) -> Int? {
         guard range.count > 0, range.count <= 19 else { return nil }
         var value = 0
-        for byte in range.bytes(of: self) {
-            let digit = Int(byte) - 0x30
+        for place in range.start..<range.end {
+            let digit = Int(self[place]) - 0x30
             guard 0...9 ~= digit else { return nil }
             value = value * 10 + digit
             if value > Limits.integerMax { return nil }

@@ -1,6 +1,7 @@
 // One connection's life on the bus's thread: greeting, then turns of writing what is
 // due, waiting, reading. Owns the descriptor; ends when that does, or when the link closes.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -106,7 +107,7 @@ final class Conversation {
                 sent = 0
                 if sending.isEmpty { return nil }
             }
-            switch sending.withUnsafeBytes({ socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
+            switch socket.write(sending.span[sent...]) {
             case .bytes(let count):
                 sent += count
                 link.noteWritten(count)
@@ -139,11 +140,14 @@ final class Conversation {
 
     /// Reads once and hands over the lines that are complete.
     private func read() -> Outcome {
-        let room = inbox.reserve(ClientLimits.readBytes)
-        let target = UnsafeMutableRawBufferPointer(start: room, count: ClientLimits.readBytes)
-        switch socket.read(into: target) {
-        case .bytes(let count):
-            inbox.commit(count)
+        var transfer = Transfer.wouldBlock
+        inbox.append(upTo: ClientLimits.readBytes) { room in
+            transfer = socket.read(into: &room)
+            guard case .bytes(let count) = transfer else { return 0 }
+            return count
+        }
+        switch transfer {
+        case .bytes:
             return readLines().map { .end($0) } ?? .lines
         case .wouldBlock: return .nothing
         case .ended: return .end(.disconnected(reason: "the broker closed the connection"))
@@ -156,7 +160,7 @@ final class Conversation {
         var start = 0
         while let feed = LineFramer.lineFeed(in: inbox.bytes, from: max(start, searched)) {
             let end = LineFramer.trimmed(inbox.bytes, from: start, to: feed)
-            let failure = reader.read(UnsafeRawBufferPointer(rebasing: inbox.bytes[start..<end]))
+            let failure = reader.read(inbox.bytes[start..<end])
             start = feed + 1
             if let failure { return failure }
         }

@@ -1,10 +1,11 @@
 // Reading the broker's first line.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension Greeting {
     /// - Throws: what is wrong with the line as a greeting, for a person.
-    init(_ bytes: UnsafeRawBufferPointer) throws(GreetingFault) {
+    init(_ bytes: Span<UInt8>) throws(GreetingFault) {
         let line: BrokerLine
         do {
             line = try BrokerLine(bytes)
@@ -33,12 +34,12 @@ extension Greeting {
         features = bytes.texts(line.features)
     }
 
-    private static func bye(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> GreetingFault {
+    private static func bye(_ line: BrokerLine, _ bytes: Span<UInt8>) -> GreetingFault {
         let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
         return GreetingFault(reason: "it said bye: \(text)", isTransient: true)
     }
 
-    private static func limits(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) -> [String: Int] {
+    private static func limits(_ line: BrokerLine, _ bytes: Span<UInt8>) -> [String: Int] {
         var limits: [String: Int] = [:]
         guard !line.limits.isEmpty,
             var members = MemberReader(bytes, from: line.limits.start, opening: "{")

@@ -1,6 +1,7 @@
 // What each line from the broker means for the link: the greeting, an answer, an
 // event for a subscription, a farewell. Confined to the bus's thread.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Reads the lines of one connection.
@@ -17,7 +18,7 @@ final class LineReader {
     }
 
     /// Handles one line. Returns why the connection can't go on, if so.
-    func read(_ bytes: UnsafeRawBufferPointer) -> BusError? {
+    func read(_ bytes: Span<UInt8>) -> BusError? {
         guard isGreeted else { return greet(bytes) }
         let line: BrokerLine
         do {
@@ -41,7 +42,7 @@ final class LineReader {
         handled.removeAll(keepingCapacity: true)
     }
 
-    private func greet(_ bytes: UnsafeRawBufferPointer) -> BusError? {
+    private func greet(_ bytes: Span<UInt8>) -> BusError? {
         do throws(GreetingFault) {
             link.joined(try Greeting(bytes))
             isGreeted = true
@@ -52,7 +53,7 @@ final class LineReader {
         }
     }
 
-    private func event(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    private func event(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         if let sub = bytes.integer(line.sub) {
             guard let registration = link.registration(sub) else { return }
             if let trace = registration.trace { return trace.take(line, bytes) }
@@ -69,12 +70,12 @@ final class LineReader {
         }
     }
 
-    private func ok(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    private func ok(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         guard let id = bytes.integer(line.id) else { return }
         link.answer(id, .success(Reply(copying: bytes, line)))
     }
 
-    private func refusal(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    private func refusal(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         let error = BusError(refusal: line, bytes)
         if let id = bytes.integer(line.id) {
             link.answer(id, .failure(error))

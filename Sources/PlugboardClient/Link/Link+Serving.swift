@@ -1,6 +1,7 @@
 // What this client serves: registered by the program, renewed on each new connection. And the way
 // of a call from its line to its answer.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// One key or pattern that this client answers calls of.
@@ -28,9 +29,7 @@ final class Server: Sendable {
     }
 
     func serves(_ key: String) -> Bool {
-        Array(pattern.utf8).withUnsafeBytes { pattern in
-            Array(key.utf8).withUnsafeBytes { Pattern.matches(pattern, $0) }
-        }
+        Pattern.matches(Array(pattern.utf8).span, Array(key.utf8).span)
     }
 
     /// Token by token from the left: the token itself goes before `*`, that before `**`.
@@ -112,7 +111,7 @@ extension Link {
     }
 
     /// Handles a call in a task of its own.
-    func called(_ line: BrokerLine, _ bytes: UnsafeRawBufferPointer) {
+    func called(_ line: BrokerLine, _ bytes: Span<UInt8>) {
         let call = Call(line, bytes, state.withLock { $0.greeting })
         guard let server = state.withLock({ $0.server(of: call.key) }) else {
             return answer(call, .failure(CallError(.noProvider, "\(call.key) is served no more")))

@@ -2,16 +2,18 @@
 // anything: ranges of bytes. It is as tolerant as the protocol asks clients to be: it skips unknown
 // names and any value.
 
+import PlugboardMemory
 import PlugboardWire
 
-/// A position in an object or array whose bytes outlive the reader.
-struct MemberReader {
-    private let bytes: UnsafeRawBufferPointer
+/// A position in an object or array.
+struct MemberReader: ~Escapable {
+    private let bytes: Span<UInt8>
     private var scanner: JSONScanner
     private var isFirst = true
 
     /// Begins at the bracket that opens the container at or after `start`; nil without one.
-    init?(_ bytes: UnsafeRawBufferPointer, from start: Int = 0, opening: Unicode.Scalar) {
+    @_lifetime(copy bytes)
+    init?(_ bytes: Span<UInt8>, from start: Int = 0, opening: Unicode.Scalar) {
         self.bytes = bytes
         scanner = JSONScanner(bytes)
         scanner.position = start

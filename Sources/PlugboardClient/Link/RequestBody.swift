@@ -1,6 +1,7 @@
 // Requests as bytes: the envelope up to its `id`, which comes last so that a request
 // can be written by its caller and numbered when it is handed to the connection.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// `{"op":"…"` and the fields that follow, without the closing brace.
@@ -91,7 +92,7 @@ extension [UInt8] {
         if needsEscapes {
             var buffer = ByteBuffer()
             JSONText.append(text, to: &buffer)
-            append(contentsOf: buffer.bytes.dropFirst().dropLast())
+            append(contentsOf: Array(buffer.bytes[1..<(buffer.count - 1)]))
         } else {
             append(contentsOf: text.utf8)
         }

@@ -22,7 +22,7 @@ extension RemoteObservable {
     }
 
     private static func fault(of key: String) -> BusError? {
-        let fault = Array(key.utf8).withUnsafeBytes { Key.fault($0) }
+        let fault = Key.fault(Array(key.utf8).span)
         guard let fault else { return nil }
         let message = "\"\(key)\" is not a key: \(fault.rawValue)"
         return .refused(code: .badKey, message: message, hint: nil, revision: nil)

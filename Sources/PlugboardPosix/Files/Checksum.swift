@@ -2,37 +2,39 @@
 // against bits that change by themselves. It uses the processor's instruction if there is one, and
 // otherwise tables, eight bytes at a time.
 
+import PlugboardMemory
+
 /// A running CRC-32C: the result for one piece is the start for the next.
 public enum Checksum {
     private static let hasInstruction = plugboard_has_crc32c() != 0
 
     /// The checksum of `bytes` behind bytes whose checksum is `previous`; 0 for none.
-    public static func extended(_ previous: UInt32, by bytes: UnsafeRawBufferPointer) -> UInt32 {
-        guard let base = bytes.baseAddress else { return previous }
+    public static func extended(_ previous: UInt32, by bytes: Span<UInt8>) -> UInt32 {
         guard hasInstruction else { return byTables(previous, bytes) }
-        return ~plugboard_crc32c(~previous, base.assumingMemoryBound(to: UInt8.self), bytes.count)
+        return bytes.withUnsafeBufferPointer { bytes in
+            guard let base = bytes.baseAddress else { return previous }
+            return ~plugboard_crc32c(~previous, base, bytes.count)
+        }
     }
 
     /// The same where the processor has no instruction for it.
-    static func byTables(_ previous: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    static func byTables(_ previous: UInt32, _ bytes: Span<UInt8>) -> UInt32 {
         var state = ~previous
         var index = 0
-        tables.withUnsafeBufferPointer { tables in
-            while bytes.count - index >= 8 {
-                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
-                state = folded(word ^ UInt64(state), tables)
-                index += 8
-            }
-            while index < bytes.count {
-                state = state >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: state) ^ bytes[index])]
-                index += 1
-            }
+        let tables = tables.span
+        while bytes.count - index >= 8 {
+            state = folded(bytes.word(at: index) ^ UInt64(state), tables)
+            index += 8
+        }
+        while index < bytes.count {
+            state = state >> 8 ^ tables[Int(UInt8(truncatingIfNeeded: state) ^ bytes[index])]
+            index += 1
         }
         return ~state
     }
 
     /// Eight bytes at once: the first has the furthest to go.
-    private static func folded(_ word: UInt64, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
+    private static func folded(_ word: UInt64, _ tables: Span<UInt32>) -> UInt32 {
         var sum: UInt32 = 0
         for byte in 0..<8 {
             let value = Int(UInt8(truncatingIfNeeded: word >> UInt64(8 * byte)))

@@ -1,6 +1,8 @@
 // A private folder of data files that outlive the process, and the few calls that bring them to
 // disk. Every failure is thrown unchanged.
 
+import PlugboardMemory
+
 /// A folder that only its user can enter.
 public final class DataFolder: Sendable {
     public let path: String
@@ -78,9 +80,8 @@ public final class DataFolder: Sendable {
         let fd = retrying { openFile(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW) }
         guard fd >= 0 else { throw SystemError.last("open", path) }
         let descriptor = Descriptor(adopting: fd)
-        if retrying({ flock(fd, LOCK_EX | LOCK_NB) }) == 0 { return descriptor }
-        guard errno == EWOULDBLOCK else { throw SystemError.last("flock", path) }
-        return nil
+        guard try FileLock.take(fd, path) else { return nil }
+        return descriptor
     }
 
     private func file(_ name: String) -> String { "\(path)/\(name)" }
@@ -123,12 +124,8 @@ public final class DataFile: Sendable {
     /// Such a file with these bytes, to be read from its beginning. Throws `SystemError`.
     public static func unnamed(containing bytes: [UInt8]) throws -> DataFile {
         let file = try unnamed()
-        try bytes.withUnsafeBytes { bytes in
-            var done = 0
-            while done < bytes.count {
-                done += try file.append(UnsafeRawBufferPointer(rebasing: bytes[done...]))
-            }
-        }
+        var done = 0
+        while done < bytes.count { done += try file.append(bytes.span[done...]) }
         guard lseek(file.raw, 0, SEEK_SET) == 0 else { throw SystemError.last("seek", file.path) }
         return file
     }
@@ -138,9 +135,9 @@ public final class DataFile: Sendable {
         var contents = [UInt8](repeating: 0, count: bytes)
         var done = 0
         while done < contents.count {
-            let count = try contents.withUnsafeMutableBytes {
-                try read(at: done, into: UnsafeMutableRawBufferPointer(rebasing: $0[done...]))
-            }
+            var all = contents.mutableSpan
+            var rest = all._mutatingExtracting(done...)
+            let count = try read(at: done, into: &rest)
             guard count > 0 else { throw SystemError(code: EIO, operation: "read", subject: path) }
             done += count
         }
@@ -167,14 +164,16 @@ public final class DataFile: Sendable {
     }
 
     /// Reads at an offset, at most the buffer's length; 0 at the end.
-    public func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let count = retrying { pread(descriptor.raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+    public func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
+        let count = buffer.withUnsafeMutableBytes { buffer in
+            retrying { pread(descriptor.raw, buffer.baseAddress, buffer.count, off_t(offset)) }
+        }
         guard count >= 0 else { throw SystemError.last("read", path) }
         return count
     }
 
     /// Appends the bytes, or the first of them: how many the system took.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws -> Int {
+    public func append(_ bytes: Span<UInt8>) throws -> Int {
         if bytes.isEmpty { return 0 }
         switch PipeCalls.write(descriptor.raw, bytes) {
         case .bytes(let count) where count > 0: return count

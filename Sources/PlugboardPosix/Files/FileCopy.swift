@@ -16,7 +16,8 @@ public enum FileCopy {
             _ = fchmod(fd, isRunnable ? 0o755 : 0o644)
             var chunk = [UInt8](repeating: 0, count: 256 * 1024)
             while true {
-                let count = try chunk.withUnsafeMutableBytes { try source.read(into: $0) }
+                var room = chunk.mutableSpan
+                let count = try source.read(into: &room)
                 if count == 0 { return }
                 if case .failed(let code) = StandardStream(fd: fd).write(Array(chunk[..<count])) {
                     throw SystemError(code: code, operation: "write", subject: to)

@@ -35,13 +35,13 @@ public struct InputFile: ~Copyable {
     public var raw: Int32 { descriptor.raw }
 
     /// Waits for bytes and reads at most the buffer's length; 0 at the end.
-    public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        switch PipeCalls.read(descriptor.raw, into: buffer) {
+    public borrowing func read(into buffer: inout MutableSpan<UInt8>) throws -> Int {
+        switch PipeCalls.read(descriptor.raw, into: &buffer) {
         case .bytes(let count): return count
         case .ended: return 0
         case .wouldBlock:
             PipeCalls.waitReadable(descriptor.raw)
-            return try read(into: buffer)
+            return try read(into: &buffer)
         case .failed(let code): throw SystemError(code: code, operation: "read")
         }
     }
@@ -52,7 +52,8 @@ public struct InputFile: ~Copyable {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+            var room = chunk.mutableSpan
+            let count = try file.read(into: &room)
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= limit else {
@@ -65,16 +66,16 @@ public struct InputFile: ~Copyable {
 /// `read` and `write` on pipes, terminals and files, where a socket's calls don't apply.
 public enum PipeCalls {
     /// Reads what is there, at most the buffer's length.
-    public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        let count = retrying { readNumber(fd, buffer) }
+    public static func read(_ fd: Int32, into buffer: inout MutableSpan<UInt8>) -> Transfer {
+        let count = buffer.withUnsafeMutableBytes { buffer in retrying { readNumber(fd, buffer) } }
         if count > 0 { return .bytes(count) }
         return count == 0 ? .ended : failure()
     }
 
     /// Writes what the system takes at once. If the reader is gone, the result is `.ended`,
     /// provided that `Signals.ignoreBrokenPipes()` was called before.
-    public static func write(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        let count = retrying { writeNumber(fd, bytes) }
+    public static func write(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {
+        let count = bytes.withUnsafeBytes { bytes in retrying { writeNumber(fd, bytes) } }
         return count >= 0 ? .bytes(count) : failure()
     }
 

@@ -7,7 +7,11 @@ public enum MemoryPages {
     /// Returns to the system the pages of memory that is about to be freed, a piece at a time. If
     /// much memory is freed at once, all other threads that allocate have to wait. Nobody may need
     /// the contents any more. Any thread may call it.
-    public static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
+    public static func giveBack<Element: BitwiseCopyable>(_ memory: inout MutableSpan<Element>) {
+        memory.withUnsafeMutableBytes { giveBack($0) }
+    }
+
+    private static func giveBack(_ memory: UnsafeMutableRawBufferPointer) {
         guard let base = memory.baseAddress else { return }
         let page = Int(getpagesize())
         var place = (Int(bitPattern: base) + page - 1) / page * page

@@ -1,6 +1,8 @@
 // Owns one file descriptor. It can be moved but not copied, and the end of its life closes it. So
 // no descriptor is closed twice or forgotten.
 
+import PlugboardMemory
+
 /// The result of a non-blocking read or write.
 public enum Transfer: Equatable, Sendable {
     /// That many bytes moved; at least one.
@@ -62,18 +64,17 @@ public struct Descriptor: ~Copyable, Sendable {
     }
 
     /// Reads what is there, at most the buffer's length.
-    public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        DescriptorCalls.read(raw, into: buffer)
+    public borrowing func read(into buffer: inout MutableSpan<UInt8>) -> Transfer {
+        DescriptorCalls.read(raw, into: &buffer)
     }
 
-    /// Writes several pieces as if they were one, as much as the system takes at once; at
-    /// most `DescriptorCalls.piecesMax` of them.
-    public borrowing func write(gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>) -> Transfer {
-        DescriptorCalls.send(raw, gathering: pieces)
+    /// Writes several pieces as if they were one, as much as the system takes at once.
+    public borrowing func write(gathering pieces: borrowing GatheredBytes) -> Transfer {
+        pieces.send(to: raw)
     }
 
     /// Writes what the system takes at once.
-    public borrowing func write(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+    public borrowing func write(_ bytes: Span<UInt8>) -> Transfer {
         DescriptorCalls.send(raw, bytes)
     }
 }
@@ -82,34 +83,16 @@ public struct Descriptor: ~Copyable, Sendable {
 /// plain memory (the broker's sessions).
 public enum DescriptorCalls {
     /// Reads what is there, at most the buffer's length.
-    public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        Transfer.ofReading { readNumber(fd, buffer.baseAddress, buffer.count) }
+    public static func read(_ fd: Int32, into buffer: inout MutableSpan<UInt8>) -> Transfer {
+        buffer.withUnsafeMutableBytes { buffer in
+            Transfer.ofReading { readNumber(fd, buffer.baseAddress, buffer.count) }
+        }
     }
 
     /// Sends what the system takes at once; a vanished peer is `.ended`, never a signal.
-    public static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        Transfer.ofSending { sendQuietly(fd, bytes.baseAddress, bytes.count) }
-    }
-
-    /// The most pieces that one gathering write takes.
-    public static let piecesMax = 64
-
-    /// Sends the first `piecesMax` pieces in one call, as far as the system takes them.
-    public static func send(
-        _ fd: Int32,
-        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>
-    ) -> Transfer {
-        withUnsafeTemporaryAllocation(of: iovec.self, capacity: piecesMax) { vectors in
-            let used = min(pieces.count, piecesMax)
-            for index in 0..<used {
-                let piece = pieces[index]
-                let address = UnsafeMutableRawPointer(mutating: piece.baseAddress)
-                vectors.initializeElement(at: index, to: iovec(iov_base: address, iov_len: piece.count))
-            }
-            var message = msghdr()
-            message.msg_iov = vectors.baseAddress
-            message.msg_iovlen = .init(used)
-            return Transfer.ofSending { sendmsg(fd, &message, noSignalFlag) }
+    public static func send(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {
+        bytes.withUnsafeBytes { bytes in
+            Transfer.ofSending { sendQuietly(fd, bytes.baseAddress, bytes.count) }
         }
     }
 

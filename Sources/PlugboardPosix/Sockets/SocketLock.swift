@@ -13,9 +13,8 @@ public struct SocketLock: ~Copyable, Sendable {
         let fd = retrying { open(path, flags, mode_t(0o600)) }
         guard fd >= 0 else { throw SystemError.last("open", path) }
         let lock = SocketLock(descriptor: Descriptor(adopting: fd))
-        if retrying({ flock(fd, LOCK_EX | LOCK_NB) }) == 0 { return lock }
-        guard errno == EWOULDBLOCK else { throw SystemError.last("flock", path) }
-        return nil
+        guard try FileLock.take(fd, path) else { return nil }
+        return lock
     }
 
     /// Continues with a lock that the previous program in this process held.

@@ -1,6 +1,8 @@
 // Standard output and standard error, written completely and at once. So nothing stays in a buffer
 // when a process ends, and a reader that is gone differs from an error.
 
+import PlugboardMemory
+
 /// One of the two streams that a command writes.
 public struct StandardStream: Sendable {
     public static let output = StandardStream(fd: 1)
@@ -32,23 +34,22 @@ public struct StandardStream: Sendable {
 
     /// Writes everything, waiting where it must.
     public func write(_ bytes: [UInt8]) -> Written {
-        bytes.withUnsafeBytes { write(in: $0.count, $0) { true } } ?? .all
+        write(in: bytes.count, bytes.span) { true } ?? .all
     }
 
     /// Writes everything, but waits no longer than `milliseconds` each time; nil if that was not
     /// enough, for example because the terminal is stopped.
     public func write(_ bytes: [UInt8], milliseconds: Int32) -> Written? {
         // A terminal that is ready takes this much without waiting.
-        bytes.withUnsafeBytes { write(in: 256, $0) { isWritable(milliseconds) } }
+        write(in: 256, bytes.span) { isWritable(milliseconds) }
     }
 
-    private func write(in piece: Int, _ bytes: UnsafeRawBufferPointer, _ mayWrite: () -> Bool) -> Written? {
+    private func write(in piece: Int, _ bytes: Span<UInt8>, _ mayWrite: () -> Bool) -> Written? {
         var rest = bytes
         while !rest.isEmpty {
             guard mayWrite() else { return nil }
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(piece))
-            switch PipeCalls.write(fd, part) {
-            case .bytes(let count): rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            switch PipeCalls.write(fd, rest[..<min(piece, rest.count)]) {
+            case .bytes(let count): rest = rest[count...]
             case .wouldBlock: PipeCalls.waitWritable(fd)
             case .ended: return .readerGone
             case .failed(let code): return .failed(code)

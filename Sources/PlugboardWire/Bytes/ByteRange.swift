@@ -1,5 +1,7 @@
 // A place within a line: offsets, so that nothing is copied and nothing is held.
 
+import PlugboardMemory
+
 /// A half-open range of byte offsets below 2^32. Empty at 0 means "not given".
 public struct ByteRange: Equatable, Sendable, BitwiseCopyable {
     // Half the size of two Ints: requests are copied with all their ranges.
@@ -23,7 +25,8 @@ public struct ByteRange: Equatable, Sendable, BitwiseCopyable {
     /// The bytes of this range within `line`, which must be the line it was found in.
     @inlinable
     @inline(__always)
-    public func bytes(of line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: line[start..<end])
+    @_lifetime(copy line)
+    public func bytes(of line: Span<UInt8>) -> Span<UInt8> {
+        line[start..<end]
     }
 }

@@ -1,10 +1,12 @@
 // Integers as text, written straight into a buffer: eight digits at a time, all of
 // them in one word, since nearly every line holds a revision.
 
+import PlugboardMemory
+
 extension ByteBuffer {
     /// Adds an integer in decimal.
     public mutating func append(decimal value: UInt64) {
-        commit(DecimalDigits.write(value, to: reserve(DecimalDigits.countMax + 4)))
+        DecimalDigits.append(value, to: &self)
     }
 }
 
@@ -13,30 +15,25 @@ enum DecimalDigits {
     static let countMax = 20
     private static let wordful: UInt64 = 100_000_000
 
-    /// Writes a number in decimal, where there is room for 24 bytes, and returns how many
-    /// of them it took.
     @inline(__always)
-    static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
-        value < wordful ? writeFirst(value, to: target) : writeLong(value, to: target)
+    static func append(_ value: UInt64, to buffer: inout ByteBuffer) {
+        value < wordful ? appendFirst(value, to: &buffer) : appendLong(value, to: &buffer)
     }
 
     /// Up to eight digits, without zeros before them.
     @inline(__always)
-    private static func writeFirst(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    private static func appendFirst(_ value: UInt64, to buffer: inout ByteBuffer) {
         let digits = digits(of: value)
         // The last digit counts even where it is zero, too.
         let zeros = (digits | 1 &<< 56).trailingZeroBitCount &>> 3
         let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(zeros &* 8)
-        target.storeBytes(of: text.littleEndian, as: UInt64.self)
-        return 8 &- zeros
+        buffer.append(word: text, count: 8 &- zeros)
     }
 
-    private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
+    private static func appendLong(_ value: UInt64, to buffer: inout ByteBuffer) {
         let (high, low) = value.quotientAndRemainder(dividingBy: wordful)
-        let count = high < wordful ? writeFirst(high, to: target) : writeLong(high, to: target)
-        let text = digits(of: low) | 0x3030_3030_3030_3030
-        (target + count).storeBytes(of: text.littleEndian, as: UInt64.self)
-        return count &+ 8
+        append(high, to: &buffer)
+        buffer.append(word: digits(of: low) | 0x3030_3030_3030_3030, count: 8)
     }
 
     /// The eight digits of a number below 10^8, the first of them in the lowest byte: halved

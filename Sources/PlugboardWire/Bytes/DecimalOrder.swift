@@ -1,10 +1,12 @@
 // JSON numbers compared as what they say: decimals of any size, exactly, whatever their
 // spelling. Nothing is computed but places of digits, so 1e999999999 costs no more than 1.
 
+import PlugboardMemory
+
 /// The order of numbers, given as the texts that the scanner accepted.
 enum DecimalOrder {
     /// Below 0, 0 or above 0, as the left number is less than, equal to or more than the right.
-    static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let (left, right) = (DecimalText(left), DecimalText(right))
         guard left.sign == right.sign, left.sign != 0 else { return left.sign - right.sign }
         return left.sign * left.magnitudeOrder(right)
@@ -12,11 +14,11 @@ enum DecimalOrder {
 }
 
 /// A number's text taken apart: a sign, and 0.DIGITS × 10^(exponent + shift), where the
-/// first digit is not 0. The bytes outlive it.
-private struct DecimalText {
+/// first digit is not 0.
+private struct DecimalText: ~Escapable {
     /// −1, 0 or 1. There is one zero, whatever its sign and exponent.
     private(set) var sign = 0
-    private let bytes: UnsafeRawBufferPointer
+    private let bytes: Span<UInt8>
     /// The digits from the first to the last that is not 0; there may be a point among them.
     private var digits = ByteRange.none
     private var shift = 0
@@ -24,7 +26,8 @@ private struct DecimalText {
     private var exponent = ByteRange.none
     private var exponentSign = 1
 
-    init(_ bytes: UnsafeRawBufferPointer) {
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
         let start = bytes.first == UInt8(ascii: "-") ? 1 : 0
         let point = digitsEnd(from: start)

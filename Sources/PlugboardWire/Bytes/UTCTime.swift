@@ -2,6 +2,8 @@
 // calendar is computed (days to year, month and day after H. Hinnant's `civil_from_days`),
 // as the C library's depends on the process's time zone.
 
+import PlugboardMemory
+
 extension ByteBuffer {
     /// Adds a moment, such as `2026-11-21T13:05:00.123Z`.
     public mutating func append(milliseconds since1970: UInt64) {

@@ -1,6 +1,8 @@
 // Names as integers: how a word of the protocol is told from the others without
 // comparing it byte by byte.
 
+import PlugboardMemory
+
 /// A name of up to eight bytes as one word, so that names are compared at once.
 public struct NameWord: Equatable {
     public let word: UInt64
@@ -15,18 +17,14 @@ public struct NameWord: Equatable {
     @inlinable
     @inline(__always)
     public init(_ name: StaticString) {
-        var word: UInt64 = 0
-        for index in 0..<min(name.utf8CodeUnitCount, 8) {
-            word |= UInt64(name.utf8Start[index]) << UInt64(index * 8)
-        }
-        self.word = word
+        word = name.word
     }
 
     /// The word of some bytes; nil where they are more than a word or hold a zero.
-    public init?(_ bytes: UnsafeRawBufferPointer) {
+    public init?(_ bytes: Span<UInt8>) {
         guard bytes.count <= 8, !bytes.contains(0) else { return nil }
         var word: UInt64 = 0
-        for (index, byte) in bytes.enumerated() { word |= UInt64(byte) << UInt64(index * 8) }
+        for index in bytes.indices { word |= UInt64(bytes[index]) << UInt64(index * 8) }
         self.word = word
     }
 
@@ -36,14 +34,6 @@ public struct NameWord: Equatable {
 }
 
 extension StaticString {
-    /// Whether these bytes spell this literal.
-    @inline(__always)
-    func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count == utf8CodeUnitCount else { return false }
-        for index in 0..<bytes.count where bytes[index] != utf8Start[index] { return false }
-        return true
-    }
-
     /// The literal as a string, for messages.
     var text: String { description }
 }

@@ -2,11 +2,13 @@
 // the line with the quotes can be sent as it stands. What begins like an object, an array, a
 // string or a literal was meant as that, and would be stored as another thing.
 
+import PlugboardMemory
+
 /// Hints for values that people typed.
 public enum ValueHint {
     /// What is wrong with a value that was meant as JSON. Nil for one that is JSON, and for one that
     /// reads like a text without its quotes.
-    public static func of(_ value: UnsafeRawBufferPointer) -> String? {
+    public static func of(_ value: Span<UInt8>) -> String? {
         do throws(JSONFailure) {
             try JSONScanner.validate(value)
             return nil
@@ -23,14 +25,14 @@ public enum ValueHint {
     }
 
     /// Whether a value that isn't JSON reads like a text without its quotes.
-    public static func isText(_ value: UnsafeRawBufferPointer) -> Bool {
+    public static func isText(_ value: Span<UInt8>) -> Bool {
         switch value.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): false
         default: ofLiteral(value) == nil
         }
     }
 
-    private static func ofLiteral(_ value: UnsafeRawBufferPointer) -> String? {
+    private static func ofLiteral(_ value: Span<UInt8>) -> String? {
         let word = word(value, from: 0)
         guard let literal = literal(word) else { return nil }
         if word.utf8.count == value.count { return "did you mean \(literal)?" }
@@ -38,7 +40,7 @@ public enum ValueHint {
             ? "nothing may stand behind \(literal); a text is in quotes" : nil
     }
 
-    private static func inside(_ value: UnsafeRawBufferPointer, _ failure: JSONFailure) -> String {
+    private static func inside(_ value: Span<UInt8>, _ failure: JSONFailure) -> String {
         let place = failure.offset
         guard place < value.count else { return unfinished(value) }
         if let hint = failure.escapeHint { return hint }
@@ -66,19 +68,20 @@ public enum ValueHint {
     }
 
     /// A word that begins like a literal and isn't one: the failure is where it differs.
-    private static func ofBrokenLiteral(_ value: UnsafeRawBufferPointer, _ place: Int) -> String {
-        let begin = value[..<place].lastIndex { !($0 | 0x20).isLetter } ?? -1
-        let word = word(value, from: begin + 1)
+    private static func ofBrokenLiteral(_ value: Span<UInt8>, _ place: Int) -> String {
+        var begin = place
+        while begin > 0, (value[begin - 1] | 0x20).isLetter { begin -= 1 }
+        let word = word(value, from: begin)
         if let literal = literal(word) { return "did you mean \(literal)?" }
         return "a text is in quotes: \"\(word)\""
     }
 
     /// A bracket closes what isn't finished, or what nobody opened.
-    private static func atBracket(_ value: UnsafeRawBufferPointer, _ failure: JSONFailure) -> String {
-        let byte = value[failure.offset]
-        let bracket = String(UnicodeScalar(byte))
-        let before = value[..<failure.offset].last { !JSONScanner.isWhitespace($0) }
-        switch before {
+    private static func atBracket(_ value: Span<UInt8>, _ failure: JSONFailure) -> String {
+        let bracket = String(UnicodeScalar(value[failure.offset]))
+        var end = failure.offset
+        while end > 0, JSONScanner.isWhitespace(value[end - 1]) { end -= 1 }
+        switch value[..<end].last {
         case UInt8(ascii: ","): return "no comma stands before \(bracket)"
         case UInt8(ascii: ":"): return "a value is missing before \(bracket)"
         default: break
@@ -91,18 +94,19 @@ public enum ValueHint {
     }
 
     /// The text ends within a string, or with brackets open.
-    private static func unfinished(_ value: UnsafeRawBufferPointer) -> String {
-        let (open, isString) = brackets(value[...])
+    private static func unfinished(_ value: Span<UInt8>) -> String {
+        let (open, isString) = brackets(value)
         let missing = (isString ? "\"" : "") + String(open.suffix(16).reversed())
         return "it ends too early: \(missing) is missing"
     }
 
     /// What closes the brackets that are open at the end, and whether a string is.
-    private static func brackets(_ value: Slice<UnsafeRawBufferPointer>) -> ([Character], isString: Bool) {
+    private static func brackets(_ value: Span<UInt8>) -> ([Character], isString: Bool) {
         var open: [Character] = []
         var isString = false
         var isEscaped = false
-        for byte in value {
+        for index in value.indices {
+            let byte = value[index]
             if isString {
                 (isString, isEscaped) = (isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == 0x5C)
                 continue
@@ -130,14 +134,17 @@ public enum ValueHint {
     }
 
     /// Letters and digits, as many as a name mostly has.
-    private static func word(_ value: UnsafeRawBufferPointer, from place: Int) -> String {
-        let word = value[place...].prefix(32).prefix { byte in
-            switch byte | 0x20 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
-            }
+    private static func word(_ value: Span<UInt8>, from place: Int) -> String {
+        var end = place
+        while end < min(value.count, place + 32), isOfWord(value[end]) { end += 1 }
+        return String(value[place..<end])
+    }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        switch byte | 0x20 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
         }
-        return String(decoding: word, as: UTF8.self)
     }
 }
 

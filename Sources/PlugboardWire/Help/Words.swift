@@ -1,11 +1,14 @@
 // A line of typed shorthand, word by word.
 
+import PlugboardMemory
+
 /// The words of a line, parted by spaces and tabs.
-struct Words {
-    private let line: UnsafeRawBufferPointer
+struct Words: ~Escapable {
+    private let line: Span<UInt8>
     private var position = 0
 
-    init(_ line: UnsafeRawBufferPointer) {
+    @_lifetime(copy line)
+    init(_ line: Span<UInt8>) {
         self.line = line
     }
 

@@ -2,6 +2,8 @@
 // of objects are paired by sorting their names, so that neither a changed order nor a
 // hostile value costs more than n·log n. The memory is kept from call to call.
 
+import PlugboardMemory
+
 /// When two values count as equal. Under both, the order of members, white space and the
 /// spelling of strings don't matter, and the order of elements does. Of a name that occurs twice
 /// in an object the last member counts.
@@ -12,10 +14,24 @@ public enum JSONSameness: Sendable {
     case spelling
 }
 
+/// The bytes of two values that are held against each other.
+struct JSONPair: ~Escapable {
+    let left: Span<UInt8>
+    let right: Span<UInt8>
+
+    @_lifetime(copy left, copy right)
+    init(left: Span<UInt8>, right: Span<UInt8>) {
+        self.left = left
+        self.right = right
+    }
+}
+
 /// Compares values. One per thread; allocates nothing once it has compared values as large.
 public struct JSONComparer: ~Copyable {
     var left = JSONOutline()
     var right = JSONOutline()
+    /// The part whose outline the left one is, if its caller has numbered it.
+    private var leftPart: Int?
 
     /// Holds no memory yet.
     public init() {}
@@ -23,54 +39,68 @@ public struct JSONComparer: ~Copyable {
     /// Whether two values are equal. Both are JSON that the scanner accepted, without white
     /// space round it.
     public mutating func areEqual(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
+        _ left: Span<UInt8>,
+        _ right: Span<UInt8>,
         _ sameness: JSONSameness = .meaning
     ) -> Bool {
         defer { forget() }
-        return areEqualForNow(left, right, sameness)
+        return areEqual(JSONPair(left: left, right: right), part: nil, sameness)
     }
 
-    /// The same, where the left value may be compared again before `forget`: it is read once.
-    mutating func areEqualForNow(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
-        _ sameness: JSONSameness = .meaning
-    ) -> Bool {
-        if ByteSearch.areEqual(left, right) { return true }
+    /// The same by meaning, where the left value may be compared again before `forget`: it is read
+    /// once. `part` is its number, which no other one has meanwhile.
+    mutating func isPart(_ part: Int, _ left: Span<UInt8>, equalTo right: Span<UInt8>) -> Bool {
+        areEqual(JSONPair(left: left, right: right), part: part, .meaning)
+    }
+
+    private mutating func areEqual(_ texts: JSONPair, part: Int?, _ sameness: JSONSameness) -> Bool {
+        let (left, right) = (texts.left, texts.right)
+        if left.isEqual(to: right) { return true }
         let kind = JSONOutline.kind(of: left)
         guard kind == JSONOutline.kind(of: right) else { return false }
         guard kind == .object || kind == .array else { return Self.areEqual(left, right, kind, sameness) }
-        return readBoth(left, right) && areEqual(0, 0, sameness)
+        return readBoth(texts, part) && areEqual(0, 0, texts, sameness)
     }
 
     /// Forgets the values: their bytes may go.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
+        leftPart = nil
     }
 
-    private mutating func readBoth(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        (self.left.isOutline(of: left) || self.left.read(left)) && self.right.read(right)
+    private mutating func readBoth(_ texts: JSONPair, _ part: Int?) -> Bool {
+        if part == nil || part != leftPart {
+            leftPart = nil
+            guard left.read(texts.left) else { return false }
+            leftPart = part
+        }
+        return right.read(texts.right)
     }
 
     /// Whether a node of the left outline equals one of the right. Goes as deep as they nest.
-    mutating func areEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool {
-        let (leftBytes, rightBytes) = (left.bytes(leftNode), right.bytes(rightNode))
-        if ByteSearch.areEqual(leftBytes, rightBytes) { return true }
-        let kind = left.kind(leftNode)
-        guard kind == right.kind(rightNode) else { return false }
+    mutating func areEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
+        let leftBytes = left.bytes(leftNode, of: texts.left)
+        let rightBytes = right.bytes(rightNode, of: texts.right)
+        if leftBytes.isEqual(to: rightBytes) { return true }
+        let kind = JSONOutline.kind(of: leftBytes)
+        guard kind == JSONOutline.kind(of: rightBytes) else { return false }
         switch kind {
-        case .object: return areObjectsEqual(leftNode, rightNode, sameness)
-        case .array: return areArraysEqual(leftNode, rightNode, sameness)
+        case .object: return areObjectsEqual(leftNode, rightNode, texts, sameness)
+        case .array: return areArraysEqual(leftNode, rightNode, texts, sameness)
         default: return Self.areEqual(leftBytes, rightBytes, kind, sameness)
         }
     }
 
     /// Whether two scalars of a kind are equal that are not the same bytes.
     private static func areEqual(
-        _ left: UnsafeRawBufferPointer,
-        _ right: UnsafeRawBufferPointer,
+        _ left: Span<UInt8>,
+        _ right: Span<UInt8>,
         _ kind: JSONOutline.Kind,
         _ sameness: JSONSameness
     ) -> Bool {
@@ -81,26 +111,34 @@ public struct JSONComparer: ~Copyable {
         }
     }
 
-    private mutating func areArraysEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
-    {
+    private mutating func areArraysEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
         let count = left.childCount(leftNode)
         guard count == right.childCount(rightNode) else { return false }
         var (leftChild, rightChild) = (leftNode + 1, rightNode + 1)
         for _ in 0..<count {
-            guard areEqual(leftChild, rightChild, sameness) else { return false }
+            guard areEqual(leftChild, rightChild, texts, sameness) else { return false }
             (leftChild, rightChild) = (left.next(leftChild), right.next(rightChild))
         }
         return true
     }
 
-    private mutating func areObjectsEqual(_ leftNode: Int, _ rightNode: Int, _ sameness: JSONSameness) -> Bool
-    {
-        guard pair(leftNode, rightNode).isComplete else { return false }
+    private mutating func areObjectsEqual(
+        _ leftNode: Int,
+        _ rightNode: Int,
+        _ texts: JSONPair,
+        _ sameness: JSONSameness
+    ) -> Bool {
+        guard pair(leftNode, rightNode, texts).isComplete else { return false }
         var name = leftNode + 1
         for _ in 0..<left.childCount(leftNode) {
             let partner = left.partner(name)
             // Only a name that comes again has none.
-            guard partner == 0 || areEqual(name + 1, partner, sameness) else { return false }
+            guard partner == 0 || areEqual(name + 1, partner, texts, sameness) else { return false }
             name = left.next(name + 1)
         }
         return true

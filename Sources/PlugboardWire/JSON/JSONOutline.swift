@@ -1,6 +1,8 @@
 // What is in a value and where: a list of places in document order, made in one pass.
 // With it any two values are compared without reading anything twice, and nothing is
-// copied. Owned by who compares; it points into bytes that someone else keeps.
+// copied. Owned by who compares, who lends it the same bytes again with each question.
+
+import PlugboardMemory
 
 /// The outline of one value. Its nodes are numbered from 0, the value itself; a member of an
 /// object is two nodes, its name and its value.
@@ -18,15 +20,16 @@ public struct JSONOutline: ~Copyable {
         var count: UInt32 = 0
     }
 
-    private var nodes = Scratch<Node>()
-    private var names = Scratch<SortedName>()
-    private var text = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var nodes = List<Node>()
+    private(set) var names = List<SortedName>()
+    /// Elements for which memory is kept while nothing needs it.
+    private static let keptMax = 16_384
 
     /// Outlines nothing yet.
     init() {}
 
     /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
-    public init(_ text: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+    public init(_ text: Span<UInt8>, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
             try fill(text)
         } catch {
@@ -34,13 +37,8 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Whether this is the outline of these very bytes.
-    func isOutline(of text: UnsafeRawBufferPointer) -> Bool {
-        self.text.baseAddress == text.baseAddress && self.text.count == text.count && nodes.count > 0
-    }
-
     /// Outlines another value. False, with nothing outlined, where the bytes are none.
-    mutating func read(_ text: UnsafeRawBufferPointer) -> Bool {
+    mutating func read(_ text: Span<UInt8>) -> Bool {
         do throws(JSONFailure) {
             try fill(text)
             return true
@@ -53,21 +51,20 @@ public struct JSONOutline: ~Copyable {
 
     /// Forgets the value.
     mutating func removeAll() {
-        nodes.removeAll()
-        names.removeAll()
-        text = UnsafeRawBufferPointer(start: nil, count: 0)
+        nodes.removeAll(keeping: Self.keptMax)
+        names.removeAll(keeping: Self.keptMax)
     }
 
     // MARK: Nodes
 
     var count: Int { nodes.count }
 
-    public func kind(_ node: Int) -> Kind {
-        Self.kind(of: bytes(node))
+    public func kind(_ node: Int, of text: Span<UInt8>) -> Kind {
+        Self.kind(of: bytes(node, of: text))
     }
 
     /// The kind of a value that the scanner accepted, without white space in front.
-    static func kind(of value: UnsafeRawBufferPointer) -> Kind {
+    static func kind(of value: Span<UInt8>) -> Kind {
         switch value.first {
         case UInt8(ascii: "{"): .object
         case UInt8(ascii: "["): .array
@@ -77,30 +74,37 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    public func bytes(_ node: Int) -> UnsafeRawBufferPointer {
-        let node = nodes.elements[node]
-        return UnsafeRawBufferPointer(rebasing: text[Int(node.start)..<Int(node.end)])
+    @_lifetime(copy text)
+    public func bytes(_ node: Int, of text: Span<UInt8>) -> Span<UInt8> {
+        let node = nodes[node]
+        return text[Int(node.start)..<Int(node.end)]
     }
 
     /// A string's spelling without its quotes.
-    public func characters(_ node: Int) -> UnsafeRawBufferPointer {
-        bytes(node).characters
+    @_lifetime(copy text)
+    public func characters(_ node: Int, of text: Span<UInt8>) -> Span<UInt8> {
+        bytes(node, of: text).characters
+    }
+
+    /// Where a node stands in the value.
+    public func range(_ node: Int) -> ByteRange {
+        ByteRange(Int(nodes[node].start), Int(nodes[node].end))
     }
 
     /// The offset in the value.
-    public func start(_ node: Int) -> Int { Int(nodes.elements[node].start) }
+    public func start(_ node: Int) -> Int { Int(nodes[node].start) }
 
     /// Behind a node and all that is in it. Behind a name stands its value.
-    public func next(_ node: Int) -> Int { Int(nodes.elements[node].next) }
+    public func next(_ node: Int) -> Int { Int(nodes[node].next) }
 
     /// How many members or elements there are. The first stands at the next number.
-    public func childCount(_ node: Int) -> Int { Int(nodes.elements[node].count) }
+    public func childCount(_ node: Int) -> Int { Int(nodes[node].count) }
 
     /// What was noted of a name.
-    func partner(_ name: Int) -> Int { Int(nodes.elements[name].count) }
+    func partner(_ name: Int) -> Int { Int(nodes[name].count) }
 
-    func setPartner(_ name: Int, _ partner: Int) {
-        nodes.elements[name].count = UInt32(truncatingIfNeeded: partner)
+    mutating func setPartner(_ name: Int, _ partner: Int) {
+        nodes[name].count = UInt32(truncatingIfNeeded: partner)
     }
 
     // MARK: Names
@@ -111,68 +115,109 @@ public struct JSONOutline: ~Copyable {
         let node: UInt32
     }
 
-    /// The names of an object by their characters, of equal ones the last. Valid until the next
-    /// call.
-    mutating func lastNames(_ object: Int) -> UnsafeMutableBufferPointer<SortedName> {
-        names.removeAll()
+    /// Puts into `names` those of an object by their characters, of equal ones the last.
+    mutating func sortLastNames(_ object: Int, of text: Span<UInt8>) {
+        names.removeAll(keeping: Self.keptMax)
         var name = object + 1
         for _ in 0..<childCount(object) {
-            let firstWord = JSONCharacters.firstWord(characters(name))
+            let firstWord = JSONCharacters.firstWord(characters(name, of: text))
             names.append(SortedName(firstWord: firstWord, node: UInt32(truncatingIfNeeded: name)))
             name = next(name + 1)
         }
-        names.sort { left, right in
-            let order = order(left, self, right)
-            return order == 0 ? left.node < right.node : order < 0
-        }
-        return withoutShadowed(names.elements)
+        Self.sort(&names, nodes, text)
+        Self.removeShadowed(&names, nodes, text)
     }
 
-    /// Sorted names closed up to the last of each.
-    private func withoutShadowed(
-        _ names: UnsafeMutableBufferPointer<SortedName>
-    ) -> UnsafeMutableBufferPointer<SortedName> {
+    private static func sort(
+        _ names: inout List<SortedName>,
+        _ nodes: borrowing List<Node>,
+        _ text: Span<UInt8>
+    ) {
+        names.sort { left, right in
+            let order = order(left, nodes.span, text, right, nodes.span, text)
+            return order == 0 ? left.node < right.node : order < 0
+        }
+    }
+
+    /// Closes sorted names up to the last of each.
+    private static func removeShadowed(
+        _ names: inout List<SortedName>,
+        _ nodes: borrowing List<Node>,
+        _ text: Span<UInt8>
+    ) {
         var count = 0
         for place in names.indices {
-            let isLast = place + 1 == names.count || order(names[place], self, names[place + 1]) != 0
+            let isLast =
+                place + 1 == names.count
+                || order(names[place], nodes.span, text, names[place + 1], nodes.span, text) != 0
             guard isLast else { continue }
             names[count] = names[place]
             count += 1
         }
-        return UnsafeMutableBufferPointer(rebasing: names[..<count])
+        names.truncate(to: count)
     }
 
     /// How a name stands to one of this or another outline.
     @inline(__always)
-    func order(_ name: SortedName, _ outline: borrowing JSONOutline, _ other: SortedName) -> Int {
+    func order(
+        _ name: SortedName,
+        of text: Span<UInt8>,
+        to other: SortedName,
+        _ outline: borrowing JSONOutline,
+        of otherText: Span<UInt8>
+    ) -> Int {
+        Self.order(name, nodes.span, text, other, outline.nodes.span, otherText)
+    }
+
+    @inline(__always)
+    private static func order(
+        _ name: SortedName,
+        _ nodes: Span<Node>,
+        _ text: Span<UInt8>,
+        _ other: SortedName,
+        _ otherNodes: Span<Node>,
+        _ otherText: Span<UInt8>
+    ) -> Int {
         guard name.firstWord == other.firstWord else { return name.firstWord < other.firstWord ? -1 : 1 }
-        return JSONCharacters.order(characters(Int(name.node)), outline.characters(Int(other.node)))
+        return JSONCharacters.order(
+            characters(nodes[Int(name.node)], of: text),
+            characters(otherNodes[Int(other.node)], of: otherText)
+        )
+    }
+
+    @_lifetime(copy text)
+    private static func characters(_ node: Node, of text: Span<UInt8>) -> Span<UInt8> {
+        text[Int(node.start)..<Int(node.end)].characters
     }
 
     // MARK: Reading
 
     /// Where reading is, and in which container.
-    private struct Reading {
+    private struct Reading: ~Escapable {
         var scanner: JSONScanner
         /// The innermost node that isn't closed yet.
         var open = JSONOutline.none
         var depth = 0
+
+        @_lifetime(copy text)
+        init(_ text: Span<UInt8>) {
+            scanner = JSONScanner(text)
+        }
     }
 
     private static let none = UInt32.max
 
-    private mutating func fill(_ text: UnsafeRawBufferPointer) throws(JSONFailure) {
+    private mutating func fill(_ text: Span<UInt8>) throws(JSONFailure) {
         removeAll()
-        self.text = text
-        var reading = Reading(scanner: JSONScanner(text))
+        var reading = Reading(text)
         reading.scanner.skipWhitespace()
         repeat {
             let node = nodes.count
             let start = UInt32(truncatingIfNeeded: reading.scanner.position)
             nodes.append(Node(start: start, end: start, next: reading.open))
             if try enter(node, &reading) { continue }
-            finish(node, reading)
-            try closeFinished(&reading)
+            finish(node, reading.scanner.position)
+            try closeFinished(&reading, text)
         } while reading.open != Self.none
     }
 
@@ -200,13 +245,14 @@ public struct JSONOutline: ~Copyable {
     }
 
     /// After a finished value: moves over the comma to the next one, or over closing brackets.
-    private mutating func closeFinished(_ reading: inout Reading) throws(JSONFailure) {
+    private mutating func closeFinished(
+        _ reading: inout Reading,
+        _ text: Span<UInt8>
+    ) throws(JSONFailure) {
         while reading.open != Self.none {
             let open = Int(reading.open)
             let closing = Self.closing(text[start(open)])
-            // In place, it would be an access that the thread sanitizer can't be compiled with.
-            let elements = nodes.elements
-            elements[open].count += 1
+            nodes[open].count += 1
             reading.scanner.skipWhitespace()
             if reading.scanner.current == UInt8(ascii: ",") {
                 reading.scanner.position += 1
@@ -216,9 +262,9 @@ public struct JSONOutline: ~Copyable {
             }
             guard reading.scanner.current == closing else { throw reading.scanner.syntax("a comma") }
             reading.scanner.position += 1
-            reading.open = nodes.elements[open].next
+            reading.open = nodes[open].next
             reading.depth -= 1
-            finish(open, reading)
+            finish(open, reading.scanner.position)
         }
     }
 
@@ -231,13 +277,13 @@ public struct JSONOutline: ~Copyable {
         reading.scanner.position += 1
         try reading.scanner.skipString()
         nodes.append(Node(start: UInt32(truncatingIfNeeded: start), end: 0, next: 0))
-        finish(nodes.count - 1, reading)
+        finish(nodes.count - 1, reading.scanner.position)
         try reading.scanner.skipColon()
     }
 
-    private func finish(_ node: Int, _ reading: Reading) {
-        nodes.elements[node].end = UInt32(truncatingIfNeeded: reading.scanner.position)
-        nodes.elements[node].next = UInt32(truncatingIfNeeded: nodes.count)
+    private mutating func finish(_ node: Int, _ end: Int) {
+        nodes[node].end = UInt32(truncatingIfNeeded: end)
+        nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
     }
 
     /// The bracket that closes what a byte opens; 0 where it opens nothing.

@@ -12,22 +12,20 @@ struct JSONPairing {
 extension JSONComparer {
     /// Notes for each name of two objects the number of the value's node that the other object
     /// has under that name, or 0 where it has none, and where the name comes again.
-    mutating func pair(_ leftObject: Int, _ rightObject: Int) -> JSONPairing {
-        let leftNames = left.lastNames(leftObject)
-        let rightNames = right.lastNames(rightObject)
+    mutating func pair(_ leftObject: Int, _ rightObject: Int, _ texts: JSONPair) -> JSONPairing {
+        left.sortLastNames(leftObject, of: texts.left)
+        right.sortLastNames(rightObject, of: texts.right)
         let isWhole =
-            leftNames.count == left.childCount(leftObject)
-            && rightNames.count == right.childCount(rightObject)
+            left.names.count == left.childCount(leftObject)
+            && right.names.count == right.childCount(rightObject)
         var pairing = JSONPairing(hasRepeats: !isWhole)
         var (place, other) = (0, 0)
-        while place < leftNames.count || other < rightNames.count {
+        while place < left.names.count || other < right.names.count {
             // Where one list is at its end, the other's name is first.
-            let order =
-                place == leftNames.count
-                ? 1 : other == rightNames.count ? -1 : left.order(leftNames[place], right, rightNames[other])
+            let order = orderOfNames(place, other, texts)
             if order != 0 { pairing.isComplete = false }
-            let leftName = order <= 0 ? Int(leftNames[place].node) : nil
-            let rightName = order >= 0 ? Int(rightNames[other].node) : nil
+            let leftName = order <= 0 ? Int(left.names[place].node) : nil
+            let rightName = order >= 0 ? Int(right.names[other].node) : nil
             if let leftName {
                 left.setPartner(leftName, rightName.map { $0 + 1 } ?? 0)
                 place += 1
@@ -38,5 +36,11 @@ extension JSONComparer {
             }
         }
         return pairing
+    }
+
+    private func orderOfNames(_ place: Int, _ other: Int, _ texts: JSONPair) -> Int {
+        if place == left.names.count { return 1 }
+        if other == right.names.count { return -1 }
+        return left.order(left.names[place], of: texts.left, to: right.names[other], right, of: texts.right)
     }
 }

@@ -1,67 +1,69 @@
 // The parts of a value that a set of pointers names, found in a single pass: a value is
 // looked through once, however many pointers there are and however deep they reach.
 
-/// Where the parts are that pointers name in one value. Valid only within the call of
-/// `JSONPointerSet.withParts` that made it.
-public struct JSONParts {
-    let value: UnsafeRawBufferPointer
-    let places: UnsafeMutableBufferPointer<ByteRange>
+import PlugboardMemory
+
+/// Where the parts are that pointers name in one value.
+public struct JSONParts: ~Escapable {
+    let value: Span<UInt8>
+    let places: Span<ByteRange>
     /// A bit for each pointer that names something.
     public let found: UInt64
 
-    /// The bytes of the part that a pointer names; nil where it names nothing.
-    public subscript(pointer: Int) -> UnsafeRawBufferPointer? {
-        found >> UInt64(pointer) & 1 == 1 ? places[pointer].bytes(of: value) : nil
+    @_lifetime(copy value, copy places)
+    fileprivate init(of value: Span<UInt8>, at places: Span<ByteRange>, found: UInt64) {
+        self.value = value
+        self.places = places
+        self.found = found
+    }
+
+    /// Whether a pointer names something.
+    public func has(_ pointer: Int) -> Bool { found >> UInt64(pointer) & 1 == 1 }
+
+    /// The bytes of the part that a pointer names; empty, as no JSON is, where it names nothing.
+    public subscript(pointer: Int) -> Span<UInt8> {
+        @_lifetime(copy self)
+        get { has(pointer) ? places[pointer].bytes(of: value) : Span() }
     }
 }
 
 extension JSONPointerSet {
     /// Finds the parts of `value`, JSON that the scanner accepted. Allocates nothing.
-    public func withParts<Result>(of value: UnsafeRawBufferPointer, _ body: (JSONParts) -> Result) -> Result {
-        // Half a kilobyte: what the compiler puts on the stack.
-        withUnsafeTemporaryAllocation(of: ByteRange.self, capacity: Limits.pointersMax) { places in
-            let found = nodes.withUnsafeBufferPointer { nodes in
-                tokens.withUnsafeBytes { tokens in
-                    var search = JSONPartSearch(nodes: nodes, tokens: tokens, value: value, places: places)
-                    return search.run()
-                }
-            }
-            return body(JSONParts(value: value, places: places, found: found))
+    public func withParts<Result>(of value: Span<UInt8>, _ body: (borrowing JSONParts) -> Result) -> Result {
+        withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
+            var search = JSONPartSearch(nodes.span, tokens.span, of: value)
+            let found = search.run(&places)
+            return body(JSONParts(of: value, at: places.span, found: found))
         }
     }
 
     /// The place in `value` of the part that a pointer names; empty where it names nothing.
-    public func place(of pointer: Int, in value: UnsafeRawBufferPointer) -> ByteRange {
-        withParts(of: value) { $0[pointer] == nil ? .none : $0.places[pointer] }
+    public func place(of pointer: Int, in value: Span<UInt8>) -> ByteRange {
+        withParts(of: value) { $0.has(pointer) ? $0.places[pointer] : .none }
     }
 }
 
 /// One pass over a value. Goes only as deep as pointers do, and no deeper than the value.
-private struct JSONPartSearch {
-    let nodes: UnsafeBufferPointer<JSONPointerSet.Node>
-    let tokens: UnsafeRawBufferPointer
-    let value: UnsafeRawBufferPointer
-    let places: UnsafeMutableBufferPointer<ByteRange>
+private struct JSONPartSearch: ~Escapable {
+    private let nodes: Span<JSONPointerSet.Node>
+    private let tokens: Span<UInt8>
+    private let value: Span<UInt8>
     private var scanner: JSONScanner
     private var found: UInt64 = 0
 
-    init(
-        nodes: UnsafeBufferPointer<JSONPointerSet.Node>,
-        tokens: UnsafeRawBufferPointer,
-        value: UnsafeRawBufferPointer,
-        places: UnsafeMutableBufferPointer<ByteRange>
-    ) {
+    @_lifetime(copy nodes, copy tokens, copy value)
+    init(_ nodes: Span<JSONPointerSet.Node>, _ tokens: Span<UInt8>, of value: Span<UInt8>) {
         self.nodes = nodes
         self.tokens = tokens
         self.value = value
-        self.places = places
         scanner = JSONScanner(value)
     }
 
-    mutating func run() -> UInt64 {
+    /// Notes the places, and returns a bit for each pointer that names something.
+    mutating func run(_ places: inout MutableSpan<ByteRange>) -> UInt64 {
         do throws(JSONFailure) {
             scanner.skipWhitespace()
-            try visit(0)
+            try visit(0, &places)
             return found
         } catch {
             // Kept values were accepted; in what isn't JSON, pointers name nothing.
@@ -70,14 +72,14 @@ private struct JSONPartSearch {
     }
 
     /// Moves over the value that a node's tokens lead to.
-    private mutating func visit(_ node: Int) throws(JSONFailure) {
+    private mutating func visit(_ node: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure) {
         let start = scanner.position
         if nodes[node].firstChild < 0 {
             try scanner.skipValue()
         } else if scanner.current == UInt8(ascii: "{") {
-            try visitMembers(node)
+            try visitMembers(node, &places)
         } else if scanner.current == UInt8(ascii: "[") {
-            try visitElements(node)
+            try visitElements(node, &places)
         } else {
             try scanner.skipValue()
         }
@@ -87,7 +89,9 @@ private struct JSONPartSearch {
         found |= 1 << UInt64(pointer)
     }
 
-    private mutating func visitMembers(_ node: Int) throws(JSONFailure) {
+    private mutating func visitMembers(_ node: Int, _ places: inout MutableSpan<ByteRange>)
+        throws(JSONFailure)
+    {
         scanner.position += 1
         scanner.skipWhitespace()
         guard scanner.current != UInt8(ascii: "}") else { return scanner.position += 1 }
@@ -97,31 +101,34 @@ private struct JSONPartSearch {
             guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a name in quotes") }
             scanner.position += 1
             try scanner.skipString()
-            let name = UnsafeRawBufferPointer(rebasing: value[start..<(scanner.position - 1)])
+            let name = value[start..<(scanner.position - 1)]
             try scanner.skipColon()
-            try visitChild(child(of: node, named: name))
+            try visitChild(child(of: node, named: name), &places)
             goesOn = try goOn(to: UInt8(ascii: "}"))
         }
     }
 
-    private mutating func visitElements(_ node: Int) throws(JSONFailure) {
+    private mutating func visitElements(_ node: Int, _ places: inout MutableSpan<ByteRange>)
+        throws(JSONFailure)
+    {
         scanner.position += 1
         scanner.skipWhitespace()
         guard scanner.current != UInt8(ascii: "]") else { return scanner.position += 1 }
         var element = 0
         var goesOn = true
         while goesOn {
-            try visitChild(child(of: node, at: element))
+            try visitChild(child(of: node, at: element), &places)
             element += 1
             goesOn = try goOn(to: UInt8(ascii: "]"))
         }
     }
 
-    private mutating func visitChild(_ child: Int) throws(JSONFailure) {
+    private mutating func visitChild(_ child: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure)
+    {
         guard child >= 0 else { return try scanner.skipValue() }
         // What an earlier member of this name had is no longer meant.
         found &= ~nodes[child].covered
-        try visit(child)
+        try visit(child, &places)
     }
 
     /// Moves over a comma to what follows, or over the closing bracket.
@@ -135,7 +142,7 @@ private struct JSONPartSearch {
         return true
     }
 
-    private func child(of node: Int, named name: UnsafeRawBufferPointer) -> Int {
+    private func child(of node: Int, named name: Span<UInt8>) -> Int {
         var child = nodes[node].firstChild
         while child >= 0 {
             let token = nodes[child].token.bytes(of: tokens)

@@ -1,14 +1,17 @@
 // One JSON Pointer taken apart: RFC 6901, sections 3 and 4.
 
-/// Checks a pointer and reads its tokens. The spelling outlives it.
-struct JSONPointerReader {
+import PlugboardMemory
+
+/// Checks a pointer and reads its tokens.
+struct JSONPointerReader: ~Escapable {
     /// The pointer's characters, escapes of JSON decoded.
     let characters: [UInt8]
-    private let spelling: UnsafeRawBufferPointer
+    private let spelling: Span<UInt8>
     private let offset: Int
 
     /// `spelling` is the pointer's JSON string without quotes, `offset` its place in its line.
-    init(_ spelling: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+    @_lifetime(copy spelling)
+    init(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) {
         self.spelling = spelling
         self.offset = offset
         characters = JSONText.characters(spelling)
@@ -17,7 +20,7 @@ struct JSONPointerReader {
             throw Refusal(.limit, message, at: offset)
         }
         guard let first = characters.first, first != UInt8(ascii: "/") else { return }
-        let hint = "\"/\(characters.withUnsafeBytes { excerpt($0) })\" names a member, \"\" the whole value"
+        let hint = "\"/\(excerpt(characters.span))\" names a member, \"\" the whole value"
         throw Refusal(.wrongType, "a JSON Pointer begins with \"/\"", hint: hint, at: offset)
     }
 

@@ -2,6 +2,8 @@
 // and checked once, and then found in one pass over a value, where the parts stand.
 // Where a name occurs twice in an object the last one is meant, as in merge patches.
 
+import PlugboardMemory
+
 /// Up to `Limits.pointersMax` different JSON Pointers. Owns its bytes; a value to copy.
 public struct JSONPointerSet: Sendable {
     /// A token of pointers that begin alike, and what goes on behind it.
@@ -34,9 +36,9 @@ public struct JSONPointerSet: Sendable {
     /// Reads an array of pointers that the scanner accepted; one that stands twice counts once.
     /// `offset` is the array's place in its line, for refusals: `wrong_type` where it is no such
     /// array, names nothing or has a text that is no pointer, `limit` where it is too much.
-    public init(array: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) {
+    public init(array: Span<UInt8>, at offset: Int) throws(Refusal) {
         let outline = try JSONOutline(array, at: offset)
-        guard outline.kind(0) == .array, outline.childCount(0) > 0 else {
+        guard outline.kind(0, of: array) == .array, outline.childCount(0) > 0 else {
             let message = "\"fields\" takes an array of JSON Pointers"
             throw Refusal(.wrongType, message, hint: "for instance [\"/price\"]", at: offset)
         }
@@ -44,17 +46,17 @@ public struct JSONPointerSet: Sendable {
         var element = 1
         for _ in 0..<outline.childCount(0) {
             let start = offset + outline.start(element)
-            guard outline.kind(element) == .string else {
+            guard outline.kind(element, of: array) == .string else {
                 throw Refusal(.wrongType, "a JSON Pointer is a string", at: start)
             }
-            _ = try add(outline.characters(element), at: start + 1)
+            _ = try add(outline.characters(element, of: array), at: start + 1)
             element = outline.next(element)
         }
     }
 
     /// Adds a pointer given as the JSON spelling of its string, without quotes, and returns its
     /// number; one that is there already keeps the one it has. `offset` is its place in its line.
-    public mutating func add(_ spelling: UnsafeRawBufferPointer, at offset: Int) throws(Refusal) -> Int {
+    public mutating func add(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) -> Int {
         let reader = try JSONPointerReader(spelling, at: offset)
         var node = 0
         var path = [node]
@@ -71,9 +73,9 @@ public struct JSONPointerSet: Sendable {
         return count - 1
     }
 
-    /// Lends a pointer as a JSON string.
-    func withName<Result>(_ pointer: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        names.withUnsafeBytes { body(nameRanges[pointer].bytes(of: $0)) }
+    /// Adds a pointer as a JSON string.
+    func appendName(_ pointer: Int, to buffer: inout ByteBuffer) {
+        buffer.append(nameRanges[pointer].bytes(of: names.span))
     }
 
     private mutating func child(of parent: Int, _ token: [UInt8]) -> Int {
@@ -94,9 +96,9 @@ public struct JSONPointerSet: Sendable {
 
     private mutating func appendName(_ characters: [UInt8]) {
         var buffer = ByteBuffer()
-        characters.withUnsafeBytes { JSONText.append($0, to: &buffer) }
+        JSONText.append(characters.span, to: &buffer)
         nameRanges.append(ByteRange(names.count, names.count + buffer.count))
-        names += buffer.bytes
+        names += Array(buffer.bytes)
     }
 
     private static func tooMany(at offset: Int) -> Refusal {

@@ -35,7 +35,7 @@ extension JSONScanner {
     @inline(__always)
     private mutating func skipDigits() throws(JSONFailure) {
         var place = position
-        while place < end, base[place] &- UInt8(ascii: "0") <= 9 { place &+= 1 }
+        while place < end, byte(at: place) &- UInt8(ascii: "0") <= 9 { place &+= 1 }
         guard place > position else { throw syntax("a digit") }
         position = place
     }

@@ -1,6 +1,9 @@
 // Strings: RFC 8259, section 7, and the UTF-8 in them: RFC 3629, section 4.
 // Plain text is crossed sixteen bytes at a time; only quotes, escapes, control
 // bytes and bytes beyond ASCII are looked at one by one.
+//
+// Why a mask's bits may be read as two words: it has sixteen lanes of eight bits, which is as
+// much, and any bits are a number.
 
 extension JSONScanner {
     /// Moves over the rest of a string whose opening quote was just passed.
@@ -57,17 +60,12 @@ extension JSONScanner {
         place &+ 8 <= end ? wholeWord(at: place) : lastWord(at: place)
     }
 
-    @inline(__always)
-    private func wholeWord(at place: Int) -> UInt64 {
-        UInt64(littleEndian: UnsafeRawPointer(base + place).loadUnaligned(as: UInt64.self))
-    }
-
     /// Fewer than eight bytes before the end, which is not before `place`.
     @inline(never)
     private func lastWord(at place: Int) -> UInt64 {
         if end >= 8 { return wholeWord(at: end &- 8) >> UInt64((place &+ 8 &- end) &* 8) }
         var word: UInt64 = 0
-        for index in place..<end { word |= UInt64(base[index]) &<< UInt64((index &- place) &* 8) }
+        for index in place..<end { word |= UInt64(byte(at: index)) &<< UInt64((index &- place) &* 8) }
         return word
     }
 
@@ -102,10 +100,10 @@ extension JSONScanner {
         let quote = SIMD16<UInt8>(repeating: 0x22)
         let backslash = SIMD16<UInt8>(repeating: 0x5C)
         let space = SIMD16<Int8>(repeating: 0x20)
-        let chunk = UnsafeRawPointer(base + place).loadUnaligned(as: SIMD16<UInt8>.self)
-        let signed = unsafeBitCast(chunk, to: SIMD16<Int8>.self)
+        let chunk = sixteen(at: place)
+        let signed = SIMD16<Int8>(truncatingIfNeeded: chunk)
         let mask: SIMDMask<SIMD16<Int8>> = (chunk .== quote) .| (chunk .== backslash) .| (signed .< space)
-        let words = unsafeBitCast(mask, to: SIMD2<UInt64>.self)
+        let words = unsafe unsafeBitCast(mask, to: SIMD2<UInt64>.self)
         return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
     }
 
@@ -145,7 +143,7 @@ extension JSONScanner {
         guard unit & 0xF800 == 0xD800 else { return }
         let lone = JSONFailure(.encoding, at: start, "a surrogate with its partner")
         guard unit < 0xDC00, current == UInt8(ascii: "\\"), position + 1 < end,
-            base[position + 1] == UInt8(ascii: "u")
+            byte(at: position + 1) == UInt8(ascii: "u")
         else { throw lone }
         position += 2
         guard try readHexUnit() & 0xFC00 == 0xDC00 else { throw lone }
@@ -166,10 +164,10 @@ extension JSONScanner {
     private func endOfMultibyte() throws(JSONFailure) -> Int {
         var place = position
         repeat {
-            let length = UTF8Sequence.length(base + place, available: end - place)
+            let length = UTF8Sequence.length(bytes, at: place)
             guard length > 0 else { throw JSONFailure(.encoding, at: place, "UTF-8") }
             place += length
-        } while place < end && base[place] >= 0x80
+        } while place < end && byte(at: place) >= 0x80
         return place
     }
 

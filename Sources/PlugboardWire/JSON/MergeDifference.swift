@@ -2,6 +2,8 @@
 // into the other. There is at most one that says nothing too much, and sometimes none,
 // since a merge patch can't say null, nor that something stays away from a second name.
 
+import PlugboardMemory
+
 /// Differences as JSON merge patches.
 public enum MergeDifference {
     /// Adds the patch that makes `old` into `new` to `buffer`. Both are JSON that the scanner
@@ -16,8 +18,8 @@ public enum MergeDifference {
     /// - a member becomes null, or a new object has one that is,
     /// - a name occurs twice in an object that changed.
     public static func append(
-        from old: UnsafeRawBufferPointer,
-        to new: UnsafeRawBufferPointer,
+        from old: Span<UInt8>,
+        to new: Span<UInt8>,
         into buffer: inout ByteBuffer,
         using comparer: inout JSONComparer
     ) -> Bool {
@@ -27,7 +29,8 @@ public enum MergeDifference {
         let start = buffer.count
         // The shortest value that is longer than its patch is one byte longer.
         let end = start + new.count - 1
-        if comparer.appendDifference(0, 0, to: &buffer, end: end), buffer.count <= end { return true }
+        let texts = JSONPair(left: old, right: new)
+        if comparer.appendDifference(0, 0, texts, to: &buffer, end: end), buffer.count <= end { return true }
         buffer.truncate(to: start)
         return false
     }
@@ -39,17 +42,18 @@ extension JSONComparer {
     fileprivate mutating func appendDifference(
         _ leftObject: Int,
         _ rightObject: Int,
+        _ texts: JSONPair,
         to buffer: inout ByteBuffer,
         end: Int
     ) -> Bool {
-        guard !pair(leftObject, rightObject).hasRepeats else { return false }
+        guard !pair(leftObject, rightObject, texts).hasRepeats else { return false }
         let start = buffer.count
         var name = rightObject + 1
         for _ in 0..<right.childCount(rightObject) {
-            guard appendMember(name, start, &buffer, end) else { return false }
+            guard appendMember(name, texts, start, &buffer, end) else { return false }
             name = right.next(name + 1)
         }
-        guard appendRemovals(leftObject, start, &buffer, end) else { return false }
+        guard appendRemovals(leftObject, texts.left, start, &buffer, end) else { return false }
         if buffer.count == start { buffer.append("{") }
         buffer.append("}")
         return true
@@ -58,33 +62,36 @@ extension JSONComparer {
     /// Adds what the patch says of a member of the right outline, if there is anything to say.
     private mutating func appendMember(
         _ name: Int,
+        _ texts: JSONPair,
         _ start: Int,
         _ buffer: inout ByteBuffer,
         _ end: Int
     ) -> Bool {
         let (value, partner) = (name + 1, right.partner(name))
         let before = buffer.count
+        let bytes = right.bytes(value, of: texts.right)
         if partner > 0 {
-            if ByteSearch.areEqual(left.bytes(partner), right.bytes(value)) { return true }
-            if left.kind(partner) == .object, right.kind(value) == .object {
-                Self.appendName(right.bytes(name), start, &buffer)
+            let former = left.bytes(partner, of: texts.left)
+            if former.isEqual(to: bytes) { return true }
+            if JSONOutline.kind(of: former) == .object, JSONOutline.kind(of: bytes) == .object {
+                Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
                 let inner = buffer.count
-                guard appendDifference(partner, value, to: &buffer, end: end) else { return false }
+                guard appendDifference(partner, value, texts, to: &buffer, end: end) else { return false }
                 // Nothing between the braces: only the spelling differs.
                 if buffer.count == inner + 2 { buffer.truncate(to: before) }
                 return true
             }
-            if areEqual(partner, value, .spelling) { return true }
+            if areEqual(partner, value, texts, .spelling) { return true }
         }
-        let bytes = right.bytes(value)
-        guard buffer.count + bytes.count <= end, right.canBeMerged(value) else { return false }
-        Self.appendName(right.bytes(name), start, &buffer)
+        guard buffer.count + bytes.count <= end, right.canBeMerged(value, texts.right) else { return false }
+        Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
         buffer.append(bytes)
         return true
     }
 
     private func appendRemovals(
         _ leftObject: Int,
+        _ text: Span<UInt8>,
         _ start: Int,
         _ buffer: inout ByteBuffer,
         _ end: Int
@@ -93,7 +100,7 @@ extension JSONComparer {
         for _ in 0..<left.childCount(leftObject) {
             if left.partner(name) == 0 {
                 guard buffer.count < end else { return false }
-                Self.appendName(left.bytes(name), start, &buffer)
+                Self.appendName(left.bytes(name, of: text), start, &buffer)
                 buffer.append("null")
             }
             name = left.next(name + 1)
@@ -102,7 +109,7 @@ extension JSONComparer {
     }
 
     private static func appendName(
-        _ name: UnsafeRawBufferPointer,
+        _ name: Span<UInt8>,
         _ start: Int,
         _ buffer: inout ByteBuffer
     ) {
@@ -115,12 +122,14 @@ extension JSONComparer {
 extension JSONOutline {
     /// Whether a merge patch that holds this value where there was none, or no object, leaves it
     /// as it is: it drops members that are null, and all but the last of a name.
-    fileprivate mutating func canBeMerged(_ node: Int) -> Bool {
-        guard kind(node) == .object else { return bytes(node).first != UInt8(ascii: "n") }
-        guard lastNames(node).count == childCount(node) else { return false }
+    fileprivate mutating func canBeMerged(_ node: Int, _ text: Span<UInt8>) -> Bool {
+        let bytes = bytes(node, of: text)
+        guard Self.kind(of: bytes) == .object else { return bytes.first != UInt8(ascii: "n") }
+        sortLastNames(node, of: text)
+        guard names.count == childCount(node) else { return false }
         var name = node + 1
         for _ in 0..<childCount(node) {
-            guard canBeMerged(name + 1) else { return false }
+            guard canBeMerged(name + 1, text) else { return false }
             name = next(name + 1)
         }
         return true

@@ -1,78 +1,85 @@
 // RFC 7396 on bytes: members that the patch doesn't name keep their very bytes,
 // so no number is rewritten and no name reordered. What the patch adds comes last.
 
+import PlugboardMemory
+
 /// JSON merge patches.
 public enum MergePatch {
-    /// Adds the result of `patch` on `target` (nil: absent) to `buffer`, without white
+    /// Adds the result of `patch` on `target` (empty: absent) to `buffer`, without white
     /// space between members. Both are JSON that the scanner accepted.
     public static func apply(
-        _ patch: UnsafeRawBufferPointer,
-        to target: UnsafeRawBufferPointer?,
+        _ patch: Span<UInt8>,
+        to target: Span<UInt8>,
         into buffer: inout ByteBuffer
     ) {
         guard isObject(patch) else { return buffer.append(trimmed(patch)) }
         let changes = Members(patch)
-        let existing = target.flatMap { isObject($0) ? Members($0) : nil } ?? Members()
+        let existing = isObject(target) ? Members(target) : Members()
         var separator: StaticString = "{"
         for (index, member) in existing.list.enumerated() {
             guard let change = changes.last(named: member.name) else {
-                append(member, separator, &buffer)
+                appendName(member, of: target, separator, &buffer)
+                buffer.append(member.value.bytes(of: target))
                 separator = ","
                 continue
             }
-            if isNull(change.value) || existing.lastIndex(named: member.name) != index { continue }
-            appendName(member, separator, &buffer)
-            apply(change.value, to: member.value, into: &buffer)
+            let value = change.value.bytes(of: patch)
+            if isNull(value) || existing.lastIndex(named: member.name) != index { continue }
+            appendName(member, of: target, separator, &buffer)
+            apply(value, to: member.value.bytes(of: target), into: &buffer)
             separator = ","
         }
-        appendAdditions(changes, existing, &separator, &buffer)
-        buffer.append(
-            separator.utf8CodeUnitCount == 1 && separator.utf8Start[0] == UInt8(ascii: "{") ? "{}" : "}"
-        )
+        appendAdditions(changes, of: patch, existing, &separator, &buffer)
+        buffer.append(separator.bytes.first == UInt8(ascii: "{") ? "{}" : "}")
     }
 
     private static func appendAdditions(
         _ changes: Members,
+        of patch: Span<UInt8>,
         _ existing: Members,
         _ separator: inout StaticString,
         _ buffer: inout ByteBuffer
     ) {
         for (index, change) in changes.list.enumerated() {
             let isShadowed = changes.lastIndex(named: change.name) != index
-            if isShadowed || isNull(change.value) || existing.lastIndex(named: change.name) != nil {
+            let value = change.value.bytes(of: patch)
+            if isShadowed || isNull(value) || existing.lastIndex(named: change.name) != nil {
                 continue
             }
-            appendName(change, separator, &buffer)
-            apply(change.value, to: nil, into: &buffer)
+            appendName(change, of: patch, separator, &buffer)
+            apply(value, to: Span(), into: &buffer)
             separator = ","
         }
     }
 
-    private static func append(_ member: Member, _ separator: StaticString, _ buffer: inout ByteBuffer) {
-        appendName(member, separator, &buffer)
-        buffer.append(member.value)
-    }
-
-    private static func appendName(_ member: Member, _ separator: StaticString, _ buffer: inout ByteBuffer) {
+    private static func appendName(
+        _ member: Member,
+        of object: Span<UInt8>,
+        _ separator: StaticString,
+        _ buffer: inout ByteBuffer
+    ) {
         buffer.append(separator)
-        buffer.append(member.spelling)
+        buffer.append(member.spelling.bytes(of: object))
         buffer.append(":")
     }
 
-    private static func isObject(_ value: UnsafeRawBufferPointer) -> Bool {
-        value.first { !JSONScanner.isWhitespace($0) } == UInt8(ascii: "{")
+    private static func isObject(_ value: Span<UInt8>) -> Bool {
+        var scanner = JSONScanner(value)
+        scanner.skipWhitespace()
+        return scanner.current == UInt8(ascii: "{")
     }
 
-    private static func isNull(_ value: UnsafeRawBufferPointer) -> Bool {
+    private static func isNull(_ value: Span<UInt8>) -> Bool {
         value.first == UInt8(ascii: "n")
     }
 
-    private static func trimmed(_ value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    @_lifetime(copy value)
+    private static func trimmed(_ value: Span<UInt8>) -> Span<UInt8> {
         var scanner = JSONScanner(value)
         scanner.skipWhitespace()
         let start = scanner.position
         try? scanner.skipValue()
-        return UnsafeRawBufferPointer(rebasing: value[start..<scanner.position])
+        return value[start..<scanner.position]
     }
 }
 
@@ -81,8 +88,8 @@ private struct Member {
     /// The name's characters, escapes decoded: two spellings of a name are one name.
     let name: [UInt8]
     /// The name as it is written, with its quotes.
-    let spelling: UnsafeRawBufferPointer
-    let value: UnsafeRawBufferPointer
+    let spelling: ByteRange
+    let value: ByteRange
 }
 
 /// The members of an object, found by name in constant time.
@@ -92,7 +99,7 @@ private struct Members {
 
     init() {}
 
-    init(_ object: UnsafeRawBufferPointer) {
+    init(_ object: Span<UInt8>) {
         var scanner = JSONScanner(object)
         // The scanner accepted these bytes before, so it does not stop early here.
         try? read(&scanner, object)
@@ -107,7 +114,7 @@ private struct Members {
         places[name]
     }
 
-    private mutating func read(_ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer)
+    private mutating func read(_ scanner: inout JSONScanner, _ bytes: Span<UInt8>)
         throws(JSONFailure)
     {
         scanner.skipWhitespace()
@@ -117,12 +124,13 @@ private struct Members {
             let start = scanner.position
             scanner.position += 1
             let hasEscape = try scanner.skipString()
-            let spelling = UnsafeRawBufferPointer(rebasing: bytes[start..<scanner.position])
+            let spelling = ByteRange(start, scanner.position)
             try scanner.skipColon()
             let valueStart = scanner.position
             try scanner.skipValue()
-            let value = UnsafeRawBufferPointer(rebasing: bytes[valueStart..<scanner.position])
-            add(Member(name: Self.name(spelling, hasEscape), spelling: spelling, value: value))
+            let value = ByteRange(valueStart, scanner.position)
+            let name = Self.name(spelling.bytes(of: bytes).characters, hasEscape)
+            add(Member(name: name, spelling: spelling, value: value))
             scanner.skipWhitespace()
             scanner.position += 1
             scanner.skipWhitespace()
@@ -134,11 +142,7 @@ private struct Members {
         list.append(member)
     }
 
-    private static func name(_ spelling: UnsafeRawBufferPointer, _ hasEscape: Bool) -> [UInt8] {
-        var characters = Array(spelling[1..<(spelling.count - 1)])
-        guard hasEscape else { return characters }
-        let count = characters.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
-        characters.removeSubrange(count...)
-        return characters
+    private static func name(_ spelling: Span<UInt8>, _ hasEscape: Bool) -> [UInt8] {
+        hasEscape ? JSONText.characters(spelling) : Array(spelling)
     }
 }

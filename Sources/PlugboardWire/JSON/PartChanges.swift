@@ -1,16 +1,18 @@
 // What an observer with `fields` is told: which of the named parts changed from one value
 // to the next, and which are gone. Parts are equal by meaning: 49.9 to 49.90 is no change.
 
+import PlugboardMemory
+
 extension JSONPointerSet {
     /// Bytes that are compared by meaning for one change. Parts can lie within each other, so
     /// that 64 of them are 64 times a value; past this they have changed if their bytes have.
     static let comparedBytesMax = 8 * Limits.valueBytesMax
 
-    /// Whether a named part of `new` isn't what it was in `old` (nil: there was no value), or is
+    /// Whether a named part of `new` isn't what it was in `old` (empty: there was no value), or is
     /// gone. Both are JSON that the scanner accepted.
     public func haveChanged(
-        from old: UnsafeRawBufferPointer?,
-        to new: UnsafeRawBufferPointer,
+        from old: Span<UInt8>,
+        to new: Span<UInt8>,
         using comparer: inout JSONComparer
     ) -> Bool {
         withParts(of: new) { parts in
@@ -23,8 +25,8 @@ extension JSONPointerSet {
     /// new or not what it was, and where there are such `,"gone":[…]` with the pointers that named
     /// a part of `old` and name none of `new`. False, and nothing added, where nothing changed.
     public func appendChanges(
-        from old: UnsafeRawBufferPointer?,
-        to new: UnsafeRawBufferPointer,
+        from old: Span<UInt8>,
+        to new: Span<UInt8>,
         into buffer: inout ByteBuffer,
         using comparer: inout JSONComparer
     ) -> Bool {
@@ -39,7 +41,7 @@ extension JSONPointerSet {
 
     /// Adds the same members for somebody of whom it isn't known what was told: every part that is
     /// there, and as gone every other pointer.
-    public func appendAll(of value: UnsafeRawBufferPointer, into buffer: inout ByteBuffer) {
+    public func appendAll(of value: Span<UInt8>, into buffer: inout ByteBuffer) {
         withParts(of: value) { parts in
             appendFields(parts.found, parts, &buffer)
             let all = count == UInt64.bitWidth ? UInt64.max : (1 << UInt64(count)) - 1
@@ -50,35 +52,35 @@ extension JSONPointerSet {
 
     /// A bit for each pointer whose part changed, and for each whose part is gone.
     private func changes(
-        from old: UnsafeRawBufferPointer?,
-        to parts: JSONParts,
+        from old: Span<UInt8>,
+        to parts: borrowing JSONParts,
         _ comparer: inout JSONComparer
     ) -> (changed: UInt64, gone: UInt64) {
-        guard let old else { return (parts.found, 0) }
+        if old.isEmpty { return (parts.found, 0) }
         return withParts(of: old) { oldParts in
             var changed = parts.found
             var compared = 0
             for pointer in 0..<count {
-                guard let part = parts[pointer], let oldPart = oldParts[pointer] else { continue }
+                guard parts.has(pointer), oldParts.has(pointer) else { continue }
+                let (part, oldPart) = (parts[pointer], oldParts[pointer])
                 compared += part.count + oldPart.count
                 let isSame =
                     compared <= Self.comparedBytesMax
-                    ? comparer.areEqual(oldPart, part) : ByteSearch.areEqual(oldPart, part)
+                    ? comparer.areEqual(oldPart, part) : oldPart.isEqual(to: part)
                 if isSame { changed &= ~(1 << UInt64(pointer)) }
             }
             return (changed, oldParts.found & ~parts.found)
         }
     }
 
-    private func appendFields(_ changed: UInt64, _ parts: JSONParts, _ buffer: inout ByteBuffer) {
+    private func appendFields(_ changed: UInt64, _ parts: borrowing JSONParts, _ buffer: inout ByteBuffer) {
         buffer.append(#","fields":"#)
         var separator: StaticString = "{"
         for pointer in 0..<count where changed >> UInt64(pointer) & 1 == 1 {
-            guard let part = parts[pointer] else { continue }
             buffer.append(separator)
-            withName(pointer) { buffer.append($0) }
+            appendName(pointer, to: &buffer)
             buffer.append(":")
-            buffer.append(part)
+            buffer.append(parts[pointer])
             separator = ","
         }
         buffer.append(changed == 0 ? "{}" : "}")
@@ -89,7 +91,7 @@ extension JSONPointerSet {
         var separator: StaticString = "["
         for pointer in 0..<count where gone >> UInt64(pointer) & 1 == 1 {
             buffer.append(separator)
-            withName(pointer) { buffer.append($0) }
+            appendName(pointer, to: &buffer)
             separator = ","
         }
         buffer.append("]")

@@ -1,5 +1,7 @@
 // The grammar of keys: tokens separated by dots. Keys are compared byte for byte.
 
+import PlugboardMemory
+
 /// The rules for keys.
 public enum Key {
     /// Why bytes are not a key or a pattern.
@@ -14,27 +16,27 @@ public enum Key {
     }
 
     /// The first fault of `bytes` as a key, if any.
-    public static func fault(_ bytes: UnsafeRawBufferPointer) -> Fault? {
+    public static func fault(_ bytes: Span<UInt8>) -> Fault? {
         fault(bytes, wildcards: false)
     }
 
     /// Whether a token begins with `$`: such keys are written by the broker alone.
-    public static func isReserved(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    public static func isReserved(_ bytes: Span<UInt8>) -> Bool {
         var atTokenStart = true
-        for byte in bytes {
-            if atTokenStart, byte == UInt8(ascii: "$") { return true }
-            atTokenStart = byte == UInt8(ascii: ".")
+        for index in bytes.indices {
+            if atTokenStart, bytes[index] == UInt8(ascii: "$") { return true }
+            atTokenStart = bytes[index] == UInt8(ascii: ".")
         }
         return false
     }
 
-    static func fault(_ bytes: UnsafeRawBufferPointer, wildcards: Bool) -> Fault? {
+    static func fault(_ bytes: Span<UInt8>, wildcards: Bool) -> Fault? {
         guard !bytes.isEmpty else { return .empty }
         guard bytes.count <= Limits.keyBytesMax else { return .tooLong }
         guard UTF8Sequence.firstMalformed(bytes) == nil else { return .malformed }
         var tokenStart = 0
         for index in 0...bytes.count where index == bytes.count || bytes[index] == UInt8(ascii: ".") {
-            let token = UnsafeRawBufferPointer(rebasing: bytes[tokenStart..<index])
+            let token = bytes[tokenStart..<index]
             if let fault = tokenFault(token, wildcards: wildcards, isLast: index == bytes.count) {
                 return fault
             }
@@ -43,21 +45,21 @@ public enum Key {
         return nil
     }
 
-    private static func tokenFault(_ token: UnsafeRawBufferPointer, wildcards: Bool, isLast: Bool) -> Fault? {
+    private static func tokenFault(_ token: Span<UInt8>, wildcards: Bool, isLast: Bool) -> Fault? {
         guard !token.isEmpty else { return .emptyToken }
         if wildcards, token[0] == UInt8(ascii: "*") {
             if token.count == 1 { return nil }
             guard token.count == 2, token[1] == UInt8(ascii: "*") else { return .wildcardInToken }
             return isLast ? nil : .earlyDeepWildcard
         }
-        for (index, byte) in token.enumerated() where isForbidden(byte, token, index) {
-            return wildcards && byte == UInt8(ascii: "*") ? .wildcardInToken : .forbiddenCharacter
+        for index in token.indices where isForbidden(token[index], token, index) {
+            return wildcards && token[index] == UInt8(ascii: "*") ? .wildcardInToken : .forbiddenCharacter
         }
         return nil
     }
 
     /// Control characters (C0, DEL and C1), white space (Unicode's White_Space), `*`, `"`, `\`.
-    private static func isForbidden(_ byte: UInt8, _ token: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+    private static func isForbidden(_ byte: UInt8, _ token: Span<UInt8>, _ index: Int) -> Bool {
         switch byte {
         case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: "\""), UInt8(ascii: "\\"): true
         case 0xC2: token[index + 1] <= 0xA0 || token[index + 1] == 0x85

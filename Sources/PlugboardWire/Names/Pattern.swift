@@ -2,35 +2,38 @@
 // for any number of tokens, none included. A wildcard never covers a token that
 // begins with `$`: the broker's own keys are told only to who spells them out.
 
+import PlugboardMemory
+
 /// The rules for patterns.
 public enum Pattern {
     /// The first fault of `bytes` as a pattern, if any.
-    public static func fault(_ bytes: UnsafeRawBufferPointer) -> Key.Fault? {
+    public static func fault(_ bytes: Span<UInt8>) -> Key.Fault? {
         Key.fault(bytes, wildcards: true)
     }
 
     /// Whether a well-formed pattern has a wildcard; one without is a plain key.
-    public static func hasWildcard(_ pattern: UnsafeRawBufferPointer) -> Bool {
+    public static func hasWildcard(_ pattern: Span<UInt8>) -> Bool {
         pattern.contains(UInt8(ascii: "*"))
     }
 
     /// The bytes that every matching key begins with: what stands before the first wildcard.
-    public static func literalPrefix(_ pattern: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    @_lifetime(copy pattern)
+    public static func literalPrefix(_ pattern: Span<UInt8>) -> Span<UInt8> {
         guard let star = pattern.firstIndex(of: UInt8(ascii: "*")) else { return pattern }
         let isDeep = star + 1 < pattern.count && star > 0
         // `a.**` matches `a` itself, so its dot is not part of what every match has.
-        return UnsafeRawBufferPointer(rebasing: pattern[..<(isDeep ? star - 1 : star)])
+        return pattern[..<(isDeep ? star - 1 : star)]
     }
 
     /// Whether a well-formed pattern matches a well-formed key.
-    public static func matches(_ pattern: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer) -> Bool {
+    public static func matches(_ pattern: Span<UInt8>, _ key: Span<UInt8>) -> Bool {
         var patternTokens = Tokens(pattern)
         var keyTokens = Tokens(key)
         while let wanted = patternTokens.next() {
             if wanted.count == 2, wanted[0] == UInt8(ascii: "*") { return noneReserved(&keyTokens) }
             guard let token = keyTokens.next() else { return false }
             let isWildcard = wanted.count == 1 && wanted[0] == UInt8(ascii: "*")
-            guard isWildcard ? token.first != UInt8(ascii: "$") : token.elementsEqual(wanted) else {
+            guard isWildcard ? token.first != UInt8(ascii: "$") : token.isEqual(to: wanted) else {
                 return false
             }
         }
@@ -46,20 +49,22 @@ public enum Pattern {
 }
 
 /// The tokens of a well-formed key or pattern, one after the other.
-public struct Tokens {
-    private let bytes: UnsafeRawBufferPointer
+public struct Tokens: ~Escapable {
+    private let bytes: Span<UInt8>
     private var position = 0
 
-    public init(_ bytes: UnsafeRawBufferPointer) {
+    @_lifetime(copy bytes)
+    public init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
     }
 
     /// The next token; nil after the last.
-    public mutating func next() -> UnsafeRawBufferPointer? {
+    @_lifetime(copy self)
+    public mutating func next() -> Span<UInt8>? {
         guard position < bytes.count else { return nil }
         var end = position
         while end < bytes.count, bytes[end] != UInt8(ascii: ".") { end += 1 }
         defer { position = end + 1 }
-        return UnsafeRawBufferPointer(rebasing: bytes[position..<end])
+        return bytes[position..<end]
     }
 }

@@ -1,24 +1,27 @@
 // How two patterns stand to each other, judged by their tokens alone: what one lets
 // through and the other doesn't. Rights are decided with it, so it errs on no side.
 
+import PlugboardMemory
+
 extension Pattern {
     /// Whether every key that `narrow` matches is matched by `wide`, both well-formed.
-    public static func covers(_ wide: UnsafeRawBufferPointer, _ narrow: UnsafeRawBufferPointer) -> Bool {
+    public static func covers(_ wide: Span<UInt8>, _ narrow: Span<UInt8>) -> Bool {
         var (wideTokens, narrowTokens) = (Tokens(wide), Tokens(narrow))
         while let wanted = wideTokens.next() {
             if isTail(wanted) { return spellsNoneReserved(narrowTokens) }
             guard let token = narrowTokens.next() else { return false }
             if isTail(token) {
                 // No key is empty, so `**` alone is the same as `*.**`.
-                return isTail(narrow) && isAny(wanted) && wideTokens.next().map(isTail) ?? false
+                guard isTail(narrow), isAny(wanted), let next = wideTokens.next() else { return false }
+                return isTail(next)
             }
-            if isAny(wanted) ? isReserved(token) : !token.elementsEqual(wanted) { return false }
+            if isAny(wanted) ? isReserved(token) : !token.isEqual(to: wanted) { return false }
         }
         return narrowTokens.next() == nil
     }
 
     /// Whether some key is matched by both, which are well-formed.
-    public static func overlaps(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    public static func overlaps(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         var (leftTokens, rightTokens) = (Tokens(left), Tokens(right))
         while true {
             let (leftRest, rightRest) = (leftTokens, rightTokens)
@@ -30,7 +33,7 @@ extension Pattern {
             case (true, true): continue
             case (true, false): if isReserved(other) { return false }
             case (false, true): if isReserved(one) { return false }
-            case (false, false): if !one.elementsEqual(other) { return false }
+            case (false, false): if !one.isEqual(to: other) { return false }
             }
         }
     }
@@ -43,15 +46,15 @@ extension Pattern {
         return true
     }
 
-    private static func isReserved(_ token: UnsafeRawBufferPointer) -> Bool {
+    private static func isReserved(_ token: Span<UInt8>) -> Bool {
         token.first == UInt8(ascii: "$")
     }
 
-    private static func isAny(_ token: UnsafeRawBufferPointer) -> Bool {
+    private static func isAny(_ token: Span<UInt8>) -> Bool {
         token.count == 1 && token[0] == UInt8(ascii: "*")
     }
 
-    private static func isTail(_ token: UnsafeRawBufferPointer) -> Bool {
+    private static func isTail(_ token: Span<UInt8>) -> Bool {
         token.count == 2 && token[0] == UInt8(ascii: "*")
     }
 }

@@ -1,13 +1,15 @@
 // The lines of calls: the event that asks, and the replies at both ends.
 
+import PlugboardMemory
+
 /// Writers of what is said about calls.
 public enum CallEncoder {
     /// What the server gets. `by` is as `EventEncoder.appendAuthor` wrote it.
     public static func appendEvent(
         call: UInt64,
-        key: UnsafeRawBufferPointer,
-        value: UnsafeRawBufferPointer?,
-        by: UnsafeRawBufferPointer,
+        key: Span<UInt8>,
+        value: Span<UInt8>?,
+        by: Span<UInt8>,
         cause: WriteCause,
         to buffer: inout ByteBuffer
     ) {
@@ -27,10 +29,10 @@ public enum CallEncoder {
 
     /// The caller's reply with the server's value.
     public static func appendAnswer(
-        id: UnsafeRawBufferPointer,
-        key: UnsafeRawBufferPointer,
-        value: UnsafeRawBufferPointer,
-        by: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
+        key: Span<UInt8>,
+        value: Span<UInt8>,
+        by: Span<UInt8>,
         to buffer: inout ByteBuffer
     ) {
         ReplyEncoder.appendStart(.call, id: id, to: &buffer)
@@ -45,11 +47,11 @@ public enum CallEncoder {
     /// The caller's reply with the server's own error: `by` tells it from the broker's. The
     /// `message` is JSON.
     public static func appendFailure(
-        code: UnsafeRawBufferPointer,
-        message: UnsafeRawBufferPointer,
-        id: UnsafeRawBufferPointer,
+        code: Span<UInt8>,
+        message: Span<UInt8>,
+        id: Span<UInt8>,
         line: UInt64,
-        by: UnsafeRawBufferPointer,
+        by: Span<UInt8>,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"error":""#)
@@ -64,7 +66,7 @@ public enum CallEncoder {
 
     /// The reply to `return`.
     public static func appendReturned(
-        id: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
         call: UInt64,
         isLate: Bool,
         to buffer: inout ByteBuffer
@@ -79,8 +81,8 @@ public enum CallEncoder {
     /// The reply to `serve` and `unserve`.
     public static func appendServed(
         _ operation: Operation,
-        id: UnsafeRawBufferPointer,
-        key: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
+        key: Span<UInt8>,
         to buffer: inout ByteBuffer
     ) {
         ReplyEncoder.appendStart(operation, id: id, to: &buffer)

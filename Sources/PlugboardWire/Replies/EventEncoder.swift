@@ -1,10 +1,12 @@
 // Events as lines. What differs per observer (which subscription) comes first and is
 // kept ready by the subscription; the rest is the same bytes for all of a kind.
 
+import PlugboardMemory
+
 /// Writers of the `event` lines.
 public enum EventEncoder {
     /// `,"key":"…","revision":` for a key: kept with it, since it never changes.
-    public static func appendKeyPrefix(_ key: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendKeyPrefix(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","key":""#)
         buffer.append(key)
         buffer.append(#"","revision":"#)
@@ -12,23 +14,23 @@ public enum EventEncoder {
 
     /// `{"event":"update","sub":…`: what stands before the key in a subscription's updates.
     /// A sub is given as the JSON it is written as.
-    public static func appendUpdateStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendUpdateStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"update","sub":"#)
         buffer.append(sub)
     }
 
-    public static func appendEmitStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendEmitStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"emit","sub":"#)
         buffer.append(sub)
     }
 
-    public static func appendDeleteStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendDeleteStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"delete","sub":"#)
         buffer.append(sub)
     }
 
     /// A value that matched an observer's conditions does so no longer.
-    public static func appendLeaveStart(sub: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendLeaveStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"leave","sub":"#)
         buffer.append(sub)
     }
@@ -38,33 +40,28 @@ public enum EventEncoder {
     /// value, with a comma before it.
     public static func appendTail(
         _ tail: borrowing EventTail,
-        change: UnsafeRawBufferPointer? = nil,
+        change: Span<UInt8> = Span(),
         hasValue: Bool = true,
         hasOld: Bool = true,
         to buffer: inout ByteBuffer
     ) {
-        let none = UnsafeRawBufferPointer(start: nil, count: 0)
-        let value = hasValue ? tail.value ?? none : none
-        let old = hasOld ? tail.old ?? none : none
-        let pieces = tail.keyPrefix.count &+ tail.by.count &+ value.count &+ old.count &+ (change?.count ?? 0)
-        var writer = ByteWriter(buffer.reserve(pieces &+ tailBytesMax))
-        writer.write(tail.keyPrefix)
-        writer.write(decimal: tail.revision)
-        if let change { writer.write(change) }
+        let value = hasValue ? tail.value : Span()
+        let old = hasOld ? tail.old : Span()
+        let pieces = tail.keyPrefix.count &+ tail.by.count &+ value.count &+ old.count &+ change.count
+        buffer.reserve(pieces &+ tailBytesMax)
+        buffer.append(tail.keyPrefix)
+        buffer.append(decimal: tail.revision)
+        buffer.append(change)
         if value.count > 0 {
-            writer.write(#","value":"#)
-            writer.write(value)
+            buffer.append(#","value":"#)
+            buffer.append(value)
         }
         if old.count > 0 {
-            writer.write(#","old":"#)
-            writer.write(old)
+            buffer.append(#","old":"#)
+            buffer.append(old)
         }
-        writer.write(tail.by)
-        if tail.isPlain {
-            writer.write("}\n")
-            return buffer.commit(writer.count)
-        }
-        buffer.commit(writer.count)
+        buffer.append(tail.by)
+        if tail.isPlain { return buffer.append("}\n") }
         appendRest(tail, to: &buffer)
     }
 
@@ -81,7 +78,7 @@ public enum EventEncoder {
             buffer.append(#","skipped":"#)
             buffer.append(decimal: UInt64(tail.skipped))
         }
-        if let names = tail.unacknowledged { buffer.append(names) }
+        buffer.append(tail.unacknowledged)
         buffer.append("}\n")
     }
 
@@ -100,7 +97,7 @@ public enum EventEncoder {
 
     /// The end of a snapshot.
     public static func appendSynced(
-        sub: UnsafeRawBufferPointer,
+        sub: Span<UInt8>,
         revision: UInt64,
         to buffer: inout ByteBuffer
     ) {
@@ -113,7 +110,7 @@ public enum EventEncoder {
 
     /// Events that were dropped, in their place.
     public static func appendLagged(
-        sub: UnsafeRawBufferPointer,
+        sub: Span<UInt8>,
         dropped: UInt64,
         first: UInt64,
         last: UInt64,
@@ -175,7 +172,7 @@ public enum EventEncoder {
     }
 
     /// `,"by":"…"`: kept with a client and with what it wrote.
-    public static func appendAuthor(name: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+    public static func appendAuthor(name: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","by":"#)
         JSONText.append(name, to: &buffer)
     }
@@ -201,14 +198,14 @@ public enum EventReason: UInt8, CaseIterable, Sendable {
 }
 
 /// The part of an event that all observers of a kind share.
-public struct EventTail {
+public struct EventTail: ~Escapable {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
-    public var keyPrefix: UnsafeRawBufferPointer
+    public var keyPrefix: Span<UInt8>
     public var revision: UInt64
-    public var value: UnsafeRawBufferPointer?
-    public var old: UnsafeRawBufferPointer?
+    public var value: Span<UInt8>
+    public var old: Span<UInt8>
     /// As `EventEncoder.appendAuthor` wrote it.
-    public var by: UnsafeRawBufferPointer
+    public var by: Span<UInt8>
     public var cause: WriteCause
     /// Where it was not the writer itself that wrote.
     public var reason: EventReason?
@@ -218,21 +215,22 @@ public struct EventTail {
     /// Updates folded into this one.
     public var skipped: UInt32 = 0
     /// `,"unacked":[…]`: who of an earlier phase had not acknowledged in time.
-    public var unacknowledged: UnsafeRawBufferPointer?
+    public var unacknowledged: Span<UInt8>
 
     /// Has none of what few events have.
     @inline(__always)
     fileprivate var isPlain: Bool {
-        !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged == nil
+        !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged.isEmpty
     }
 
     @inlinable
+    @_lifetime(copy keyPrefix, copy value, copy old, copy by)
     public init(
-        keyPrefix: UnsafeRawBufferPointer,
+        keyPrefix: Span<UInt8>,
         revision: UInt64,
-        value: UnsafeRawBufferPointer?,
-        old: UnsafeRawBufferPointer? = nil,
-        by: UnsafeRawBufferPointer,
+        value: Span<UInt8>,
+        old: Span<UInt8> = Span(),
+        by: Span<UInt8>,
         cause: WriteCause,
         reason: EventReason? = nil,
         isInitial: Bool = false,
@@ -241,6 +239,7 @@ public struct EventTail {
         self.keyPrefix = keyPrefix
         self.revision = revision
         self.value = value
+        unacknowledged = Span()
         self.old = old
         self.by = by
         self.cause = cause

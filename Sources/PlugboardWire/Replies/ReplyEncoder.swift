@@ -1,11 +1,13 @@
 // Replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
 
+import PlugboardMemory
+
 /// Writers of the `ok` and `error` lines.
 public enum ReplyEncoder {
     /// `{"ok":"…","id":…`: the beginning of a reply. An empty `id` is left out.
     public static func appendStart(
         _ operation: Operation,
-        id: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
         to buffer: inout ByteBuffer
     ) {
         buffer.append(#"{"ok":""#)
@@ -20,7 +22,7 @@ public enum ReplyEncoder {
     /// A reply that only says at which revision the bus is.
     public static func appendDone(
         _ operation: Operation,
-        id: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
         revision: UInt64,
         to buffer: inout ByteBuffer
     ) {
@@ -34,8 +36,8 @@ public enum ReplyEncoder {
     /// it is the client's own, and how many keys and lines it is owed.
     public static func appendControl(
         _ operation: Operation,
-        id: UnsafeRawBufferPointer,
-        sub: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
+        sub: Span<UInt8>,
         client: UInt64?,
         owed: Int,
         to buffer: inout ByteBuffer
@@ -51,7 +53,7 @@ public enum ReplyEncoder {
     /// An error. Without an `id` it names the connection's `line`.
     public static func appendRefusal(
         _ refusal: Refusal,
-        id: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
         line: UInt64,
         to buffer: inout ByteBuffer
     ) {
@@ -81,7 +83,7 @@ public enum ReplyEncoder {
     }
 
     /// Which request an error is about: its `id`, or else its line.
-    static func appendSubject(id: UnsafeRawBufferPointer, line: UInt64, to buffer: inout ByteBuffer) {
+    static func appendSubject(id: Span<UInt8>, line: UInt64, to buffer: inout ByteBuffer) {
         if id.isEmpty { return appendNumber(#","line":"#, line, &buffer) }
         buffer.append(#","id":"#)
         buffer.append(id)
@@ -90,7 +92,7 @@ public enum ReplyEncoder {
     /// The answer to `help`: everything, or one operation.
     public static func appendHelp(
         about operation: Operation?,
-        id: UnsafeRawBufferPointer,
+        id: Span<UInt8>,
         to buffer: inout ByteBuffer
     ) {
         let start = buffer.count

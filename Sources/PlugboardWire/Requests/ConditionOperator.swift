@@ -1,5 +1,7 @@
 // What a condition asks of a part: the operators of `where`, by name.
 
+import PlugboardMemory
+
 /// An operator of `where`.
 public enum ConditionOperator: UInt8, CaseIterable, Sendable {
     case equal, unequal, less, lessOrEqual, more, moreOrEqual, isIn, exists, prefix
@@ -30,10 +32,12 @@ public enum ConditionOperator: UInt8, CaseIterable, Sendable {
         }
     }
 
-    init?(_ name: UnsafeRawBufferPointer) {
-        let found = Self.allCases.first { $0.name.equals(name) }
-        guard let found else { return nil }
-        self = found
+    init?(_ name: Span<UInt8>) {
+        for each in Self.allCases where name.isEqual(to: each.name) {
+            self = each
+            return
+        }
+        return nil
     }
 
     /// What to write instead of a name that is none: what other languages call it, or the

@@ -2,6 +2,8 @@
 // Read and checked once, when it subscribes; then held against every value without
 // allocating anything. Owns the bytes of its operands.
 
+import PlugboardMemory
+
 /// Conditions on the parts of a value, all of which must hold. A value to copy.
 ///
 /// A part is named by a JSON Pointer, and is there or not. Of one that is there:
@@ -35,39 +37,37 @@ public struct Conditions: Sendable {
     public var count: Int { list.count }
 
     /// Whether all conditions hold of `value`, JSON that the scanner accepted.
-    public func hold(for value: UnsafeRawBufferPointer, using comparer: inout JSONComparer) -> Bool {
+    public func hold(for value: Span<UInt8>, using comparer: inout JSONComparer) -> Bool {
         defer { comparer.forget() }
         return pointers.withParts(of: value) { parts in
-            text.withUnsafeBytes { text in
-                for condition in list {
-                    guard holds(condition, for: parts[condition.part], text, &comparer) else { return false }
-                }
-                return true
-            }
+            for condition in list where !holds(condition, for: parts, &comparer) { return false }
+            return true
         }
     }
 
     private func holds(
         _ condition: Condition,
-        for part: UnsafeRawBufferPointer?,
-        _ text: UnsafeRawBufferPointer,
+        for parts: borrowing JSONParts,
         _ comparer: inout JSONComparer
     ) -> Bool {
-        let operand = operands[condition.operands.lowerBound].bytes(of: text)
-        guard let part else {
+        let operand = operands[condition.operands.lowerBound].bytes(of: text.span)
+        guard parts.has(condition.part) else {
             switch condition.operator {
             case .exists: return operand.first == UInt8(ascii: "f")
             case .unequal: return true
             default: return false
             }
         }
+        let part = parts[condition.part]
         switch condition.operator {
         case .exists: return operand.first == UInt8(ascii: "t")
-        case .equal: return comparer.areEqualForNow(part, operand)
-        case .unequal: return !comparer.areEqualForNow(part, operand)
+        case .equal: return comparer.isPart(condition.part, part, equalTo: operand)
+        case .unequal: return !comparer.isPart(condition.part, part, equalTo: operand)
         case .isIn:
-            let choices = operands[condition.operands]
-            return choices.contains { comparer.areEqualForNow(part, $0.bytes(of: text)) }
+            for choice in operands[condition.operands] {
+                if comparer.isPart(condition.part, part, equalTo: choice.bytes(of: text.span)) { return true }
+            }
+            return false
         case .prefix: return Self.begins(part, with: operand)
         case .less, .lessOrEqual, .more, .moreOrEqual:
             return Self.order(part, operand).map { condition.operator.accepts($0) } ?? false
@@ -75,7 +75,7 @@ public struct Conditions: Sendable {
     }
 
     /// How a part stands to an operand; nil where they can't be ordered.
-    private static func order(_ part: UnsafeRawBufferPointer, _ operand: UnsafeRawBufferPointer) -> Int? {
+    private static func order(_ part: Span<UInt8>, _ operand: Span<UInt8>) -> Int? {
         switch (JSONOutline.kind(of: part), JSONOutline.kind(of: operand)) {
         case (.number, .number): DecimalOrder.order(part, operand)
         case (.string, .string): JSONCharacters.order(part.characters, operand.characters)
@@ -83,7 +83,7 @@ public struct Conditions: Sendable {
         }
     }
 
-    private static func begins(_ part: UnsafeRawBufferPointer, with operand: UnsafeRawBufferPointer) -> Bool {
+    private static func begins(_ part: Span<UInt8>, with operand: Span<UInt8>) -> Bool {
         guard JSONOutline.kind(of: part) == .string else { return false }
         return JSONCharacters.begins(part.characters, with: operand.characters)
     }

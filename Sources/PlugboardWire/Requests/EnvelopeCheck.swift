@@ -1,6 +1,8 @@
 // What is noted of an envelope while it is read, and the judgement when the whole
 // of it is known: the operation first, then fields it doesn't take, then those it lacks.
 
+import PlugboardMemory
+
 /// The notes on one envelope.
 struct EnvelopeCheck {
     /// Fields read so far, unknown ones included.
@@ -17,25 +19,11 @@ struct EnvelopeCheck {
     let start: Int
     /// Where the `x-` names of this envelope begin among those of the line.
     let extensionsStart: Int
-    /// The offset of each known field's name, for messages. Meaningful for fields that were
-    /// noted; lent by the reader.
-    private let places: UnsafeMutablePointer<UInt32>
 
-    init(
-        start: Int,
-        extensionsStart: Int,
-        isWrite: Bool,
-        places: UnsafeMutablePointer<UInt32>
-    ) {
+    init(start: Int, extensionsStart: Int, isWrite: Bool) {
         self.start = start
         self.extensionsStart = extensionsStart
         self.isWrite = isWrite
-        self.places = places
-    }
-
-    @inline(__always)
-    func note(_ field: Field, at offset: Int) {
-        places[Int(field.rawValue)] = UInt32(truncatingIfNeeded: offset)
     }
 
     /// Whether nothing is wrong, as far as that can be seen at a glance.
@@ -54,22 +42,23 @@ struct EnvelopeCheck {
         of request: Request,
         _ options: RequestOptions,
         hasWrite: Bool,
-        in line: UnsafeRawBufferPointer
+        _ places: borrowing FieldPlaces,
+        in line: Span<UInt8>
     ) -> Refusal? {
         if let unknownOperation { return Self.unknownOperation(unknownOperation, line) }
         guard request.has(.operation) else { return missing(.operation, "a request") }
         let operation = request.operation
         if isWrite, !operation.isBatchable {
             let message = "a write is publish, emit, patch or delete, not \(operation.name)"
-            return Refusal(.wrongType, message, at: places(.operation))
+            return Refusal(.wrongType, message, at: places[.operation, ofWrite: isWrite])
         }
         let ofLine = FieldSet().with(.id).with(.durable)
         let allowed = isWrite ? operation.allowed.subtracting(ofLine) : operation.allowed
-        if let refusal = unknownField(request, allowed, line) { return refusal }
+        if let refusal = unknownField(request, allowed, places, line) { return refusal }
         if let field = operation.required.subtracting(request.fields).fields.first {
             return missing(field, operation.name.text)
         }
-        return details(request, options, hasWrite, line)
+        return details(request, options, hasWrite, places, line)
     }
 
     /// Rules that tie fields to each other or to their content.
@@ -77,38 +66,53 @@ struct EnvelopeCheck {
         _ request: Request,
         _ options: RequestOptions,
         _ hasWrite: Bool,
-        _ line: UnsafeRawBufferPointer
+        _ places: borrowing FieldPlaces,
+        _ line: Span<UInt8>
     ) -> Refusal? {
         switch request.operation {
         case .subscribe:
-            return oneOf(.key, .keys, request) ?? forms(request, options) ?? lacksSince(request)
-        case .trace: return oneOf(.key, .keys, request)
-        case .answer: return oneOf(.value, .error, request)
+            return oneOf(.key, .keys, request, places) ?? forms(request, options, places)
+                ?? lacksSince(request)
+        case .trace: return oneOf(.key, .keys, request, places)
+        case .answer: return oneOf(.value, .error, request, places)
         case .hello:
             return ClientName.refusal(options.name.bytes(of: line), at: options.name.start)
         case .explain where !hasWrite:
-            return Refusal(.wrongType, "explain takes a write, not null", at: places(.write))
+            return Refusal(
+                .wrongType,
+                "explain takes a write, not null",
+                at: places[.write, ofWrite: isWrite]
+            )
         default: return nil
         }
     }
 
     /// One of two fields must be there, and not the other.
-    private func oneOf(_ first: Field, _ second: Field, _ request: Request) -> Refusal? {
+    private func oneOf(
+        _ first: Field,
+        _ second: Field,
+        _ request: Request,
+        _ places: borrowing FieldPlaces
+    ) -> Refusal? {
         guard request.has(first), request.has(second) else {
             if request.has(first) || request.has(second) { return nil }
             let message = "\(request.operation.name) needs \"\(first.name)\" or \"\(second.name)\""
             return Refusal(.missingField, message, at: start)
         }
-        return tooMany(first, second, request.operation)
+        return tooMany(first, second, request.operation, places)
     }
 
     /// An event has the value, parts of it, what changed in it, or nothing of it.
-    private func forms(_ request: Request, _ options: RequestOptions) -> Refusal? {
+    private func forms(
+        _ request: Request,
+        _ options: RequestOptions,
+        _ places: borrowing FieldPlaces
+    ) -> Refusal? {
         let forms: [(Field, Bool)] = [
             (.fields, request.has(.fields)), (.difference, options.differences), (.values, !options.values),
         ]
         let asked = forms.filter(\.1).map(\.0)
-        return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation) : nil
+        return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation, places) : nil
     }
 
     /// A life of the revisions says nothing without a revision.
@@ -116,19 +120,30 @@ struct EnvelopeCheck {
         request.has(.epoch) && !request.has(.since) ? missing(.since, "\"epoch\"") : nil
     }
 
-    private func tooMany(_ first: Field, _ second: Field, _ operation: Operation) -> Refusal {
+    private func tooMany(
+        _ first: Field,
+        _ second: Field,
+        _ operation: Operation,
+        _ places: borrowing FieldPlaces
+    ) -> Refusal {
         let message = "\(operation.name) takes \"\(first.name)\" or \"\(second.name)\", not both"
-        return Refusal(.duplicateField, message, at: max(places(first), places(second)))
+        return Refusal(
+            .duplicateField,
+            message,
+            at: max(places[first, ofWrite: isWrite], places[second, ofWrite: isWrite])
+        )
     }
 
     private func unknownField(
         _ request: Request,
         _ allowed: FieldSet,
-        _ line: UnsafeRawBufferPointer
+        _ places: borrowing FieldPlaces,
+        _ line: Span<UInt8>
     ) -> Refusal? {
-        let misplaced = request.fields.subtracting(allowed).fields.min { places($0) < places($1) }
+        let misplaced = places.first(of: request.fields.subtracting(allowed), ofWrite: isWrite)
         let names = allowed.fields.map { $0.name.text }
-        if let unknown, misplaced.map({ unknown.start < places($0) }) ?? true {
+        let place = misplaced.map { places[$0, ofWrite: isWrite] } ?? .max
+        if let unknown, unknown.start < place {
             let name = excerpt(unknown.bytes(of: line))
             let message = "\(request.operation.name) has no field \"\(name)\""
             let hint = Suggestion.hint(for: name, among: names) ?? Self.taken(names)
@@ -136,7 +151,7 @@ struct EnvelopeCheck {
         }
         guard let misplaced else { return nil }
         let message = "\(request.operation.name) has no field \"\(misplaced.name)\""
-        return Refusal(.unknownField, message, hint: Self.taken(names), at: places(misplaced))
+        return Refusal(.unknownField, message, hint: Self.taken(names), at: place)
     }
 
     private static func taken(_ names: [String]) -> String {
@@ -147,11 +162,7 @@ struct EnvelopeCheck {
         Refusal(.missingField, "\(subject) needs \"\(field.name)\"", at: start)
     }
 
-    private func places(_ field: Field) -> Int {
-        Int(places[Int(field.rawValue)])
-    }
-
-    static func unknownOperation(_ range: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
+    static func unknownOperation(_ range: ByteRange, _ line: Span<UInt8>) -> Refusal {
         let word = excerpt(range.bytes(of: line))
         let hint = OperationHelp.hint(for: word) ?? "try help"
         return Refusal(.unknownOperation, "there is no operation \"\(word)\"", hint: hint, at: range.start)

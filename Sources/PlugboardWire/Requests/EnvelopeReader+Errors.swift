@@ -1,65 +1,63 @@
 // The `error` that a server answers a call with: a small object with a word for programs
 // and a sentence for people.
 
+import PlugboardMemory
+
 extension EnvelopeReader {
     mutating func decodeError(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        guard scanner.current == UInt8(ascii: "{") else {
-            return try refuseType(of: .error, "an object with \"code\" and \"message\"", &scanner)
+        guard line.current == UInt8(ascii: "{") else {
+            return try refuseType(of: .error, "an object with \"code\" and \"message\"", &line)
         }
-        let start = scanner.position
-        scanner.position += 1
-        scanner.skipWhitespace()
-        var goesOn = scanner.current == UInt8(ascii: "\"")
-        if scanner.current == UInt8(ascii: "}") {
-            scanner.position += 1
+        let start = line.position
+        line.position += 1
+        line.skipWhitespace()
+        var goesOn = line.current == UInt8(ascii: "\"")
+        if line.current == UInt8(ascii: "}") {
+            line.position += 1
         } else if !goesOn {
-            throw scanner.syntax("a name in quotes")
+            throw line.syntax("a name in quotes")
         }
         while goesOn {
-            try decodeErrorMember(&scanner, line)
-            goesOn = try Self.skipComma(&scanner)
+            try decodeErrorMember(&line)
+            goesOn = try Self.skipComma(&line)
         }
         if options.errorCode.isEmpty { complainOfError("\"error\" needs \"code\"", start) }
         if options.errorMessage.isEmpty { complainOfError("\"error\" needs \"message\"", start) }
     }
 
     private mutating func decodeErrorMember(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a name in quotes") }
-        let range = try decodeString(&scanner, line)
-        try scanner.skipColon()
-        let name = range.bytes(of: UnsafeRawBufferPointer(line))
+        guard line.current == UInt8(ascii: "\"") else { throw line.syntax("a name in quotes") }
+        let name = try line.decodeString()
+        try line.skipColon()
         let (code, message): (StaticString, StaticString) = ("code", "message")
-        if code.equals(name) {
-            if !options.errorCode.isEmpty { complainOfRepeat(code, range.start) }
-            try decodeCode(&scanner, line)
-        } else if message.equals(name) {
-            if !options.errorMessage.isEmpty { complainOfRepeat(message, range.start) }
-            try decodeMessage(&scanner)
+        if name.bytes(of: line.bytes).isEqual(to: code) {
+            if !options.errorCode.isEmpty { complainOfRepeat(code, name.start) }
+            try decodeCode(&line)
+        } else if name.bytes(of: line.bytes).isEqual(to: message) {
+            if !options.errorMessage.isEmpty { complainOfRepeat(message, name.start) }
+            try decodeMessage(&line)
         } else {
-            let text = "\"error\" has no member \"\(excerpt(name))\""
-            complain(Refusal(.unknownField, text, hint: "it takes code, message", at: range.start))
-            try scanner.skipValue()
+            let text = "\"error\" has no member \"\(excerpt(name.bytes(of: line.bytes)))\""
+            complain(Refusal(.unknownField, text, hint: "it takes code, message", at: name.start))
+            try line.skipValue()
         }
     }
 
     private mutating func decodeCode(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        let start = scanner.position
-        if scanner.current == UInt8(ascii: "\"") {
-            options.errorCode = try decodeString(&scanner, line)
+        let start = line.position
+        if line.current == UInt8(ascii: "\"") {
+            options.errorCode = try line.decodeString()
         } else {
-            try scanner.skipValue()
-            options.errorCode = ByteRange(start, scanner.position)
+            try line.skipValue()
+            options.errorCode = ByteRange(start, line.position)
         }
-        let code = options.errorCode.bytes(of: UnsafeRawBufferPointer(line))
+        let code = options.errorCode.bytes(of: line.bytes)
         if code.count > Limits.codeBytesMax {
             complain(Refusal(.limit, "a code has at most \(Limits.codeBytesMax) bytes", at: start + 1))
         } else if !Self.isCode(code) {
@@ -69,11 +67,11 @@ extension EnvelopeReader {
     }
 
     /// A message is passed on as it was written, so it is scanned but not decoded.
-    private mutating func decodeMessage(_ scanner: inout JSONScanner) throws(JSONFailure) {
-        let start = scanner.position
-        let isString = scanner.current == UInt8(ascii: "\"")
-        try scanner.skipValue()
-        options.errorMessage = ByteRange(start, scanner.position)
+    private mutating func decodeMessage(_ line: inout LineCursor) throws(JSONFailure) {
+        let start = line.position
+        let isString = line.current == UInt8(ascii: "\"")
+        try line.skipValue()
+        options.errorMessage = ByteRange(start, line.position)
         if !isString { complain(Refusal(.wrongType, "\"message\" takes a string", at: start)) }
     }
 
@@ -85,15 +83,16 @@ extension EnvelopeReader {
         complain(Refusal(.missingField, message, at: place))
     }
 
-    private static func isCode(_ code: UnsafeRawBufferPointer) -> Bool {
+    private static func isCode(_ code: Span<UInt8>) -> Bool {
         guard let first = code.first, first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z") else {
             return false
         }
-        return code.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x5F: true
-            default: false
+        for index in code.indices {
+            switch code[index] {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x5F: continue
+            default: return false
             }
         }
+        return true
     }
 }

@@ -1,45 +1,46 @@
 // The fields that few lines have: numbers within a range, one word of several, lists.
 
+import PlugboardMemory
+
 extension EnvelopeReader {
     mutating func decodeOption(
         _ field: Field,
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
         switch field {
-        case .name: options.name = try decodeText(.name, &scanner, line)
-        case .after: options.after = try decodeText(.after, &scanner, line)
-        case .about: options.about = try decodeText(.about, &scanner, line)
-        case .call: options.call = try decodeText(.call, &scanner, line)
-        case .epoch: options.epoch = try decodeText(.epoch, &scanner, line)
-        case .error: try decodeError(&scanner, line)
-        case .initial: options.initial = try decodeFlag(.initial, &scanner)
-        case .old: options.old = try decodeFlag(.old, &scanner)
-        case .values: options.values = try decodeFlag(.values, &scanner)
-        case .difference: options.differences = try decodeFlag(.difference, &scanner)
-        case .acknowledges: options.acknowledges = try decodeFlag(.acknowledges, &scanner)
-        case .condition: try decodeCondition(&scanner, line)
-        case .fields: try decodeFields(&scanner, line)
-        case .delivery: try decodeDelivery(&scanner, line)
-        case .keys: try decodePatterns(&scanner, line)
-        default: try decodeNumericOption(field, &scanner)
+        case .name: options.name = try decodeText(.name, &line)
+        case .after: options.after = try decodeText(.after, &line)
+        case .about: options.about = try decodeText(.about, &line)
+        case .call: options.call = try decodeText(.call, &line)
+        case .epoch: options.epoch = try decodeText(.epoch, &line)
+        case .error: try decodeError(&line)
+        case .initial: options.initial = try decodeFlag(.initial, &line)
+        case .old: options.old = try decodeFlag(.old, &line)
+        case .values: options.values = try decodeFlag(.values, &line)
+        case .difference: options.differences = try decodeFlag(.difference, &line)
+        case .acknowledges: options.acknowledges = try decodeFlag(.acknowledges, &line)
+        case .condition: try decodeCondition(&line)
+        case .fields: try decodeFields(&line)
+        case .delivery: try decodeDelivery(&line)
+        case .keys: try decodePatterns(&line)
+        default: try decodeNumericOption(field, &line)
         }
     }
 
-    private mutating func decodeNumericOption(_ field: Field, _ scanner: inout JSONScanner)
+    private mutating func decodeNumericOption(_ field: Field, _ line: inout LineCursor)
         throws(JSONFailure)
     {
         switch field {
-        case .limit: options.limit = Int(try decodeNumber(.limit, 1...UInt64(Limits.pageKeysMax), &scanner))
-        case .every: options.every = UInt32(try decodeNumber(.every, 1...UInt64(Limits.everyMax), &scanner))
+        case .limit: options.limit = Int(try decodeNumber(.limit, 1...UInt64(Limits.pageKeysMax), &line))
+        case .every: options.every = UInt32(try decodeNumber(.every, 1...UInt64(Limits.everyMax), &line))
         case .timeout:
-            options.timeout = UInt32(try decodeNumber(.timeout, 1...UInt64(Limits.timeoutMax), &scanner))
-        case .phase: options.phase = UInt8(try decodeNumber(.phase, 0...UInt64(Limits.phaseMax), &scanner))
-        case .count: options.count = Int(try decodeNumber(.count, 1...UInt64(Limits.stepsMax), &scanner))
-        case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &scanner)
-        case .revision: options.revision = try decodeRevision(.revision, &scanner)
-        case .since: options.since = try decodeRevision(.since, &scanner)
-        default: try scanner.skipValue()
+            options.timeout = UInt32(try decodeNumber(.timeout, 1...UInt64(Limits.timeoutMax), &line))
+        case .phase: options.phase = UInt8(try decodeNumber(.phase, 0...UInt64(Limits.phaseMax), &line))
+        case .count: options.count = Int(try decodeNumber(.count, 1...UInt64(Limits.stepsMax), &line))
+        case .client: options.client = try decodeNumber(.client, 1...Limits.integerMax, &line)
+        case .revision: options.revision = try decodeRevision(.revision, &line)
+        case .since: options.since = try decodeRevision(.since, &line)
+        default: try line.skipValue()
         }
     }
 
@@ -47,10 +48,10 @@ extension EnvelopeReader {
     mutating func decodeNumber(
         _ field: Field,
         _ range: ClosedRange<UInt64>,
-        _ scanner: inout JSONScanner
+        _ line: inout LineCursor
     ) throws(JSONFailure) -> UInt64 {
-        let start = scanner.position
-        guard let value = try decodeInteger(&scanner) else {
+        let start = line.position
+        guard let value = try decodeInteger(&line) else {
             let message =
                 "\"\(field.name)\" takes an integer from \(range.lowerBound) to \(range.upperBound)"
             complain(Refusal(.wrongType, message, at: start))
@@ -62,23 +63,20 @@ extension EnvelopeReader {
         return range.lowerBound
     }
 
-    mutating func decodeFlag(_ field: Field, _ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
-        let byte = scanner.current
+    mutating func decodeFlag(_ field: Field, _ line: inout LineCursor) throws(JSONFailure) -> Bool {
+        let byte = line.current
         if byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f") {
-            try scanner.skipValue()
+            try line.skipValue()
             return byte == UInt8(ascii: "t")
         }
-        try refuseType(of: field, "true or false", &scanner)
+        try refuseType(of: field, "true or false", &line)
         return false
     }
 
-    private mutating func decodeCondition(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        options.condition = try decodeRaw(.condition, "{", "an object of conditions", &scanner)
+    private mutating func decodeCondition(_ line: inout LineCursor) throws(JSONFailure) {
+        options.condition = try decodeRaw(.condition, "{", "an object of conditions", &line)
         guard options.condition.count > 0 else { return }
-        let text = options.condition.bytes(of: UnsafeRawBufferPointer(line))
+        let text = options.condition.bytes(of: line.bytes)
         do throws(Refusal) {
             conditions = try Conditions(where: text, at: options.condition.start)
         } catch {
@@ -86,13 +84,10 @@ extension EnvelopeReader {
         }
     }
 
-    private mutating func decodeFields(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
-    ) throws(JSONFailure) {
-        options.fields = try decodeRaw(.fields, "[", "an array of JSON Pointers", &scanner)
+    private mutating func decodeFields(_ line: inout LineCursor) throws(JSONFailure) {
+        options.fields = try decodeRaw(.fields, "[", "an array of JSON Pointers", &line)
         guard options.fields.count > 0 else { return }
-        let text = options.fields.bytes(of: UnsafeRawBufferPointer(line))
+        let text = options.fields.bytes(of: line.bytes)
         do throws(Refusal) {
             parts = try JSONPointerSet(array: text, at: options.fields.start)
         } catch {
@@ -105,50 +100,47 @@ extension EnvelopeReader {
         _ field: Field,
         _ opening: Unicode.Scalar,
         _ wanted: StaticString,
-        _ scanner: inout JSONScanner
+        _ line: inout LineCursor
     ) throws(JSONFailure) -> ByteRange {
-        guard scanner.current == UInt8(ascii: opening) else {
-            try refuseType(of: field, wanted, &scanner)
+        guard line.current == UInt8(ascii: opening) else {
+            try refuseType(of: field, wanted, &line)
             return .none
         }
-        let start = scanner.position
-        try scanner.skipValue()
-        return ByteRange(start, scanner.position)
+        let start = line.position
+        try line.skipValue()
+        return ByteRange(start, line.position)
     }
 
     private mutating func decodeDelivery(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
         let words = Delivery.allCases.map { $0.name.text }
-        guard let index = try decodeWord(of: .delivery, among: words, &scanner, line) else { return }
+        guard let index = try decodeWord(of: .delivery, among: words, &line) else { return }
         options.delivery = Delivery.allCases[index]
     }
 
     /// `connected` is the one thing that a value can depend on: that `while` was given says it.
     mutating func decodeWhile(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        _ = try decodeWord(of: .whileConnected, among: ["connected"], &scanner, line)
+        _ = try decodeWord(of: .whileConnected, among: ["connected"], &line)
     }
 
     /// Which of some words a string is.
     private mutating func decodeWord(
         of field: Field,
         among words: [String],
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) -> Int? {
-        let start = scanner.position
+        let start = line.position
         let wanted = words.map { "\"\($0)\"" }.joined(separator: " or ")
-        guard scanner.current == UInt8(ascii: "\"") else {
-            try scanner.skipValue()
+        guard line.current == UInt8(ascii: "\"") else {
+            try line.skipValue()
             complain(Refusal(.wrongType, "\"\(field.name)\" takes \(wanted)", at: start))
             return nil
         }
-        let range = try decodeString(&scanner, line)
-        let word = excerpt(range.bytes(of: UnsafeRawBufferPointer(line)))
+        let range = try line.decodeString()
+        let word = excerpt(range.bytes(of: line.bytes))
         if let index = words.firstIndex(of: word) { return index }
         let hint = Suggestion.hint(for: word, among: words)
         complain(Refusal(.wrongType, "\"\(field.name)\" takes \(wanted)", hint: hint, at: start + 1))
@@ -156,27 +148,26 @@ extension EnvelopeReader {
     }
 
     private mutating func decodePatterns(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        let start = scanner.position
-        guard scanner.current == UInt8(ascii: "[") else {
-            return try refuseType(of: .keys, "an array of patterns", &scanner)
+        let start = line.position
+        guard line.current == UInt8(ascii: "[") else {
+            return try refuseType(of: .keys, "an array of patterns", &line)
         }
-        scanner.position += 1
-        scanner.skipWhitespace()
-        guard scanner.current != UInt8(ascii: "]") else {
-            scanner.position += 1
+        line.position += 1
+        line.skipWhitespace()
+        guard line.current != UInt8(ascii: "]") else {
+            line.position += 1
             return complain(Refusal(.wrongType, "\"keys\" takes at least one pattern", at: start))
         }
         repeat {
-            let range = try decodeText(.keys, &scanner, line)
+            let range = try decodeText(.keys, &line)
             if patterns.count < Limits.patternsMax {
                 patterns.append(range)
             } else {
                 let message = "a subscription has at most \(Limits.patternsMax) patterns"
                 complain(Refusal(.limit, message, at: range.start))
             }
-        } while try Self.skipElementComma(&scanner)
+        } while try Self.skipElementComma(&line)
     }
 }

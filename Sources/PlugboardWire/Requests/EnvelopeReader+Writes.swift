@@ -1,86 +1,85 @@
 // Writes within a line: those of a batch, or the one that `write` holds. Each is an
 // envelope of its own, read by the same code as the line's.
 
+import PlugboardMemory
+
 extension EnvelopeReader {
     /// Stops `read` at an array of writes, unless this is a write itself.
-    mutating func noteWrites(_ scanner: inout JSONScanner, _ check: inout EnvelopeCheck) throws(JSONFailure) {
+    mutating func noteWrites(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
         // What holds writes is no write itself, which is the better complaint.
-        if isInWrite { return try scanner.skipValue() }
-        guard scanner.current == UInt8(ascii: "[") else {
-            return try refuseType(of: .writes, "an array of writes", &scanner)
+        if isInWrite { return try line.skipValue() }
+        guard line.current == UInt8(ascii: "[") else {
+            return try refuseType(of: .writes, "an array of writes", &line)
         }
         check.isAtWrites = true
     }
 
     /// Stops `read` at a single write; `null` is none.
-    mutating func noteWrite(_ scanner: inout JSONScanner, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        if isInWrite || scanner.current == UInt8(ascii: "n") { return try scanner.skipValue() }
-        guard scanner.current == UInt8(ascii: "{") else {
-            return try refuseType(of: .write, "a write, as in a batch", &scanner)
+    mutating func noteWrite(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
+        if isInWrite || line.current == UInt8(ascii: "n") { return try line.skipValue() }
+        guard line.current == UInt8(ascii: "{") else {
+            return try refuseType(of: .write, "a write, as in a batch", &line)
         }
         check.isAtWrites = true
     }
 
     /// Reads what `read` stopped at: an array of writes, or one of them.
     mutating func readWrites(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
         isInWrite = true
-        if scanner.current == UInt8(ascii: "{") {
-            try decodeWrite(&scanner, line)
+        if line.current == UInt8(ascii: "{") {
+            try decodeWrite(&line)
         } else {
-            try readArray(&scanner, line)
+            try readArray(&line)
         }
         isInWrite = false
     }
 
     private mutating func readArray(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        scanner.position += 1
-        scanner.skipWhitespace()
-        if scanner.current == UInt8(ascii: "]") {
-            scanner.position += 1
+        line.position += 1
+        line.skipWhitespace()
+        if line.current == UInt8(ascii: "]") {
+            line.position += 1
             return
         }
         var goesOn = true
         while goesOn {
             writeIndex = (writeIndex ?? -1) + 1
-            try decodeWrite(&scanner, line)
-            goesOn = try Self.skipElementComma(&scanner)
+            try decodeWrite(&line)
+            goesOn = try Self.skipElementComma(&line)
         }
         writeIndex = nil
     }
 
     private mutating func decodeWrite(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer
+        _ line: inout LineCursor
     ) throws(JSONFailure) {
-        guard scanner.current == UInt8(ascii: "{") else {
-            complain(Refusal(.wrongType, "a write is an object", at: scanner.position))
-            return try scanner.skipValue()
+        guard line.current == UInt8(ascii: "{") else {
+            complain(Refusal(.wrongType, "a write is an object", at: line.position))
+            return try line.skipValue()
         }
         if writes.count == Limits.batchWritesMax {
             complain(
-                Refusal(.limit, "a batch holds at most \(Limits.batchWritesMax) writes", at: scanner.position)
+                Refusal(.limit, "a batch holds at most \(Limits.batchWritesMax) writes", at: line.position)
             )
         }
         var write = Request()
-        var check = begin(scanner)
-        _ = try read(&scanner, line, &check, into: &write)
+        var check = begin(line)
+        _ = try read(&line, &check, into: &write)
         if writes.count < Limits.batchWritesMax { writes.append(write) }
     }
 
-    static func skipElementComma(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
-        scanner.skipWhitespace()
-        let byte = scanner.current
+    static func skipElementComma(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
+        line.skipWhitespace()
+        let byte = line.current
         guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") else {
-            throw scanner.syntax("a comma or ]")
+            throw line.syntax("a comma or ]")
         }
-        scanner.position += 1
-        scanner.skipWhitespace()
+        line.position += 1
+        line.skipWhitespace()
         return byte == UInt8(ascii: ",")
     }
 }

@@ -1,6 +1,8 @@
 // Reads one envelope after the other: the line's own and, in a batch, those of its
 // writes. Keeps what doesn't fit a request: patterns, writes and the first complaint.
 
+import PlugboardMemory
+
 /// The reading half of a decoder.
 struct EnvelopeReader: ~Copyable {
     var writes: [Request] = []
@@ -11,7 +13,7 @@ struct EnvelopeReader: ~Copyable {
     var parts: JSONPointerSet?
     private(set) var complaint: Complaint?
     private var extensionNames: [ByteRange] = []
-    private let places = FieldPlaces()
+    private var places = FieldPlaces()
     /// Reading a write within the line.
     var isInWrite = false
     /// Which one of a batch's.
@@ -40,13 +42,12 @@ struct EnvelopeReader: ~Copyable {
 
     /// The notes for an envelope that begins where the scanner is.
     @inline(__always)
-    mutating func begin(_ scanner: JSONScanner) -> EnvelopeCheck {
+    mutating func begin(_ line: borrowing LineCursor) -> EnvelopeCheck {
         isUsed = true
         return EnvelopeCheck(
-            start: scanner.position,
+            start: line.position,
             extensionsStart: extensionNames.count,
-            isWrite: isInWrite,
-            places: places.places(ofWrite: isInWrite)
+            isWrite: isInWrite
         )
     }
 
@@ -59,100 +60,95 @@ struct EnvelopeReader: ~Copyable {
     /// Returns false where writes stand, which `readWrites` is to read before this is
     /// called again to go on: so that it never calls itself, and can be one piece of code.
     mutating func read(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
         into request: inout Request
     ) throws(JSONFailure) -> Bool {
-        var goesOn = try check.isAtWrites ? Self.skipComma(&scanner) : Self.skipOpening(&scanner)
+        var goesOn = try check.isAtWrites ? Self.skipComma(&line) : Self.skipOpening(&line)
         check.isAtWrites = false
         while goesOn {
-            try decodeMember(&scanner, line, &check, into: &request)
+            try decodeMember(&line, &check, into: &request)
             if check.isAtWrites { return false }
-            goesOn = try Self.skipComma(&scanner)
+            goesOn = try Self.skipComma(&line)
         }
-        finish(check, line, request)
+        finish(check, line.bytes, request)
         return true
     }
 
     /// Moves over the opening brace; false where the object is empty.
     @inline(__always)
-    private static func skipOpening(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
-        guard scanner.current == UInt8(ascii: "{") else { throw scanner.syntax("an object") }
-        scanner.position += 1
-        scanner.skipWhitespace()
-        guard scanner.current == UInt8(ascii: "}") else { return true }
-        scanner.position += 1
+    private static func skipOpening(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
+        guard line.current == UInt8(ascii: "{") else { throw line.syntax("an object") }
+        line.position += 1
+        line.skipWhitespace()
+        guard line.current == UInt8(ascii: "}") else { return true }
+        line.position += 1
         return false
     }
 
     /// Moves over the comma before the next member; false at the closing brace.
     @inline(__always)
-    static func skipComma(_ scanner: inout JSONScanner) throws(JSONFailure) -> Bool {
-        scanner.skipWhitespace()
-        let byte = scanner.current
+    static func skipComma(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
+        line.skipWhitespace()
+        let byte = line.current
         guard byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") else {
-            throw scanner.syntax("a comma or }")
+            throw line.syntax("a comma or }")
         }
-        scanner.position += 1
+        line.position += 1
         guard byte == UInt8(ascii: ",") else { return false }
-        scanner.skipWhitespace()
+        line.skipWhitespace()
         return true
     }
 
     @inline(__always)
     private mutating func decodeMember(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
         into request: inout Request
     ) throws(JSONFailure) {
-        guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a field's name in quotes") }
-        scanner.position += 1
-        let start = scanner.position
-        guard let word = scanner.readShortString(), let field = Field(NameWord(word: word)) else {
-            scanner.position = start - 1
-            return try decodeUnusualMember(&scanner, line, &check, into: &request)
+        guard line.current == UInt8(ascii: "\"") else { throw line.syntax("a field's name in quotes") }
+        line.position += 1
+        let start = line.position
+        guard let word = line.readShortString(), let field = Field(NameWord(word: word)) else {
+            line.position = start - 1
+            return try decodeUnusualMember(&line, &check, into: &request)
         }
-        try scanner.skipColon()
-        try decodeField(field, named: start, &scanner, line, &check, into: &request)
+        try line.skipColon()
+        try decodeField(field, named: start, &line, &check, into: &request)
     }
 
     /// A member whose name is unknown, or spelled with escapes.
     private mutating func decodeUnusualMember(
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
         into request: inout Request
     ) throws(JSONFailure) {
-        let name = try decodeString(&scanner, line)
-        try scanner.skipColon()
-        let bytes = name.bytes(of: UnsafeRawBufferPointer(line))
-        if let word = NameWord(bytes), let field = Field(word) {
-            return try decodeField(field, named: name.start, &scanner, line, &check, into: &request)
+        let name = try line.decodeString()
+        try line.skipColon()
+        if let word = NameWord(name.bytes(of: line.bytes)), let field = Field(word) {
+            return try decodeField(field, named: name.start, &line, &check, into: &request)
         }
         countField(&check, at: name.start)
-        noteUnknown(name, line, &check)
-        try scanner.skipValue()
+        noteUnknown(name, line.bytes, &check)
+        try line.skipValue()
     }
 
     @inline(__always)
     private mutating func decodeField(
         _ field: Field,
         named place: Int,
-        _ scanner: inout JSONScanner,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
         into request: inout Request
     ) throws(JSONFailure) {
         countField(&check, at: place)
         if request.fields.has(field) {
             complainOfRepeat(field, place)
-            return try scanner.skipValue()
+            return try line.skipValue()
         }
         request.fields = request.fields.with(field)
-        check.note(field, at: place)
-        try decodeValue(of: field, &scanner, line, &check, &request)
+        places[field, ofWrite: check.isWrite] = place
+        try decodeValue(of: field, &line, &check, &request)
     }
 
     @inline(__always)
@@ -171,16 +167,17 @@ struct EnvelopeReader: ~Copyable {
 
     private mutating func noteUnknown(
         _ name: ByteRange,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: Span<UInt8>,
         _ check: inout EnvelopeCheck
     ) {
-        let bytes = name.bytes(of: UnsafeRawBufferPointer(line))
-        guard bytes.starts(with: [UInt8(ascii: "x"), UInt8(ascii: "-")]) else {
+        let bytes = name.bytes(of: line)
+        guard bytes.starts(with: StaticString("x-").bytes) else {
             if check.unknown == nil { check.unknown = name }
             return
         }
-        let isKnown = extensionNames[check.extensionsStart...].contains {
-            $0.bytes(of: UnsafeRawBufferPointer(line)).elementsEqual(bytes)
+        var isKnown = false
+        for known in extensionNames[check.extensionsStart...] where known.bytes(of: line).isEqual(to: bytes) {
+            isKnown = true
         }
         if isKnown {
             complain(Refusal(.duplicateField, "\"\(excerpt(bytes))\" stands twice", at: name.start))
@@ -193,7 +190,7 @@ struct EnvelopeReader: ~Copyable {
     @inline(__always)
     private mutating func finish(
         _ check: EnvelopeCheck,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: Request
     ) {
         if extensionNames.count > check.extensionsStart {
@@ -205,14 +202,15 @@ struct EnvelopeReader: ~Copyable {
 
     private mutating func judge(
         _ check: EnvelopeCheck,
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: Request
     ) {
         let refusal = check.refusal(
             of: request,
             options,
             hasWrite: !writes.isEmpty,
-            in: UnsafeRawBufferPointer(line)
+            places,
+            in: line
         )
         if let refusal {
             complain(refusal)
@@ -224,7 +222,7 @@ struct EnvelopeReader: ~Copyable {
     /// The write of a will is made when the connection has ended: it can't depend on it.
     private mutating func checkWill() {
         guard let write = writes.first, write.has(.whileConnected) else { return }
-        let place = Int(places.places(ofWrite: true)[Int(Field.whileConnected.rawValue)])
+        let place = places[.whileConnected, ofWrite: true]
         let message = "the write of a will has no field \"while\": its connection has ended by then"
         complain(Refusal(.unknownField, message, at: place))
     }
@@ -237,10 +235,10 @@ struct EnvelopeReader: ~Copyable {
 }
 
 /// Some of a peer's text for a message: short, whatever its length was.
-func excerpt(_ bytes: UnsafeRawBufferPointer) -> String {
+func excerpt(_ bytes: Span<UInt8>) -> String {
     let most = 48
-    guard bytes.count > most else { return String(decoding: bytes, as: UTF8.self) }
-    return String(decoding: bytes[..<most], as: UTF8.self) + "…"
+    guard bytes.count > most else { return String(bytes) }
+    return String(bytes[..<most]) + "…"
 }
 
 /// The first complaint about a line, on the heap so that good lines pay one word for it.

@@ -2,22 +2,39 @@
 // notes on an envelope, in memory that no line need clear: what is there of an earlier
 // line is never looked at, as only fields that were read are asked about.
 
+import PlugboardMemory
+
 /// Room for the places of two envelopes: a line's own, and one write within it.
 struct FieldPlaces: ~Copyable {
     private static let count = 64
-    private let memory = UnsafeMutablePointer<UInt32>.allocate(capacity: 2 * count)
+    private var places = List<UInt32>(reserving: Int32(2 * count))
 
     init() {
-        memory.initialize(repeating: 0, count: 2 * Self.count)
+        for _ in 0..<2 * Self.count { places.append(0) }
     }
 
-    deinit {
-        memory.deallocate()
+    /// Where a field's name stands in the line's own envelope, or in a write within it.
+    subscript(field: Field, ofWrite isWrite: Bool) -> Int {
+        @inline(__always)
+        get { Int(places[Self.index(field, isWrite)]) }
+        @inline(__always)
+        set { places[Self.index(field, isWrite)] = UInt32(truncatingIfNeeded: newValue) }
     }
 
-    /// The places of the line's own envelope, or of a write within it. Valid as long as this.
+    /// Which of some fields comes first.
+    func first(of fields: FieldSet, ofWrite isWrite: Bool) -> Field? {
+        var first: Field?
+        for field in fields.fields {
+            if let earlier = first, self[earlier, ofWrite: isWrite] <= self[field, ofWrite: isWrite] {
+                continue
+            }
+            first = field
+        }
+        return first
+    }
+
     @inline(__always)
-    func places(ofWrite isWrite: Bool) -> UnsafeMutablePointer<UInt32> {
-        memory + (isWrite ? Self.count : 0)
+    private static func index(_ field: Field, _ isWrite: Bool) -> Int {
+        Int(field.rawValue) + (isWrite ? count : 0)
     }
 }

@@ -1,6 +1,8 @@
 // The operations and which fields each takes: the table behind decoding, errors,
 // `help` and "did you mean".
 
+import PlugboardMemory
+
 /// What a request asks for.
 public enum Operation: UInt8, CaseIterable, Sendable {
     case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe
@@ -73,12 +75,12 @@ public enum Operation: UInt8, CaseIterable, Sendable {
     }
 
     /// The operation with this name, available or not.
-    public init?(_ bytes: UnsafeRawBufferPointer) {
+    public init?(_ bytes: Span<UInt8>) {
         if let name = NameWord(bytes) {
             self.init(name)
-        } else if Self.subscribe.name.equals(bytes) {
+        } else if bytes.isEqual(to: Self.subscribe.name) {
             self = .subscribe
-        } else if Self.unsubscribe.name.equals(bytes) {
+        } else if bytes.isEqual(to: Self.unsubscribe.name) {
             self = .unsubscribe
         } else {
             return nil

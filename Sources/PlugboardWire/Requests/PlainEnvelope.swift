@@ -4,11 +4,13 @@
 // `EnvelopeReader`, which reads the line again from its beginning and says what it is.
 // A test holds the two against each other.
 
+import PlugboardMemory
+
 extension Request {
     /// Reads a plain line into a fresh request. Where it returns false, the line is not
     /// plain and the request is nothing that could be used.
     @inline(__always)
-    mutating func readPlain(_ line: UnsafeRawBufferPointer) -> Bool {
+    mutating func readPlain(_ line: Span<UInt8>) -> Bool {
         // All in registers, and written back once.
         var scanner = JSONScanner(line)
         var operation = Operation.sync
@@ -146,8 +148,10 @@ extension JSONScanner {
     @inline(never)
     fileprivate func plainOperation() -> (operation: Operation, end: Int)? {
         var scanner = self
-        guard scanner.take("\""), let word = scanner.readShortString() else { return nil }
-        return Operation(NameWord(word: word)).map { ($0, scanner.position) }
+        guard scanner.take("\""), let word = scanner.readShortString(),
+            let operation = Operation(NameWord(word: word))
+        else { return nil }
+        return (operation, scanner.position)
     }
 
     /// Moves over a key, a value or an `id`. False where it is none, or not plain.
@@ -173,12 +177,8 @@ extension JSONScanner {
     @inline(never)
     private func endOfValue() -> Int {
         var scanner = self
-        do throws(JSONFailure) {
-            try scanner.skipValue()
-            return scanner.position
-        } catch {
-            return -1
-        }
+        guard (try? scanner.skipValue()) != nil else { return -1 }
+        return scanner.position
     }
 
     /// Moves over an integer of up to 15 digits, and returns it.
@@ -195,9 +195,9 @@ extension JSONScanner {
     @inline(never)
     private func endOfShortInteger() -> Int {
         var place = position
-        while place < end, base[place] &- UInt8(ascii: "0") <= 9 { place &+= 1 }
+        while place < end, byte(at: place) &- UInt8(ascii: "0") <= 9 { place &+= 1 }
         let digits = place &- position
-        let isShort = digits == 1 || (digits > 1 && digits <= 15 && base[position] != UInt8(ascii: "0"))
+        let isShort = digits == 1 || (digits > 1 && digits <= 15 && byte(at: position) != UInt8(ascii: "0"))
         return isShort ? place : -1
     }
 }

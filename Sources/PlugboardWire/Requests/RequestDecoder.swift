@@ -2,6 +2,8 @@
 // that matter are decoded in place, the value is validated and left alone. A line
 // that is malformed anywhere is refused as such; else the first mistake in it is told.
 
+import PlugboardMemory
+
 /// Decodes lines. One per thread; it keeps its memory from line to line.
 public struct RequestDecoder: ~Copyable {
     private var reader: EnvelopeReader
@@ -25,16 +27,16 @@ public struct RequestDecoder: ~Copyable {
     /// The results hold until the next call; after a refusal, `request` has what was read
     /// (its `id`).
     public mutating func decode(
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout MutableSpan<UInt8>,
         into request: inout Request
     ) throws(Refusal) {
-        if decodePlain(UnsafeRawBufferPointer(line), into: &request) { return }
-        try decodeUnusual(line, into: &request)
+        if decodePlain(line.span, into: &request) { return }
+        try decodeUnusual(&line, into: &request)
     }
 
     /// Decodes a line of the commonest kind, whose request needs nothing of the decoder's and
     /// holds as long as the line does. False where it is not of that kind.
-    public mutating func decodePlain(_ line: UnsafeRawBufferPointer, into request: inout Request) -> Bool {
+    public mutating func decodePlain(_ line: Span<UInt8>, into request: inout Request) -> Bool {
         reader.reset()
         request = Request()
         return request.readPlain(line)
@@ -42,45 +44,46 @@ public struct RequestDecoder: ~Copyable {
 
     /// Decodes a line that is not plain.
     public mutating func decodeUnusual(
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: inout MutableSpan<UInt8>,
         into request: inout Request
     ) throws(Refusal) {
         reader.reset()
         request = Request()
-        if let first = line.first, first != UInt8(ascii: "{"), !JSONScanner.isWhitespace(first) {
+        if let first = line.span.first, first != UInt8(ascii: "{"), !JSONScanner.isWhitespace(first) {
             request.isShorthand = true
-            try reader.readShorthand(UnsafeRawBufferPointer(line), into: &request)
+            try reader.readShorthand(line.span, into: &request)
         } else {
-            try decodeJSON(line, into: &request)
+            try decodeJSON(LineCursor(line._mutatingExtracting(line.indices)), into: &request)
         }
     }
 
     /// Whether a line holds nothing to execute: blank, or a comment.
     @inlinable
     @inline(__always)
-    public static func isIgnored(_ line: UnsafeRawBufferPointer) -> Bool {
+    public static func isIgnored(_ line: Span<UInt8>) -> Bool {
         line.isEmpty || (line[0] != UInt8(ascii: "{") && isBlankOrComment(line))
     }
 
     @usableFromInline
-    static func isBlankOrComment(_ line: UnsafeRawBufferPointer) -> Bool {
-        line.first == UInt8(ascii: "#") || line.allSatisfy { JSONScanner.isWhitespace($0) }
+    static func isBlankOrComment(_ line: Span<UInt8>) -> Bool {
+        var scanner = JSONScanner(line)
+        scanner.skipWhitespace()
+        return scanner.isAtEnd || line.first == UInt8(ascii: "#")
     }
 
     @inline(__always)
     private mutating func decodeJSON(
-        _ line: UnsafeMutableRawBufferPointer,
+        _ line: consuming LineCursor,
         into request: inout Request
     ) throws(Refusal) {
-        var scanner = JSONScanner(UnsafeRawBufferPointer(line))
         do throws(JSONFailure) {
-            scanner.skipWhitespace()
-            var check = reader.begin(scanner)
-            while try !reader.read(&scanner, line, &check, into: &request) {
-                try reader.readWrites(&scanner, line)
+            line.skipWhitespace()
+            var check = reader.begin(line)
+            while try !reader.read(&line, &check, into: &request) {
+                try reader.readWrites(&line)
             }
-            scanner.skipWhitespace()
-            guard scanner.isAtEnd else { throw scanner.syntax("nothing more after the object") }
+            line.skipWhitespace()
+            guard line.isAtEnd else { throw line.syntax("nothing more after the object") }
         } catch {
             throw Refusal(error)
         }

@@ -1,11 +1,13 @@
 // The words of operations whose first word is followed by another kind of one: a call
 // and its answer, a subscription and a number.
 
+import PlugboardMemory
+
 extension EnvelopeReader {
     /// `call KEY`, `call KEY JSON` or `return CALL JSON`.
     mutating func decodeCallWords(
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         guard let word = words.next() else { throw missing(request.operation) }
@@ -25,7 +27,7 @@ extension EnvelopeReader {
     /// `step SUB`, `step SUB COUNT` or `ack SUB REVISION`.
     mutating func decodeSubAndNumber(
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         guard let sub = words.next() else { throw missing(request.operation) }
@@ -47,7 +49,7 @@ extension EnvelopeReader {
     private func number(
         _ word: ByteRange,
         _ range: ClosedRange<UInt64>,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ operation: Operation
     ) throws(Refusal) -> UInt64 {
         let isNumber = (try? JSONScanner.validate(word.bytes(of: line))) != nil

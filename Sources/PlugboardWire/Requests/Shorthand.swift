@@ -1,8 +1,10 @@
 // Words instead of JSON, for people at a terminal: `publish cart.total 42.50`. The
 // words fill the same request as JSON would, so nothing behind it knows of them.
 
+import PlugboardMemory
+
 extension EnvelopeReader {
-    mutating func readShorthand(_ line: UnsafeRawBufferPointer, into request: inout Request) throws(Refusal) {
+    mutating func readShorthand(_ line: Span<UInt8>, into request: inout Request) throws(Refusal) {
         if let offset = UTF8Sequence.firstMalformed(line) {
             throw Refusal(JSONFailure(.encoding, at: offset, "text"))
         }
@@ -15,7 +17,7 @@ extension EnvelopeReader {
     private mutating func readWords(
         _ verb: ByteRange,
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         into request: inout Request
     ) throws(Refusal) {
         guard let operation = Operation(verb.bytes(of: line)) else {
@@ -37,7 +39,7 @@ extension EnvelopeReader {
     /// The one argument that the other operations take, or none.
     private mutating func decodeArgument(
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         let word = words.next()
@@ -60,7 +62,7 @@ extension EnvelopeReader {
         }
     }
 
-    func refuseMore(_ words: inout Words, _ line: UnsafeRawBufferPointer, _ operation: Operation)
+    func refuseMore(_ words: inout Words, _ line: Span<UInt8>, _ operation: Operation)
         throws(Refusal)
     {
         guard let extra = words.next() else { return }
@@ -71,7 +73,7 @@ extension EnvelopeReader {
     /// The write that `will` and `explain` are about, as it would be typed by itself.
     private mutating func decodeWordWrite(
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         guard let verb = words.next() else {
@@ -96,7 +98,7 @@ extension EnvelopeReader {
 
     private func decodeKeyAndValue(
         _ words: inout Words,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         guard let key = words.next(), let value = words.rest() else { throw missing(request.operation) }
@@ -107,7 +109,7 @@ extension EnvelopeReader {
     }
 
     /// Throws unless the rest of a line is JSON.
-    func checkValue(_ value: ByteRange, _ line: UnsafeRawBufferPointer) throws(Refusal) {
+    func checkValue(_ value: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
         } catch {
@@ -138,7 +140,7 @@ extension EnvelopeReader {
     /// A sub as JSON would spell it, but without escapes; a bare word is a string without its quotes.
     func decodeWordSub(
         _ word: ByteRange,
-        _ line: UnsafeRawBufferPointer,
+        _ line: Span<UInt8>,
         _ request: inout Request
     ) throws(Refusal) {
         request.fields = request.fields.with(.sub)
@@ -156,7 +158,7 @@ extension EnvelopeReader {
         }
     }
 
-    private static func unknownWord(_ verb: ByteRange, _ line: UnsafeRawBufferPointer) -> Refusal {
+    private static func unknownWord(_ verb: ByteRange, _ line: Span<UInt8>) -> Refusal {
         var refusal = EnvelopeCheck.unknownOperation(verb, line)
         if line[verb.start] == UInt8(ascii: "["), refusal.hint == "try help" {
             refusal.hint = "a line is one JSON object, or words: try help"
@@ -173,15 +175,15 @@ extension EnvelopeReader {
     }
 
     /// The same line with its value in quotes, which is nearly always what was meant.
-    private func quotedLine(_ value: ByteRange, _ line: UnsafeRawBufferPointer) -> String? {
+    private func quotedLine(_ value: ByteRange, _ line: Span<UInt8>) -> String? {
         guard value.count <= Limits.keyBytesMax, value.start <= 2 * Limits.keyBytesMax else { return nil }
-        var words = Words(UnsafeRawBufferPointer(rebasing: line[..<value.start]))
+        var words = Words(line[..<value.start])
         var quoted = ByteBuffer()
         while let word = words.next() {
             quoted.append(word.bytes(of: line))
             quoted.append(" ")
         }
         JSONText.append(value.bytes(of: line), to: &quoted)
-        return String(decoding: quoted.bytes, as: UTF8.self)
+        return String(quoted.bytes)
     }
 }

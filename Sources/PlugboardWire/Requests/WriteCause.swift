@@ -1,6 +1,8 @@
 // What made somebody write, as a request names it. Kept with a value and passed on, never
 // judged: revision 0 is a cause like any other, such as of who answers an emit on a new bus.
 
+import PlugboardMemory
+
 /// The revision that a write named as its cause, where it named one.
 @frozen
 public struct WriteCause: Equatable, Sendable, BitwiseCopyable {

@@ -1,6 +1,7 @@
 // JSON as its bytes, parsed one level at a time. Values are passed on untouched, so they are never
 // decoded.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// The first thing wrong with a text that should be JSON.
@@ -82,9 +83,7 @@ struct JSONValue: Sendable {
 
     static func decoded(_ inner: ArraySlice<UInt8>) -> String {
         guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
-        var copy = Array(inner)
-        let count = copy.withUnsafeMutableBytes { JSONText.decodeInPlace($0) }
-        return String(decoding: copy[..<count], as: UTF8.self)
+        return String(decoding: JSONText.characters(inner.span), as: UTF8.self)
     }
 }
 

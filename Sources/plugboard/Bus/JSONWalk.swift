@@ -1,5 +1,6 @@
 // Moves over one level of JSON with the wire's scanner, noting where things stand.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Goes over one container, or one value.
@@ -60,14 +61,13 @@ struct JSONWalk {
 
     private mutating func value() throws(JSONFault) -> ArraySlice<UInt8> {
         let start = position
-        let end = try text.withUnsafeBytes { Self.valueEnd($0, from: start) }.get()
+        let end = try Self.valueEnd(text.span, from: start).get()
         position = end
         return text[(text.startIndex + start)..<(text.startIndex + end)]
     }
 
-    private static func valueEnd(_ text: UnsafeRawBufferPointer, from start: Int) -> Result<Int, JSONFault> {
-        var scanner = JSONScanner(text)
-        scanner.position = start
+    private static func valueEnd(_ text: Span<UInt8>, from start: Int) -> Result<Int, JSONFault> {
+        var scanner = JSONScanner(text, at: start)
         do throws(JSONFailure) {
             try scanner.skipValue()
             return .success(scanner.position)

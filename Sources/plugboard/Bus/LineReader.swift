@@ -18,7 +18,7 @@ struct LineReader: ~Copyable {
         /// Blank, or a comment.
         var isIgnored: Bool {
             guard let bytes else { return false }
-            return bytes.withUnsafeBytes { RequestDecoder.isIgnored($0) }
+            return RequestDecoder.isIgnored(bytes.span)
         }
     }
 
@@ -70,11 +70,16 @@ struct LineReader: ~Copyable {
     }
 
     private mutating func fill() throws -> Bool {
-        let count = isEnded ? 0 : try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+        let count = isEnded ? 0 : try Self.read(file, into: &chunk)
         bytesRead += count
         isEnded = count == 0
         pending = chunk[..<count]
         return count > 0
+    }
+
+    private static func read(_ file: borrowing InputFile, into chunk: inout [UInt8]) throws -> Int {
+        var room = chunk.mutableSpan
+        return try file.read(into: &room)
     }
 
     private func append(_ part: ArraySlice<UInt8>, to line: inout [UInt8], _ isOverlong: inout Bool) {

@@ -1,6 +1,7 @@
 // Checks a request without a broker, so that a mistake in the command line is reported whether
 // there is a broker or not.
 
+import PlugboardMemory
 import PlugboardWire
 
 extension RequestLine {
@@ -8,21 +9,20 @@ extension RequestLine {
     func checked() throws(CommandError) -> RequestLine {
         var line = bytes + [UInt8(ascii: "}")]
         var refusal: Refusal?
-        line.withUnsafeMutableBytes { line in
-            do throws(Refusal) { try Self.check(line) } catch { refusal = error }
-        }
+        do throws(Refusal) { try Self.check(&line) } catch { refusal = error }
         guard let refusal else { return self }
         throw .usage("\(refusal.code.rawValue): \(refusal.message)", hint: refusal.hint.map { "hint: \($0)" })
     }
 
-    private static func check(_ line: UnsafeMutableRawBufferPointer) throws(Refusal) {
+    private static func check(_ line: inout [UInt8]) throws(Refusal) {
         var decoder = RequestDecoder()
         var request = Request()
-        try decoder.decode(line, into: &request)
-        let text = UnsafeRawBufferPointer(line)
+        var span = line.mutableSpan
+        try decoder.decode(&span, into: &request)
+        let text = line.span
         for range in decoder.patterns + (request.has(.key) ? [request.key] : []) {
             guard let fault = Pattern.fault(range.bytes(of: text)) else { continue }
-            let name = String(decoding: range.bytes(of: text), as: UTF8.self)
+            let name = String(range.bytes(of: text))
             throw Refusal(.badPattern, "\"\(name)\" is no pattern: \(fault.rawValue)")
         }
     }

@@ -1,5 +1,6 @@
 // One request as its line. Values keep their spelling.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// Builds a request's line, field by field.

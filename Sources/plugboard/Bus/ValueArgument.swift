@@ -25,27 +25,27 @@ enum ValueArgument {
     /// What is wrong with a value that should be JSON. For a text without quotes, the line with the
     /// quotes.
     private static func hints(for text: String, _ line: String) -> [String] {
-        let (hint, isText) = Array(text.utf8).withUnsafeBytes { (ValueHint.of($0), ValueHint.isText($0)) }
-        if isText {
+        let bytes = Array(text.utf8)
+        if ValueHint.isText(bytes.span) {
             let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
             return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
         }
         // A shell removes double quotes that aren't inside single quotes.
         let isStripped = !text.contains("\"") && text.contains { $0 == "{" || $0 == "[" }
         let example = "the shell keeps what is in single quotes: \(line) '{\"a\":1}'"
-        return [hint, isStripped ? example : nil].compactMap(\.self)
+        return [ValueHint.of(bytes.span), isStripped ? example : nil].compactMap(\.self)
     }
 
     /// The key or pattern as given, or an error that says why it is none.
     static func key(_ text: String) throws(CommandError) -> String {
-        let fault = Array(text.utf8).withUnsafeBytes { Key.fault($0) }
+        let fault = Key.fault(Array(text.utf8).span)
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
     }
 
     /// The pattern as given, or an error that says why it is none.
     static func pattern(_ text: String) throws(CommandError) -> String {
-        let fault = Array(text.utf8).withUnsafeBytes { Pattern.fault($0) }
+        let fault = Pattern.fault(Array(text.utf8).span)
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
     }
@@ -56,9 +56,8 @@ enum ValueArgument {
             return oneLine(try JSONValue(parsing: input[...]).bytes)
         } catch {
             let value = input.last == 0x0A ? input.dropLast() : input[...]
-            let hint = value.withUnsafeBytes {
-                ValueHint.of($0) ?? (ValueHint.isText($0) ? "a text is in quotes" : nil)
-            }
+            let span = value.span
+            let hint = ValueHint.of(span) ?? (ValueHint.isText(span) ? "a text is in quotes" : nil)
             throw CommandError(
                 .refused,
                 "standard input is \(error.message), at byte \(error.offset)",
@@ -77,7 +76,8 @@ enum ValueArgument {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
-            let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+            var room = chunk.mutableSpan
+            let count = try file.read(into: &room)
             if count == 0 { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= Limits.lineBytesMax else {

@@ -1,5 +1,6 @@
 // `journal`: checks, shows and repairs what a broker has kept, while no broker uses it.
 
+import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -114,15 +115,15 @@ private struct JournalListing {
     }
 
     func run(_ folder: String) throws {
-        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { sight in
+        try Journal.forEachLine(DiskStore(try DataFolder(path: folder))) { sight, line, place in
             switch sight {
-            case .damage(let place): console.say("unreadable: \(place)")
-            case .line(let line, let record, let place): try show(line, record, place)
+            case .damage: console.say("unreadable: \(place)")
+            case .record(let record): try show(line, record, place)
             }
         }
     }
 
-    private func show(_ line: UnsafeRawBufferPointer, _ record: RecordLine, _ place: JournalPlace) throws {
+    private func show(_ line: Span<UInt8>, _ record: RecordLine, _ place: JournalPlace) throws {
         if isJSON {
             if try matches(line, record) { try console.output.json(Array(line)) }
             return
@@ -132,18 +133,20 @@ private struct JournalListing {
         case .update, .delete: try show(event: record, line, record.when)
         case .batch:
             _ = try record.forEachEvent(of: line) { event in
-                if let part = RecordLine(event) { try show(event: part, event, record.when) }
+                let bytes = event.bytes(of: line)
+                if let part = RecordLine(bytes) { try show(event: part, bytes, record.when) }
             }
         case .synced, .closed, .revision: break
         }
     }
 
-    private func matches(_ line: UnsafeRawBufferPointer, _ record: RecordLine) throws -> Bool {
+    private func matches(_ line: Span<UInt8>, _ record: RecordLine) throws -> Bool {
         if patterns.isEmpty { return true }
         var isFound = false
         if record.kind == .batch {
             _ = record.forEachEvent(of: line) { event in
-                if let part = RecordLine(event), isWanted(part.key.bytes(of: event)) { isFound = true }
+                let bytes = event.bytes(of: line)
+                if let part = RecordLine(bytes), isWanted(part.key.bytes(of: bytes)) { isFound = true }
             }
         } else if record.kind == .update || record.kind == .delete {
             isFound = isWanted(record.key.bytes(of: line))
@@ -151,20 +154,19 @@ private struct JournalListing {
         return isFound
     }
 
-    private func isWanted(_ key: UnsafeRawBufferPointer) -> Bool {
+    private func isWanted(_ key: Span<UInt8>) -> Bool {
         patterns.isEmpty
-            || patterns.contains { pattern in pattern.withUnsafeBytes { Pattern.matches($0, key) } }
+            || patterns.contains { Pattern.matches($0.span, key) }
     }
 
-    private func show(event: RecordLine, _ line: UnsafeRawBufferPointer, _ when: UInt64) throws {
+    private func show(event: RecordLine, _ line: Span<UInt8>, _ when: UInt64) throws {
         let key = event.key.bytes(of: line)
         guard isWanted(key) else { return }
         var time = ByteBuffer()
         time.append(milliseconds: when)
-        let text = { (bytes: UnsafeRawBufferPointer) in Printable.text(String(decoding: bytes, as: UTF8.self))
-        }
+        let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
         let value = event.kind == .update ? " " + text(event.value.bytes(of: line)) : " deleted"
-        let by = JSONValue(accepted: ArraySlice(event.by.bytes(of: line))).string ?? "?"
+        let by = JSONValue(accepted: Array(event.by.bytes(of: line))[...]).string ?? "?"
         try console.output.line(
             "\(text(time.bytes))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))"
         )

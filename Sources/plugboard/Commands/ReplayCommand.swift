@@ -180,7 +180,7 @@ private struct ReplayRun {
     private static func prefix(_ invocation: Invocation) throws -> String {
         guard let text = invocation.text(.to) else { return "" }
         let key = try ValueArgument.key(text)
-        guard !Array(key.utf8).withUnsafeBytes({ Key.isReserved($0) }) else {
+        guard !Key.isReserved(Array(key.utf8).span) else {
             throw CommandError.usage("--to \(key): keys with a $ are the broker's own")
         }
         return key + "."

@@ -33,7 +33,7 @@ struct RecordedEvent: Sendable {
     var gapsBefore = 0
 
     /// The key is the broker's own, which no client may write.
-    var isReserved: Bool { Array(key.utf8).withUnsafeBytes { Key.isReserved($0) } }
+    var isReserved: Bool { Key.isReserved(Array(key.utf8).span) }
 }
 
 /// A line of a recording.
@@ -109,7 +109,7 @@ enum RecordedLine {
         _ number: Int
     ) throws(JSONFault) -> RecordedEvent {
         guard let key = object["key"]?.string else { throw missing("key") }
-        if let fault = Array(key.utf8).withUnsafeBytes({ Key.fault($0) }) {
+        if let fault = Key.fault(Array(key.utf8).span) {
             throw JSONFault(offset: 0, message: "\"\(key)\" is not a key: \(fault.rawValue)")
         }
         guard let revision = object["revision"]?.integer else { throw missing("revision") }

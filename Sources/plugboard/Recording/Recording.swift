@@ -2,6 +2,7 @@
 // `{"recording":1,…}`. Each later line is the broker's own, byte for byte, with `"ms"` in front:
 // the milliseconds since the start.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 

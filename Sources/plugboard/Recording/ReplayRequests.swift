@@ -38,7 +38,7 @@ struct ReplayRequests: Sendable {
     func fault(of event: RecordedEvent) -> String? {
         guard !prefix.isEmpty else { return nil }
         let key = prefix + event.key
-        let fault = Array(key.utf8).withUnsafeBytes { Key.fault($0) }
+        let fault = Key.fault(Array(key.utf8).span)
         return fault.map { "\"\(key)\" is not a key: \($0.rawValue)" }
     }
 

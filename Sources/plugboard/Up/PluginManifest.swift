@@ -163,7 +163,7 @@ struct PluginManifest: Equatable, Sendable {
     private static func patterns(_ member: JSONObject.Member) throws(FieldFault) -> [String] {
         let patterns = try strings(member)
         for pattern in patterns {
-            let fault = Array(pattern.utf8).withUnsafeBytes { Pattern.fault($0) }
+            let fault = Pattern.fault(Array(pattern.utf8).span)
             if let fault {
                 throw FieldFault(
                     message:

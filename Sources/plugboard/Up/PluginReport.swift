@@ -1,6 +1,7 @@
 // What `up` says about a plugin on the bus: the value at `$broker.plugins.<name>`, on which the
 // broker acts. Calls are answered with it, too.
 
+import PlugboardMemory
 import PlugboardWire
 
 /// A child's state as JSON.
@@ -54,7 +55,7 @@ enum PluginReport {
     private static func moment(_ milliseconds: UInt64) -> String {
         var text = ByteBuffer()
         text.append(milliseconds: milliseconds)
-        return String(decoding: text.bytes, as: UTF8.self)
+        return String(text.bytes)
     }
 }
 

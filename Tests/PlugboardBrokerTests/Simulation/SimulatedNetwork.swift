@@ -81,7 +81,7 @@ final class SimulatedNetwork: Sockets, Poller {
 
     func groups(of descriptor: borrowing Descriptor) -> [UInt32] { [] }
 
-    func read(_ descriptor: borrowing Descriptor, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+    func read(_ descriptor: borrowing Descriptor, into buffer: inout MutableSpan<UInt8>) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         return Transfer.ofReading {
             if chance.isOne(in: 15) { return Self.failing(EINTR) }
@@ -94,34 +94,34 @@ final class SimulatedNetwork: Sockets, Poller {
             }
             if chance.isOne(in: 25) { return Self.failing(EAGAIN) }
             let count = chance.part(of: min(buffer.count, link.toBroker.count))
-            link.toBroker.take(count, into: buffer)
+            link.toBroker.take(count, into: &buffer)
             return count
         }
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: borrowing Descriptor) -> Transfer {
+    func write(_ bytes: Span<UInt8>, to descriptor: borrowing Descriptor) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         return Transfer.ofSending { send(bytes, link) }
     }
 
     func write(
-        gathering pieces: UnsafeBufferPointer<UnsafeRawBufferPointer>,
+        gathering pieces: borrowing GatheredBytes,
         to descriptor: borrowing Descriptor
     ) -> Transfer {
         guard let link = links[descriptor.raw] else { return .failed(EBADF) }
         var all: [UInt8] = []
-        for piece in pieces.prefix(DescriptorCalls.piecesMax) { all += piece }
-        return Transfer.ofSending { all.withUnsafeBytes { send($0, link) } }
+        for index in 0..<pieces.count { all += Array(pieces[index]) }
+        return Transfer.ofSending { send(all.span, link) }
     }
 
-    private func send(_ bytes: UnsafeRawBufferPointer, _ link: SimulatedLink) -> Int {
+    private func send(_ bytes: Span<UInt8>, _ link: SimulatedLink) -> Int {
         world?.lookAtReports()
         if chance.isOne(in: 15) { return Self.failing(EINTR) }
         if link.isClosedByClient { return Self.failing(EPIPE) }
         let room = link.room - link.toClient.count
         if room <= 0 || chance.isOne(in: 25) { return Self.failing(EAGAIN) }
         let count = chance.part(of: min(room, bytes.count))
-        link.toClient.append(bytes.prefix(count))
+        link.toClient.append(Array(bytes[..<count]))
         link.sent += count
         return count
     }
@@ -258,10 +258,8 @@ struct SimulatedPipe {
         bytes.append(contentsOf: more)
     }
 
-    mutating func take(_ count: Int, into buffer: UnsafeMutableRawBufferPointer) {
-        bytes.withUnsafeBytes {
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + count)]))
-        }
+    mutating func take(_ count: Int, into buffer: inout MutableSpan<UInt8>) {
+        for index in 0..<count { buffer[index] = bytes[start + index] }
         drop(count)
     }
 

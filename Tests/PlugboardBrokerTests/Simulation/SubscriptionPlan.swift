@@ -31,14 +31,7 @@ struct SubscriptionPlan {
     }
 
     func matches(_ key: String) -> Bool {
-        var key = key
-        return key.withUTF8 { key in
-            patterns.contains { pattern in
-                var pattern = pattern
-                return pattern.withUTF8 {
-                    Pattern.matches(UnsafeRawBufferPointer($0), UnsafeRawBufferPointer(key))
-                }
-            }
-        }
+        let key = Array(key.utf8)
+        return patterns.contains { Pattern.matches(Array($0.utf8).span, key.span) }
     }
 }

@@ -4,7 +4,7 @@
 
 /// An event as the broker would have told it.
 func event(_ line: String) throws -> Event {
-    let event = try Array(line.utf8).withUnsafeBytes { bytes in try Event(BrokerLine(bytes), bytes) }
+    let event = try Event(BrokerLine(Array(line.utf8).span), Array(line.utf8).span)
     guard let event else { throw NeverHappened(description: "an event from \(line)") }
     return event
 }

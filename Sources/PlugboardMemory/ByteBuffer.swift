@@ -1,0 +1,209 @@
+// Growable bytes with one owner: what inboxes, outboxes and encoders are made of.
+// Storage comes with the first byte and can be given back while the buffer lives,
+// so that an idle connection holds none. Taken from the front, added at the back.
+//
+// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds, the bytes between
+// start and end were written before, the memory has no other owner (the type can't be
+// copied), and spans of it can't outlive a borrow of the buffer.
+
+/// A queue of bytes in one piece of memory. Not shared between threads.
+@safe
+public struct ByteBuffer: ~Copyable {
+    @usableFromInline var storage: UnsafeMutablePointer<UInt8>?
+    @usableFromInline var capacity = 0
+    @usableFromInline var start = 0
+    @usableFromInline var end = 0
+
+    /// Holds nothing and owns no memory yet.
+    @inlinable
+    public init() {
+        unsafe storage = nil
+    }
+
+    deinit {
+        unsafe storage?.deallocate()
+    }
+
+    /// Bytes waiting.
+    @inlinable public var count: Int { end &- start }
+    @inlinable public var isEmpty: Bool { end == start }
+    /// Bytes of memory owned.
+    @inlinable public var allocatedBytes: Int { capacity }
+
+    /// The waiting bytes.
+    @inlinable
+    public var bytes: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let first = unsafe storage.map { unsafe UnsafePointer($0 + start) }
+            let span = unsafe Span(_unsafeElements: UnsafeBufferPointer(start: first, count: end &- start))
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The same, to be changed in place.
+    @inlinable
+    public var mutableBytes: MutableSpan<UInt8> {
+        @_lifetime(&self)
+        mutating get {
+            let first = unsafe storage.map { unsafe $0 + start }
+            let elements = unsafe UnsafeMutableBufferPointer(start: first, count: end &- start)
+            let span = unsafe MutableSpan(_unsafeElements: elements)
+            return unsafe _overrideLifetime(span, mutating: &self)
+        }
+    }
+
+    /// Forgets the bytes and keeps the memory.
+    @inlinable
+    public mutating func removeAll() {
+        start = 0
+        end = 0
+    }
+
+    /// Forgets the bytes from `count` on.
+    @inlinable
+    public mutating func truncate(to count: Int) {
+        if count < self.count { end = start + max(0, count) }
+    }
+
+    /// Takes `count` bytes from the front, or all if there are fewer.
+    @inlinable
+    public mutating func removeFirst(_ count: Int) {
+        start += min(max(0, count), self.count)
+        if start == end { removeAll() }
+    }
+
+    /// Forgets the bytes and gives the memory back.
+    public mutating func releaseMemory() {
+        unsafe storage?.deallocate()
+        unsafe storage = nil
+        capacity = 0
+        removeAll()
+    }
+
+    /// Whether so many bytes can be added in the memory that it has.
+    public func hasRoom(for count: Int) -> Bool {
+        capacity - end >= count || start >= self.count && capacity - self.count >= count
+    }
+
+    /// Makes sure that so many bytes more can be added without another allocation.
+    @inlinable
+    @inline(__always)
+    public mutating func reserve(_ count: Int) {
+        if capacity &- end < count { _ = unsafe grow(by: count) }
+    }
+
+    /// Where the next byte goes, with room for so many.
+    @inlinable
+    @inline(__always)
+    mutating func place(for count: Int) -> UnsafeMutablePointer<UInt8> {
+        if let storage = unsafe storage, capacity &- end >= count { return unsafe storage + end }
+        return unsafe grow(by: count)
+    }
+
+    /// Adds bytes that lie outside of this buffer.
+    @inlinable
+    @inline(__always)
+    mutating func append(from first: UnsafePointer<UInt8>, count: Int) {
+        unsafe place(for: count).initialize(from: first, count: count)
+        end &+= count
+    }
+
+    /// Has at most `count` bytes written at the back by whom `body` calls, which returns how
+    /// many these were; more than there is room for is a mistake of its own, and stops the program.
+    @inlinable
+    public mutating func append<Failure: Error>(
+        upTo count: Int,
+        _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Int
+    ) throws(Failure) {
+        reserve(count)
+        guard let storage = unsafe storage, count > 0 else { return }
+        var room = unsafe MutableSpan(_unsafeStart: storage + end, count: count)
+        let written = try body(&room)
+        precondition(written >= 0 && written <= count)
+        end &+= written
+    }
+
+    /// Adds bytes at the back.
+    @inlinable
+    @inline(__always)
+    public mutating func append(_ source: Span<UInt8>) {
+        unsafe source.withUnsafeBufferPointer { source in
+            guard let first = source.baseAddress else { return }
+            unsafe append(from: first, count: source.count)
+        }
+    }
+
+    /// Adds what waits in another buffer. Where both are parts of one structure, a span of the one
+    /// would lock the other as well.
+    @inlinable
+    @inline(__always)
+    public mutating func append(contentsOf other: borrowing ByteBuffer) {
+        append(other.bytes)
+    }
+
+    /// Adds bytes of its own at the back once more.
+    public mutating func append(again range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        reserve(range.count)
+        guard let storage = unsafe storage else { return }
+        unsafe (storage + end).update(from: storage + start + range.lowerBound, count: range.count)
+        end &+= range.count
+    }
+
+    /// Adds the bytes of a literal.
+    @inlinable
+    @inline(__always)
+    public mutating func append(_ text: StaticString) {
+        unsafe append(from: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    /// Adds one byte.
+    @inlinable
+    @inline(__always)
+    public mutating func append(byte: UInt8) {
+        unsafe place(for: 1).initialize(to: byte)
+        end &+= 1
+    }
+
+    /// Adds the low `count` bytes of a word, the lowest first; at most eight.
+    @inlinable
+    @inline(__always)
+    public mutating func append(word: UInt64, count: Int) {
+        precondition(count >= 0 && count <= 8)
+        let place = unsafe UnsafeMutableRawPointer(place(for: 8))
+        unsafe place.storeBytes(of: word.littleEndian, as: UInt64.self)
+        end &+= count
+    }
+
+    /// Adds the UTF-8 of a string; for what is off the path of each message.
+    public mutating func append(string text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            let span = unsafe Span(_unsafeElements: utf8)
+            append(span)
+        }
+    }
+
+    /// Doubles, or moves the waiting bytes to the front where that makes the room. Returns where
+    /// the next byte goes.
+    @usableFromInline
+    @inline(never)
+    mutating func grow(by count: Int) -> UnsafeMutablePointer<UInt8> {
+        let waiting = self.count
+        defer { (start, end) = (0, waiting) }
+        if let storage = unsafe storage, start >= waiting, capacity - waiting >= count {
+            unsafe storage.update(from: storage + start, count: waiting)
+            return unsafe storage + waiting
+        }
+        let wanted = max(waiting + count, capacity * 2, 64)
+        let fresh = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+        if let storage = unsafe storage {
+            unsafe fresh.update(from: storage + start, count: waiting)
+            unsafe storage.deallocate()
+        }
+        unsafe storage = fresh
+        capacity = wanted
+        return unsafe fresh + waiting
+    }
+}

@@ -1,0 +1,196 @@
+// A growable row of plain values with one owner. Unlike Array it is never shared, so
+// no reference is counted and nothing is copied when it is changed in place.
+//
+// Why the raw memory is safe: 0 ≤ length ≤ capacity always holds, each of the first `length`
+// elements was written before, every place is checked, the memory has no other owner (the
+// type can't be copied), and spans of it can't outlive a borrow of the list.
+
+/// A list that owns its memory; empty lists own none. Not shared between threads.
+@safe
+public struct List<Element: BitwiseCopyable>: ~Copyable {
+    @usableFromInline var base: UnsafeMutablePointer<Element>?
+    @usableFromInline var capacity: Int32 = 0
+    @usableFromInline var length: Int32 = 0
+
+    @inlinable
+    public init() {
+        unsafe base = nil
+    }
+
+    /// An empty one with room for some elements from the start.
+    @inlinable
+    public init(reserving count: Int32) {
+        unsafe base = nil
+        guard count > 0 else { return }
+        unsafe base = .allocate(capacity: Int(count))
+        capacity = count
+    }
+
+    deinit {
+        unsafe base?.deallocate()
+    }
+
+    @inlinable public var count: Int { Int(length) }
+    @inlinable public var isEmpty: Bool { length == 0 }
+    @inlinable public var indices: Range<Int> { 0..<count }
+
+    @inlinable public var first: Element? { isEmpty ? nil : self[0] }
+    @inlinable public var last: Element? { isEmpty ? nil : self[count &- 1] }
+
+    @inlinable
+    public subscript(index: Int) -> Element {
+        @inline(__always)
+        get {
+            guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
+            return unsafe base[index]
+        }
+        @inline(__always)
+        set {
+            guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
+            unsafe base[index] = newValue
+        }
+    }
+
+    @usableFromInline
+    @inline(never)
+    func outOfBounds(_ index: Int) -> Never {
+        preconditionFailure("a list of \(count) has no element \(index)")
+    }
+
+    /// The elements.
+    @inlinable
+    public var span: Span<Element> {
+        @_lifetime(borrow self)
+        borrowing get {
+            let elements = unsafe UnsafeBufferPointer(start: base, count: count)
+            let span = unsafe Span(_unsafeElements: elements)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The same, to be changed in place.
+    @inlinable
+    public var mutableSpan: MutableSpan<Element> {
+        @_lifetime(&self)
+        mutating get {
+            let elements = unsafe UnsafeMutableBufferPointer(start: base, count: count)
+            let span = unsafe MutableSpan(_unsafeElements: elements)
+            return unsafe _overrideLifetime(span, mutating: &self)
+        }
+    }
+
+    @inlinable
+    public mutating func append(_ element: Element) {
+        if length == capacity { grow() }
+        unsafe base?.advanced(by: count).initialize(to: element)
+        length &+= 1
+    }
+
+    /// Removes the element at `index`; the last one takes its place.
+    @inlinable
+    public mutating func removeSwapping(at index: Int) {
+        let last = self[count &- 1]
+        self[index] = last
+        length &-= 1
+    }
+
+    /// Removes and returns the last element.
+    @inlinable
+    public mutating func popLast() -> Element? {
+        guard let last else { return nil }
+        length &-= 1
+        return last
+    }
+
+    /// Forgets the elements and keeps the memory.
+    @inlinable
+    public mutating func removeAll() {
+        length = 0
+    }
+
+    /// Forgets the elements; memory for more than `keptMax` of them is given back.
+    @inlinable
+    public mutating func removeAll(keeping keptMax: Int) {
+        length = 0
+        if Int(capacity) > keptMax { releaseMemory() }
+    }
+
+    /// Forgets the first so many elements.
+    @inlinable
+    public mutating func removeFirst(_ number: Int) {
+        precondition(number >= 0 && number <= count)
+        if let base = unsafe base { unsafe base.update(from: base + number, count: count &- number) }
+        truncate(to: count &- number)
+    }
+
+    /// Keeps the first `count` elements.
+    @inlinable
+    public mutating func truncate(to count: Int) {
+        length = Int32(min(self.count, max(0, count)))
+    }
+
+    /// Forgets the elements and gives the memory back.
+    public mutating func releaseMemory() {
+        unsafe base?.deallocate()
+        unsafe base = nil
+        capacity = 0
+        length = 0
+    }
+
+    @usableFromInline
+    @inline(never)
+    mutating func grow() {
+        // Most lists hold one element for ever: a subscription's keys, a key's observers.
+        let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
+        let fresh = UnsafeMutablePointer<Element>.allocate(capacity: Int(wanted))
+        if let base = unsafe base {
+            unsafe fresh.update(from: base, count: count)
+            unsafe base.deallocate()
+        }
+        unsafe base = fresh
+        capacity = wanted
+    }
+}
+
+extension List {
+    /// Sorts in place, in n·log n steps whatever the order was, and without more memory.
+    public mutating func sort(by isBefore: (Element, Element) -> Bool) {
+        if count <= 16 { return insertionSort(by: isBefore) }
+        for root in (0..<count / 2).reversed() { sift(root, count, isBefore) }
+        for end in (1..<count).reversed() {
+            swap(0, end)
+            sift(0, end, isBefore)
+        }
+    }
+
+    private mutating func swap(_ left: Int, _ right: Int) {
+        let element = self[left]
+        self[left] = self[right]
+        self[right] = element
+    }
+
+    private mutating func insertionSort(by isBefore: (Element, Element) -> Bool) {
+        guard count > 1 else { return }
+        for next in 1..<count {
+            let element = self[next]
+            var place = next
+            while place > 0, isBefore(element, self[place - 1]) {
+                self[place] = self[place - 1]
+                place -= 1
+            }
+            self[place] = element
+        }
+    }
+
+    /// Restores the heap below `root`, of which only the root may be out of place.
+    private mutating func sift(_ root: Int, _ end: Int, _ isBefore: (Element, Element) -> Bool) {
+        var root = root
+        while 2 * root + 1 < end {
+            var child = 2 * root + 1
+            if child + 1 < end, isBefore(self[child], self[child + 1]) { child += 1 }
+            guard isBefore(self[root], self[child]) else { return }
+            swap(root, child)
+            root = child
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// What is done with borrowed bytes everywhere: parts of them, words, searches, comparisons.
+//
+// Why the raw memory is safe: every place is checked against the span's count before it is
+// read, and the C library is given the span's own address and count within one call.
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+extension Span where Element == UInt8 {
+    /// A part of the bytes.
+    @inlinable
+    public subscript(range: Range<Int>) -> Span<UInt8> {
+        @_lifetime(copy self)
+        get { extracting(range) }
+    }
+
+    @inlinable
+    public subscript(range: PartialRangeFrom<Int>) -> Span<UInt8> {
+        @_lifetime(copy self)
+        get { extracting(range) }
+    }
+
+    @inlinable
+    public subscript(range: PartialRangeUpTo<Int>) -> Span<UInt8> {
+        @_lifetime(copy self)
+        get { extracting(range) }
+    }
+
+    @inlinable public var first: UInt8? { isEmpty ? nil : self[0] }
+    @inlinable public var last: UInt8? { isEmpty ? nil : self[count &- 1] }
+
+    /// The eight bytes from a place on, the first of them lowest.
+    @inlinable
+    @inline(__always)
+    public func word(at place: Int) -> UInt64 {
+        precondition(place >= 0 && place &+ 8 <= count)
+        return unsafe UInt64(
+            littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: UInt64.self)
+        )
+    }
+
+    /// The offset of the first `byte` at or after `start`. The C library's search: no loop in
+    /// Swift comes near it.
+    @inlinable
+    @inline(__always)
+    public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
+        precondition(start >= 0)
+        guard start < count else { return nil }
+        return unsafe withUnsafeBufferPointer { bytes in
+            guard let first = bytes.baseAddress,
+                let found = unsafe memchr(first + start, Int32(byte), bytes.count &- start)
+            else { return nil }
+            return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(first)
+        }
+    }
+
+    @inlinable
+    public func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
+
+    /// Whether both hold the same bytes.
+    @inlinable
+    @inline(__always)
+    public func isEqual(to other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe withUnsafeBufferPointer { left in
+            unsafe other.withUnsafeBufferPointer { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return true }
+                return unsafe memcmp(left, right, count) == 0
+            }
+        }
+    }
+
+    /// Below 0, 0 or above 0, as these bytes come before others, are the same, or come after them.
+    @inlinable
+    public func order(to other: Span<UInt8>) -> Int {
+        let common = min(count, other.count)
+        let order = unsafe withUnsafeBufferPointer { left in
+            unsafe other.withUnsafeBufferPointer { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return Int32(0) }
+                return unsafe memcmp(left, right, common)
+            }
+        }
+        return order == 0 ? count - other.count : Int(order)
+    }
+
+    /// A hash that nobody outside of the process can foresee, and that another process has otherwise.
+    public var seededHash: UInt64 {
+        var hasher = Hasher()
+        unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// Whether these bytes begin with others.
+    @inlinable
+    public func starts(with prefix: Span<UInt8>) -> Bool {
+        count >= prefix.count && self[..<prefix.count].isEqual(to: prefix)
+    }
+
+    /// Whether a literal's bytes are the same.
+    @inlinable
+    public func isEqual(to text: StaticString) -> Bool { isEqual(to: text.bytes) }
+}
+
+extension StaticString {
+    /// The UTF-8 of a literal, which lives as long as the program.
+    @inlinable
+    public var bytes: Span<UInt8> {
+        @_lifetime(immortal)
+        get {
+            let elements = unsafe UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+            let span = unsafe Span(_unsafeElements: elements)
+            return unsafe _overrideLifetime(span, copying: ())
+        }
+    }
+}
+
+extension StaticString {
+    /// Up to eight bytes of a literal as a word, the first lowest; the compiler computes it.
+    @inlinable
+    @inline(__always)
+    public var word: UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<min(utf8CodeUnitCount, 8) {
+            word |= unsafe UInt64(utf8Start[index]) << UInt64(index * 8)
+        }
+        return word
+    }
+}
+
+extension String {
+    /// The text of bytes that are UTF-8; what isn't is replaced.
+    @inlinable
+    public init(_ bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Lends the string's UTF-8.
+    @inlinable
+    public func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        var text = self
+        return text.withUTF8 { utf8 in
+            let span = unsafe Span(_unsafeElements: utf8)
+            return body(span)
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// A copy of bytes.
+    @inlinable
+    public init(_ bytes: Span<UInt8>) {
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}
