@@ -13,7 +13,10 @@ enum Option: String, CaseIterable {
         case .peers: ("", "measure redis, nats and mosquitto as well, where they are installed")
         case .growth: ("", "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections")
         case .allocations:
-            ("", "instead of times, count how often a warm broker allocates memory: never, or the status is 1")
+            (
+                "",
+                "instead of times, count how often a warm broker allocates memory: never, or the status is 1"
+            )
         case .chart: ("FILE", "draw the rows as bars, the growth as lines: an SVG file")
         case .into:
             (
