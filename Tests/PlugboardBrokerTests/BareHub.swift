@@ -1,5 +1,6 @@
 // A hub without sockets: lines in, lines out, a turn when the test says so.
 
+import PlugboardPosix
 import PlugboardWire
 
 @testable import PlugboardBroker
@@ -17,11 +18,13 @@ final class BareHub {
         }
     }
 
-    /// A client that has read its greeting.
-    func client() -> SessionReference {
+    /// A client that has read its greeting. One that says who it is has its place by that.
+    func client(_ peer: PeerIdentity? = nil) -> SessionReference {
         let session = SessionReference.allocate(capacity: 1)
-        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count))
+        let (number, slot) = (UInt64(sessions.count + 1), sessions.count)
+        session.initialize(to: Session(client: number, slot: slot, peer: peer ?? .unknown))
         sessions.append(session)
+        if peer != nil { hub.place(session, []) }
         hub.greet(session)
         endTurn()
         return session
@@ -72,5 +75,20 @@ final class BareHub {
         }
         hub.touched.removeAll()
         hub.endTurn()
+    }
+
+    /// What doesn't hold, though it always should.
+    func brokenInvariant() -> BrokenInvariant? { hub.brokenInvariant() }
+}
+
+extension Hub {
+    /// The first thing that doesn't hold, though it always should.
+    func brokenInvariant() -> BrokenInvariant? {
+        do throws(BrokenInvariant) {
+            try checkInvariants()
+            return nil
+        } catch {
+            return error
+        }
     }
 }

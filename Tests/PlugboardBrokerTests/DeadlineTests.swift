@@ -113,7 +113,7 @@ struct DeadlineTests {
     func loopSleeps() throws {
         let poller = WatchedPoller(stopsWhen: { $0.last == -1 })
         let start = MonotonicClock.nanoseconds()
-        try run(poller) { $0.deadlines.add(at: start + 40_000_000, .call(1)) }
+        try run(poller) { $0.deadlines.add(at: start + 40_000_000, .idle(plugin: 1)) }
         #expect(MonotonicClock.nanoseconds() - start >= 40_000_000)
         // A wait may end a little early, by the kernel's granularity: then there is one more.
         #expect((2...4).contains(poller.waits.count), "\(poller.waits)")
@@ -126,7 +126,7 @@ struct DeadlineTests {
         let poller = WatchedPoller(stopsWhen: { $0.last == -1 })
         let count = Deadlines.firedPerTurnMax * 3 + 1
         try run(poller) { hub in
-            for number in 0..<count { hub.deadlines.add(at: 1, .call(UInt64(number))) }
+            for number in 0..<count { hub.deadlines.add(at: 1, .idle(plugin: number)) }
         }
         #expect(poller.waits == [0, 0, 0, 0, -1])
     }

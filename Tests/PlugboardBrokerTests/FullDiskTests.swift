@@ -12,14 +12,13 @@ import Testing
 struct FullDiskTests {
     private let test = BareHub()
     private let disk = SimulatedDisk()
-    private let writer: JournalWriter
 
     init() throws {
         disk.capacity = 1_200_000
         var records = RecordBuffer(clock: { 1 })
         let worker = ImmediateWorker(disk)
         let options = JournalOptions(sync: .never)
-        (_, writer, _) = try Journal.open(
+        let (_, writer, _) = try Journal.open(
             disk,
             worker: worker,
             options: options,
@@ -27,15 +26,14 @@ struct FullDiskTests {
             newEpoch: { "e" },
             records: &records
         ) { _, _ in }
-        test.hub.records = records
-        test.hub.journal = writer
+        try test.hub.durability.begin(writer, records)
     }
 
     /// Ends a turn; whether all of it was kept.
     private func endTurn() throws -> Bool {
-        try writer.flush(&test.hub.records, revision: test.hub.revision)
+        _ = try test.hub.durability.write(revision: test.hub.revision)
         test.endTurn()
-        return test.hub.records.isEmpty
+        return test.hub.durability.isWritten
     }
 
     private func fill(_ client: SessionReference) throws {
@@ -84,7 +82,7 @@ struct FullDiskTests {
         told += try expire(observer)
         #expect(told > 100 && told < 3_000)
         disk.capacity = 10_000_000
-        try writer.tick(&test.hub.records)
+        try test.hub.durability.tick()
         told += try expire(observer)
         #expect(told == 3_000)
     }

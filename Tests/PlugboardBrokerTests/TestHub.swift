@@ -21,7 +21,7 @@ final class TestHub {
     static let owner: UInt32 = 1_000
 
     init() {
-        box.hub.owner = Self.owner
+        box.hub.access = Access(owner: Self.owner)
         box.hub.expire(now: Self.start)
     }
 
@@ -68,7 +68,7 @@ final class TestHub {
 
     /// Whether somebody may connect.
     func admits(user: UInt32, groups: [UInt32] = []) -> Bool {
-        box.hub.admits(PeerIdentity(process: 1, user: user), groups)
+        box.hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
     func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
@@ -81,8 +81,12 @@ final class TestHub {
     /// Whether it serves something, or a call waits of it or for it.
     func hasDuties(_ client: Int) -> Bool { sessions[client].pointee.duties != nil }
 
+    /// What is counted is not what is there.
+    private var isPretending = false
+
     /// Pretends that so many keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
+        isPretending = true
         sessions[client].pointee.catchup?.pointee.owedCount = count
     }
 
@@ -122,7 +126,18 @@ final class TestHub {
         }
         box.hub.touched.removeAll()
         box.hub.endTurn()
+        checkNowAndThen()
     }
+
+    /// Looks at the state, after fewer turns the smaller it is.
+    private func checkNowAndThen() {
+        turnsToCheck -= 1
+        if isPretending || turnsToCheck > 0 { return }
+        turnsToCheck = (box.hub.observables.count + Int(box.hub.history.count - box.hub.history.oldest)) / 64
+        if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
+    }
+
+    private var turnsToCheck = 0
 
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {

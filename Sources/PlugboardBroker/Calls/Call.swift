@@ -68,6 +68,9 @@ struct CallTable: ~Copyable {
         for call in calls.values { Self.destroy(call) }
     }
 
+    /// How many wait.
+    var count: Int { calls.count }
+
     func find(_ number: UInt64) -> CallReference? {
         calls[number]
     }
@@ -121,5 +124,36 @@ struct CallTable: ~Copyable {
     private static func destroy(_ call: CallReference) {
         call.deinitialize(count: 1)
         call.deallocate()
+    }
+}
+
+extension CallTable {
+    private static var always: Invariants { Invariants(of: "CallTable") }
+
+    /// Each call is known to both sides and to its deadline.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ deadlines: borrowing Deadlines
+    ) throws(BrokenInvariant) {
+        for (number, call) in calls {
+            let name = "call \(number)"
+            try Self.always.agree("a call is found by its number", call.pointee.number, number)
+            let (caller, server) = (call.pointee.caller, call.pointee.server)
+            let areThere = living.sessions.contains(caller) && living.sessions.contains(server)
+            try Self.always.hold("who calls and who answers is there", areThere, of: name)
+            let isMade = caller.pointee.duties?.pointee.has(made: call) ?? false
+            try Self.always.hold("its caller knows it", isMade, of: name)
+            let isAsked = server.pointee.duties?.pointee.has(toAnswer: call) ?? false
+            try Self.always.hold("its server knows it", isAsked, of: name)
+            let end = call.pointee.deadline.flatMap { deadlines.deadline(of: $0) }
+            try Self.always.hold("a call ends in time", end == .call(number), of: name)
+        }
+        var (made, toAnswer) = (0, 0)
+        for session in living.sessions {
+            made += session.pointee.duties?.pointee.made.count ?? 0
+            toAnswer += session.pointee.duties?.pointee.toAnswer.count ?? 0
+        }
+        try Self.always.agree("callers know no others", calls.count, made)
+        try Self.always.agree("servers know no others", calls.count, toAnswer)
     }
 }

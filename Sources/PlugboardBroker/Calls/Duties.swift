@@ -51,3 +51,15 @@ struct Duties: ~Copyable {
         if place < toAnswer.count { toAnswer.elements[place].pointee.serverPlace = Int32(place) }
     }
 }
+
+extension Duties {
+    func has(made call: CallReference) -> Bool {
+        let place = Int(call.pointee.callerPlace)
+        return place < made.count && made.elements[place] == call
+    }
+
+    func has(toAnswer call: CallReference) -> Bool {
+        let place = Int(call.pointee.serverPlace)
+        return place < toAnswer.count && toAnswer.elements[place] == call
+    }
+}

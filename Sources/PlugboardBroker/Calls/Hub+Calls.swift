@@ -12,7 +12,7 @@ extension Hub {
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
-        try check(.call, request, line, session)
+        try access.check(.call, request, line, session)
         guard let server = services.server(of: key)?.pointee.session, server.pointee.isOpen else {
             if try hold(request, line, session) { return }
             throw Self.noProvider(request, line)

@@ -13,10 +13,10 @@ extension Hub {
         let pattern = request.key.bytes(of: line)
         if Key.isReserved(pattern) { throw Self.reserved(request, line) }
         guard session.pointee.authorizeAll(.serve, pattern) else {
-            throw Self.forbidden(.serve, request.key, line, session)
+            throw Access.forbidden(.serve, request.key, line, session)
         }
         if let other = services.find(pattern: pattern) { throw Self.served(other, request, line, session) }
-        try checkSubscriptions(of: session, patterns: 1)
+        try access.checkSubscriptions(of: session, patterns: 1)
         let duties = session.pointee.makeDuties()
         guard duties.pointee.services.count < Limits.servicesMax else {
             throw Refusal(.limit, "a client serves at most \(Limits.servicesMax) keys and patterns")

@@ -159,3 +159,44 @@ final class ServiceTree {
         service.deallocate()
     }
 }
+
+extension ServiceTree {
+    private static var always: Invariants { Invariants(of: "ServiceTree") }
+
+    /// Each service stands at its pattern, and is known to who serves.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        var known: Set<ServiceReference> = []
+        for session in living.sessions {
+            guard let duties = session.pointee.duties else { continue }
+            for (place, service) in duties.pointee.services.elements.enumerated() {
+                known.insert(service)
+                try standsAtItsPattern(service, of: session, place: place)
+            }
+        }
+        let found = try count(below: root)
+        try Self.always.agree("it has no others", found, known.count)
+    }
+
+    private func standsAtItsPattern(
+        _ service: ServiceReference,
+        of session: SessionReference,
+        place: Int
+    ) throws(BrokenInvariant) {
+        let pattern = service.pointee.pattern
+        let isItsOwn = service.pointee.session == session && service.pointee.place == Int32(place)
+        try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
+        let isFound = find(pattern: pattern) == service
+        try Self.always.hold("a service stands at its pattern", isFound, of: String(pattern))
+    }
+
+    private func count(below node: ServiceNode) throws(BrokenInvariant) -> Int {
+        var count = node.service == nil ? 0 : 1
+        for child in node.all {
+            let bytes = child.token
+            let token = String(bytes.span)
+            try Self.always.hold("a node is needed", !child.isUnused && child.parent === node, of: token)
+            count += try self.count(below: child)
+        }
+        return count
+    }
+}

@@ -111,3 +111,30 @@ struct Backlog: ~Copyable {
         }
     }
 }
+
+extension Backlog {
+    private static var always: Invariants { Invariants(of: "Backlog") }
+
+    /// What it counts is what it has. Counts in `owedBy` whom each key is owed to.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ owedBy: inout [ObservableReference: Int]
+    ) throws(BrokenInvariant) {
+        try keys.checkInvariants(living, &owedBy)
+        try lines.checkInvariants()
+        try replay?.gathered.checkInvariants(living, &owedBy)
+        var awaited = 0
+        keys.forEach { if $0.isAwaited { awaited += 1 } }
+        try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)
+        try Self.always.hold("a gap that is awaited is there", !awaitsGap || lines.hasGap)
+        try Self.always.hold("only what is ready is renewed in passing", !isRenewed || isReady)
+        try Self.always.hold("only what is paused is stepped", steps == 0 || isPaused)
+    }
+
+    /// Bytes that it keeps of lines.
+    var lineBytes: Int {
+        var written = 0
+        keys.forEach { written += $0.writtenCost }
+        return lines.byteCount + written
+    }
+}

@@ -41,3 +41,53 @@ struct Catchup: ~Copyable {
             && replaying.isEmpty
     }
 }
+
+extension Catchup {
+    private static var always: Invariants { Invariants(of: "Catchup") }
+
+    /// What it counts and lists is what the subscriptions of its session have.
+    func checkInvariants(of session: SessionReference) throws(BrokenInvariant) {
+        let client = "client \(session.pointee.client)"
+        let waiting = Waiting(session)
+        try Self.always.agree("it counts the keys that are owed", owedCount, waiting.owedCount, of: client)
+        try Self.always.agree(
+            "it counts the bytes that are queued",
+            queuedBytes,
+            waiting.queuedBytes,
+            of: client
+        )
+        let areListed = Set(ready.elements) == waiting.ready && ready.count == waiting.ready.count
+        try Self.always.hold("it lists what is ready, each once", areListed, of: client)
+        let areUnanswered =
+            Set(unanswered.elements) == waiting.unanswered && unanswered.count == waiting.unanswered.count
+        try Self.always.hold("it lists what is unanswered, each once", areUnanswered, of: client)
+        let areReplaying =
+            Set(replaying.elements) == waiting.replaying && replaying.count == waiting.replaying.count
+        try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
+    }
+
+    /// What the subscriptions of a session wait for.
+    struct Waiting {
+        private(set) var owedCount = 0
+        private(set) var queuedBytes = 0
+        private(set) var ready: Set<SubscriptionReference> = []
+        private(set) var unanswered: Set<SubscriptionReference> = []
+        private(set) var replaying: Set<SubscriptionReference> = []
+
+        init(_ session: SessionReference) {
+            for subscription in session.pointee.subscriptions.list.elements {
+                guard let backlog = subscription.pointee.backlog else { continue }
+                owedCount += backlog.pointee.keys.count
+                queuedBytes += backlog.pointee.lineBytes
+                if backlog.pointee.isReady { ready.insert(subscription) }
+                if backlog.pointee.awaitsReply { unanswered.insert(subscription) }
+                if backlog.pointee.replay != nil { replaying.insert(subscription) }
+            }
+        }
+
+        /// Nothing has to wait.
+        var isNothing: Bool {
+            owedCount == 0 && queuedBytes == 0 && ready.isEmpty && unanswered.isEmpty && replaying.isEmpty
+        }
+    }
+}

@@ -83,3 +83,53 @@ struct GateTable: ~Copyable {
         return gate.phase < phase
     }
 }
+
+extension GateTable {
+    private static var always: Invariants { Invariants(of: "GateTable") }
+
+    /// Each gate has its deadline, and waits for who is there and was told. Counts in `owedBy` what
+    /// keeps keys from being forgotten.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ deadlines: borrowing Deadlines,
+        _ owedBy: inout [ObservableReference: Int]
+    ) throws(BrokenInvariant) {
+        for (subscription, told) in awaited {
+            let acknowledges =
+                living.subscriptions.contains(subscription) && subscription.pointee.acknowledges
+            try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
+            for entry in told {
+                let isThere = living.observables.contains(entry.observable)
+                try Self.always.hold("what is to be acknowledged is there", isThere)
+                owedBy[entry.observable, default: 0] += 1
+            }
+        }
+        for (observable, gate) in gates {
+            let isThere = living.observables.contains(observable)
+            try Self.always.hold("a gate is of a key that is there", isThere, of: "gate \(gate.serial)")
+            owedBy[observable, default: 0] += 1
+            try gateWillOpen(gate, of: observable, deadlines)
+        }
+        try Self.always.agree("gates are found by their serials", bySerial.count, gates.count)
+    }
+
+    private func gateWillOpen(
+        _ gate: Gate,
+        of observable: ObservableReference,
+        _ deadlines: borrowing Deadlines
+    ) throws(BrokenInvariant) {
+        let key = String(observable.pointee.key)
+        let isFound = bySerial[gate.serial] == observable
+        try Self.always.hold("a gate is found by its serial", isFound, of: key)
+        let isTimed = deadlines.deadline(of: gate.ticket) == .gate(gate.serial)
+        try Self.always.hold("the deadline of a gate is there", isTimed, of: key)
+        try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: key)
+        for waiting in gate.waiting {
+            let isTold =
+                awaited[waiting.subscription]?.contains {
+                    $0.observable == observable && $0.revision == waiting.revision
+                } ?? false
+            try Self.always.hold("a gate waits for who was told", isTold, of: key)
+        }
+    }
+}

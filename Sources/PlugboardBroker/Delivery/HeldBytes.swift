@@ -38,3 +38,13 @@ struct HeldBytes {
         self.memory = memory
     }
 }
+
+extension HeldBytes {
+    /// Each is referred to as often as it says. `found` counts those who do.
+    static func checkInvariants(_ found: [HeldBytesReference: Int]) throws(BrokenInvariant) {
+        let always = Invariants(of: "HeldBytes")
+        for (held, count) in found {
+            try always.agree("they count who refers to them", held.pointee.references, count)
+        }
+    }
+}

@@ -29,7 +29,7 @@ extension Hub {
     /// What holds back that which a subscription is to be told next.
     private func frontBarrier(of subscription: SubscriptionReference) -> AckBarrier? {
         guard !gates.isEmpty, let backlog = subscription.pointee.backlog,
-            let observable = frontObservable(of: backlog), let gate = gates.gates[observable]
+            let observable = frontObservable(of: subscription, backlog), let gate = gates.gates[observable]
         else { return nil }
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
         return barrier.holds(subscription) ? barrier : nil

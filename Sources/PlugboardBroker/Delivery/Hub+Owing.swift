@@ -114,7 +114,7 @@ extension Hub {
         catchup.pointee.owedCount += 1
         if catchup.pointee.owedCount > Limits.owedKeysMax {
             setAside(subscription.pointee.session, .slow)
-        } else if accounts.isOn, catchup.pointee.owedCount % Self.owedKeysPerCount == 0 {
+        } else if access.counts, catchup.pointee.owedCount % Self.owedKeysPerCount == 0 {
             recountOwed(subscription.pointee.session)
         }
     }
@@ -213,17 +213,17 @@ extension Hub {
         if !queue(line, header, backlog, catchup, before: before) {
             subscription.pointee.filter?.unsentRevision = revision
         }
-        if accounts.isOn { recountOwed(subscription.pointee.session) }
+        if access.counts { recountOwed(subscription.pointee.session) }
     }
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
     private func journalPlace(of event: Event, _ observable: ObservableReference?) -> Int? {
-        isReadBack(event, observable) ? records.eventsOfBatch : nil
+        isReadBack(event, observable) ? durability.eventsOfBatch : nil
     }
 
     /// Whether an event that there was no room for is read again from the journal.
     func isReadBack(_ event: Event, _ observable: ObservableReference?) -> Bool {
-        records.isKept && event != .emit && observable?.pointee.isReserved != true
+        durability.isKept && event != .emit && observable?.pointee.isReserved != true
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -274,7 +274,7 @@ extension Hub {
             count: line.count
         )
         queue(line, header, backlog, catchup)
-        if accounts.isOn { recountOwed(session) }
+        if access.counts { recountOwed(session) }
         readyIfFree(subscription)
     }
 
@@ -302,14 +302,24 @@ extension Hub {
     /// Something other than room in the outbox stands in the way of what comes next.
     func isBlocked(_ subscription: SubscriptionReference, _ backlog: BacklogReference) -> Bool {
         if backlog.pointee.isBlocked { return true }
-        guard !gates.isEmpty, let observable = frontObservable(of: backlog) else { return false }
+        guard !gates.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
+            return false
+        }
         return gates.holds(observable, from: subscription.pointee.phase)
     }
 
-    /// What comes next waits for the gate of this observable, if that is closed.
-    func frontObservable(of backlog: BacklogReference) -> ObservableReference? {
+    /// What comes next waits for the gate of this observable, if that is closed. An event of the journal
+    /// that may not be seen waits for none: it is passed over, and nobody would say when that opens.
+    func frontObservable(
+        of subscription: SubscriptionReference,
+        _ backlog: BacklogReference
+    ) -> ObservableReference? {
         guard let replay = backlog.pointee.replay else { return backlog.pointee.frontObservable }
-        return replay.withFrontKey { observables.find($0, hash: observables.hash($0)) } ?? nil
+        let session = subscription.pointee.session
+        return replay.withFrontKey { key in
+            guard session.pointee.authorize(.subscribe, key) else { return nil }
+            return observables.find(key, hash: observables.hash(key))
+        } ?? nil
     }
 
     /// Keys that a client is owed in addition before that is counted, where it doesn't read.

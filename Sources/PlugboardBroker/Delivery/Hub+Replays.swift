@@ -86,7 +86,7 @@ extension Hub {
             replay.gathered.remove(owed)
             removeIfUnneeded(observable)
         }
-        journal?.endReading(at: replay.place)
+        durability.endReading(at: replay.place)
         replays.end(replay.number)
         backlog.pointee.replay = nil
         if let catchup = subscription.pointee.session.pointee.catchup,
@@ -94,6 +94,14 @@ extension Hub {
         {
             catchup.pointee.replaying.removeSwapping(at: place)
         }
+    }
+
+    /// A subscription goes on: where a piece of the journal is on its way to it, the replies of its
+    /// session wait again.
+    mutating func waitForReplay(of subscription: SubscriptionReference) {
+        guard subscription.pointee.backlog?.pointee.replay?.isReading == true else { return }
+        subscription.pointee.session.pointee.isBehind = true
+        touch(subscription.pointee.session)
     }
 
     /// A session has nothing to be told before more of the journal is read.
@@ -108,7 +116,7 @@ extension Hub {
     private mutating func goOn(_ replay: Replay, of subscription: SubscriptionReference) {
         let (next, hasFailed) = replay.finishPiece()
         if let next, !hasFailed {
-            journal?.endReading(at: replay.place, goingOnAt: next)
+            durability.endReading(at: replay.place, goingOnAt: next)
             replay.place = next
             replay.isReading = true
             return replays.ask(replay.number)

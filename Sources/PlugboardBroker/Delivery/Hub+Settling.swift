@@ -151,7 +151,7 @@ extension Hub {
     ) {
         backlog.pointee.lines.closeGap()
         backlog.pointee.awaitsGap = false
-        let place = gap.isKept ? journal?.beginReading(after: gap.keptFirst - 1) : nil
+        let place = gap.isKept ? durability.beginReading(after: gap.keptFirst - 1) : nil
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 {
             EventEncoder.appendLagged(

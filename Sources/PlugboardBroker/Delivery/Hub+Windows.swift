@@ -33,9 +33,11 @@ extension Hub {
         let end = window.lastTold + window.span
         if clock() < end {
             backlog.pointee.window?.age()
-            return tick(subscription, backlog, at: end)
+            tick(subscription, backlog, at: end)
+        } else {
+            backlog.pointee.window?.forget()
         }
-        backlog.pointee.window?.forget()
+        // What was told before the last tick may be told again, though another line came behind it.
         tellOwed(to: subscription)
     }
 

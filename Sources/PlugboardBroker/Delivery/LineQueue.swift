@@ -136,3 +136,25 @@ struct LineQueue: ~Copyable {
 
     private var header: Header { bytes.bytes.raw.loadUnaligned(as: Header.self) }
 }
+
+extension LineQueue {
+    private static var always: Invariants { Invariants(of: "LineQueue") }
+
+    /// Each line has its header, in the order of the events.
+    func checkInvariants() throws(BrokenInvariant) {
+        var (place, found, event) = (0, 0, UInt64(0))
+        while place < bytes.count {
+            let rest = bytes.count - place - MemoryLayout<Header>.size
+            try Self.always.hold("a line has a header", rest >= 0)
+            let header = bytes.bytes.raw.loadUnaligned(fromByteOffset: place, as: Header.self)
+            try Self.always.hold("a line is as long as it says", header.count >= 0 && header.count <= rest)
+            try Self.always.hold("the oldest comes first", header.event >= event, of: "line \(found)")
+            (found, event) = (found + 1, header.event)
+            place += MemoryLayout<Header>.size + header.count
+        }
+        try Self.always.agree("its count is that of its lines", lineCount, found)
+        guard let gap else { return }
+        let isWhole = gap.dropped > 0 && gap.lost <= gap.dropped && gap.first <= gap.last
+        try Self.always.hold("a gap says what is missing", isWhole)
+    }
+}

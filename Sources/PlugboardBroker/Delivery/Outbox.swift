@@ -43,3 +43,13 @@ struct Outbox: ~Copyable {
         dropShared()
     }
 }
+
+extension Outbox {
+    private static var always: Invariants { Invariants(of: "Outbox") }
+
+    /// Between two turns all that waits is the client's own: the log has ended.
+    func checkInvariants(_ client: UInt64) throws(BrokenInvariant) {
+        let isOwn = sharedBytes == 0 && runs == 0 && firstExtent < 0 && lastExtent < 0
+        try Self.always.hold("nothing in it is of a log that has ended", isOwn, of: "client \(client)")
+    }
+}

@@ -240,3 +240,51 @@ extension OwedKeys {
         }
     }
 }
+
+extension OwedKeys {
+    private static var always: Invariants { Invariants(of: "OwedKeys") }
+
+    /// Each owed key stands once in the chain, by age, and is found at once. Counts who is owed in
+    /// `owedBy`.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ owedBy: inout [ObservableReference: Int]
+    ) throws(BrokenInvariant) {
+        var (previous, place, found) = (Int32(-1), first, 0)
+        var event: UInt64 = 0
+        while let owed = entry(place), found <= entries.count {
+            let observable = owed.pointee.observable
+            try Self.always.hold("what is owed is there", living.observables.contains(observable))
+            let key = String(observable.pointee.key)
+            try Self.always.hold("each knows who is before it", owed.pointee.previous == previous, of: key)
+            try Self.always.hold(
+                "each is found",
+                find(observable) == owed && isIndexed(observable, place),
+                of: key
+            )
+            try Self.always.hold("the oldest comes first", owed.pointee.event >= event, of: key)
+            owedBy[observable, default: 0] += 1
+            event = owed.pointee.event
+            found += 1
+            (previous, place) = (place, owed.pointee.next)
+        }
+        try Self.always.agree("its count is that of its chain", count, found)
+        try Self.always.agree("the chain ends with the newest", last, previous)
+        try Self.always.agree("a place is free or a key's", entries.count, found + free.count)
+        let indexed = index.elements.count { $0 >= 0 }
+        try Self.always.agree("the index has each key once", indexed, found)
+    }
+
+    /// All that is owed, the oldest first.
+    func forEach(_ body: (borrowing OwedKey) -> Void) {
+        var place = first
+        while let owed = entry(place) {
+            body(owed.pointee)
+            place = owed.pointee.next
+        }
+    }
+
+    private func isIndexed(_ observable: ObservableReference, _ place: Int32) -> Bool {
+        slot(of: observable).map { index.elements[$0] } == place
+    }
+}

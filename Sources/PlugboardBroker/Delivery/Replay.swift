@@ -140,3 +140,21 @@ struct ReplayTable: ~Copyable {
         return toAsk.compactMap { subscriptions[$0]?.pointee.backlog?.pointee.replay?.request }
     }
 }
+
+extension ReplayTable {
+    private static var always: Invariants { Invariants(of: "ReplayTable") }
+
+    /// Each replay under way is its subscription's.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        var replaying = 0
+        for subscription in living.subscriptions
+        where subscription.pointee.backlog?.pointee.replay != nil { replaying += 1 }
+        for (number, subscription) in subscriptions {
+            let isThere = living.subscriptions.contains(subscription)
+            try Self.always.hold("who is told again is there", isThere, of: "replay \(number)")
+            let isOwn = subscription.pointee.backlog?.pointee.replay?.number == number
+            try Self.always.hold("a replay is its subscription's", isOwn, of: "replay \(number)")
+        }
+        try Self.always.agree("it knows all replays", subscriptions.count, replaying)
+    }
+}

@@ -199,3 +199,12 @@ enum Event {
         }
     }
 }
+
+extension TurnLog {
+    private static var always: Invariants { Invariants(of: "TurnLog") }
+
+    /// Between two turns nothing is left of the one before.
+    func checkInvariants() throws(BrokenInvariant) {
+        try Self.always.hold("it ends with its turn", bytes.isEmpty && extents.isEmpty)
+    }
+}

@@ -13,16 +13,18 @@ extension Hub {
         batch.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
-        planBatch(true, of: session)
-        defer { planBatch(false, of: session) }
+        access.beginPlanning(for: session)
+        defer { access.endPlanning() }
         try planAll(line, session)
-        if request.isDurable { try checkDurable(session) }
+        if request.isDurable { try durability.checkDurable(awaited: session.pointee.awaitedWrites) }
         let bytes = line.count + mergedBytes.count
-        if !records.hasRoom(for: bytes) { try makeRoom(for: bytes) }
+        if !durability.hasRoom(for: bytes) {
+            try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
+        }
         if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
-        if records.isKept { records.beginBatch(revision: revision) }
+        durability.beginBatch(revision: revision)
         for index in batch.indices { commitWrite(at: index, line, session) }
-        if records.isKept { records.endBatch() }
+        durability.endBatch()
         replyWritten(request, line, session)
     }
 

@@ -33,7 +33,7 @@ extension Hub {
         switch deadline {
         case .expiry(let bond, let revision):
             guard let observable = lifetimes.find(bond, revision: revision) else { return }
-            if records.hasOwnRoom { return end(observable, .expired) }
+            if durability.hasOwnRoom { return end(observable, .expired) }
             lifetimes.note(deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline), ofBondAt: bond)
         case .ended:
             lifetimes.isGoingOn = false
@@ -80,10 +80,10 @@ extension Hub {
     ) throws(Refusal) {
         if let write = decoder.writes.first {
             try Self.checkWritable(write, line)
-            if session.pointee.isGuarded { try checkRights(write, line, session) }
-            try replaceWill(of: session, by: Will(write, in: line))
+            if session.pointee.isGuarded { try access.checkWrite(write, line, session) }
+            try access.replaceWill(of: session, by: Will(write, in: line))
         } else {
-            try replaceWill(of: session, by: nil)
+            try access.replaceWill(of: session, by: nil)
         }
         replyDone(request, line, session)
     }
@@ -95,7 +95,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
-        try? replaceWill(of: session, by: nil)
+        try? access.replaceWill(of: session, by: nil)
         session.pointee.farewell = .goodbye
         leave(session)
         replyDone(request, line, session)
@@ -131,7 +131,7 @@ extension Hub {
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
         while let observable = lifetimes.nextEnded() {
-            let hasRoom = records.hasOwnRoom
+            let hasRoom = durability.hasOwnRoom
             guard hasRoom, deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
                 let next = hasRoom ? time : clock() &+ Self.roomPatienceNanoseconds
                 if !lifetimes.isGoingOn { deadlines.add(at: next, .ended) }

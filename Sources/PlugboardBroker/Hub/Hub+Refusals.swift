@@ -4,11 +4,7 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    static func excerpt(_ range: ByteRange, _ line: Span<UInt8>) -> String {
-        let bytes = range.bytes(of: line)
-        let text = String(bytes[..<min(64, bytes.count)])
-        return bytes.count > 64 ? text + "…" : text
-    }
+    static func excerpt(_ range: ByteRange, _ line: Span<UInt8>) -> String { range.excerpt(of: line) }
 
     /// Throws unless a key that has no observable yet may be written.
     static func checkWritable(_ request: Request, _ line: Span<UInt8>) throws(Refusal) {
@@ -116,5 +112,14 @@ extension Hub {
         )
         refusal.sub = text
         return refusal
+    }
+}
+
+extension ByteRange {
+    /// What stands there in a line, as far as it fits a message.
+    func excerpt(of line: Span<UInt8>) -> String {
+        let bytes = bytes(of: line)
+        let text = String(bytes[..<min(64, bytes.count)])
+        return bytes.count > 64 ? text + "…" : text
     }
 }

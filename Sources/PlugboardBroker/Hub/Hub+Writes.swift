@@ -24,7 +24,7 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let planned = try plan(request, line, hash: hash, session)
-        if request.isDurable { try checkDurable(session) }
+        if request.isDurable { try durability.checkDurable(awaited: session.pointee.awaitedWrites) }
         try make(planned, request, line, session, reason: nil)
         replyWritten(request, line, session)
     }
@@ -41,12 +41,12 @@ extension Hub {
         if request.operation == .patch { try mergePatch(planned, request, line, session) }
         let bytes = request.operation == .patch ? scratch.count : request.value.count
         if request.operation != .emit {
-            if !records.hasRoom(for: bytes) {
+            if !durability.hasRoom(for: bytes) {
                 do throws(Refusal) {
                     try makeRoom(for: bytes, request.key.bytes(of: line))
                 } catch {
                     // What is deleted makes room, so that it may take some that is kept back.
-                    guard request.operation == .delete, records.hasOwnRoom else { throw error }
+                    guard request.operation == .delete, durability.hasOwnRoom else { throw error }
                 }
             }
             revision += 1
@@ -80,9 +80,9 @@ extension Hub {
             try checkNew(request, line, session)
         }
         if session.pointee.isGuarded {
-            try checkRights(request, line, session)
+            try access.checkWrite(request, line, session)
             if request.operation == .publish {
-                try checkQuota(key, observable, count: request.value.count, session)
+                try access.checkQuota(key, observable, count: request.value.count, session)
             }
         }
         let current = observable?.pointee.revision ?? 0
@@ -138,7 +138,7 @@ extension Hub {
         )
         guard scratch.count > Limits.valueBytesMax else {
             let key = request.key.bytes(of: line)
-            return try checkQuota(key, planned.observable, count: scratch.count, session)
+            return try access.checkQuota(key, planned.observable, count: scratch.count, session)
         }
         let message =
             "the patched value would have \(scratch.count) bytes, a value has at most \(Limits.valueBytesMax)"
@@ -173,15 +173,15 @@ extension Hub {
         }
         if !observable.pointee.isReserved {
             if !observable.pointee.hasValue { keyCount += 1 }
-            liveBytes += observable.pointee.growth(to: value.count)
+            durability.noteGrowth(observable.pointee.growth(to: value.count))
         }
-        if accounts.isOn { charge(observable, count: value.count, to: author) }
+        if access.counts { access.charge(observable, count: value.count, to: author) }
         observable.pointee.set(value, revision: revision, cause: cause, writer: author)
         note(request.operation, observable, author, cause)
         if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
             renewLifetime(of: observable, request, reason, session)
         }
-        if records.isKept { record(observable, value, request, reason) }
+        if durability.isKept { record(observable, value, request, reason) }
     }
 
     /// Deletes the value of a key under the present revision.
@@ -206,15 +206,15 @@ extension Hub {
         }
         if !observable.pointee.isReserved {
             keyCount -= 1
-            liveBytes -= observable.pointee.recordBytes
+            durability.noteGrowth(-observable.pointee.recordBytes)
         }
-        if accounts.isOn { discharge(observable) }
+        if access.counts { access.discharge(observable) }
         observable.pointee.removeValue(cause: cause, writer: author)
         unbind(observable)
         observable.pointee.marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { history.note(reason) }
-        if records.isKept { recordDelete(of: observable, by: author, cause, reason) }
+        if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
         history.keep(observable)
     }
 

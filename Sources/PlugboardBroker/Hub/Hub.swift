@@ -15,11 +15,8 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 = 0
     var observables = ObservableTable()
-    /// What is to be kept of this turn, and who keeps it.
-    var records: RecordBuffer
-    var journal: JournalWriter?
-    /// Replies that wait for the disk.
-    var durables = DurableReplies()
+    /// What is kept of it all.
+    var durability = Durability()
     /// Who is told again what the journal has.
     var replays = ReplayTable()
     /// What was written last.
@@ -31,8 +28,6 @@ struct Hub: ~Copyable {
     var own: OwnState
     /// Keys with a value, the broker's own left out.
     var keyCount = 0
-    /// What a journal's record of each of them comes to, about.
-    var liveBytes = 0
     let patterns = PatternTree()
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
@@ -62,17 +57,10 @@ struct Hub: ~Copyable {
     var lastMoment: UInt64 = 0
     /// Keys that are deleted by themselves.
     var lifetimes = Lifetimes()
-    /// Who may do what; nil: whoever may connect may do everything.
-    var policy: PolicyInForce?
-    /// What users take up.
-    var accounts = UserAccounts()
-    var isPlanningBatch = false
-    /// The revision at which it came into force.
-    var policyRevision: UInt64 = 0
+    /// Who may do what, and what users take up.
+    var access = Access()
     /// Who looks after plugins, and what they are.
     var supervision = Supervision()
-    /// The broker's own user.
-    var owner = Accounts.ownUser
     /// The broker ends: nothing is written any more.
     var isStopping = false
     /// The value before the event under way, where somebody is owed it; which event that was.
@@ -100,7 +88,6 @@ struct Hub: ~Copyable {
     init(time: TimeSource = .system) {
         self.time = time
         epoch = Journal.newEpoch()
-        records = RecordBuffer()
         history = History(time: time)
         tracing = Tracing(time: time)
         own = OwnState(time: time)
@@ -176,7 +163,7 @@ struct Hub: ~Copyable {
         // What its end sets free for others must not be told to itself.
         if session.pointee.isOpen { session.pointee.farewell = .gone }
         leave(session)
-        closeAccount(of: session)
+        access.closeAccount(of: session)
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
         sessions.remove(session)
@@ -245,7 +232,7 @@ struct Hub: ~Copyable {
         if let heldOld { HeldBytes.release(heldOld) }
         heldOld = nil
         searches = 0
-        records.endTurn()
+        durability.endTurn()
         history.endTurn(removingFrom: &observables)
     }
 

@@ -34,7 +34,7 @@ extension Hub {
     /// revision of that could not be kept, nothing is.
     mutating func lookRound() {
         let now = clock()
-        guard records.hasOwnRoom else {
+        guard durability.hasOwnRoom else {
             deadlines.add(at: now + OwnState.intervalNanoseconds, .ownState)
             return
         }
@@ -129,7 +129,7 @@ extension Hub {
         if own.hasRevision { return }
         own.hasRevision = true
         revision += 1
-        records.append(passedRevision: revision)
+        durability.pass(revision)
     }
 
     private func ownObservable() -> ObservableReference? {

@@ -12,12 +12,12 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
-        try checkPatterns(wanted, line, session)
+        try access.checkPatterns(wanted, line, session)
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = register(sub, [], nil, line, session)
         subscription.pointee.isTracer = true
         tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
-        charge(subscription)
+        access.charge(subscription, traced: tracing.patterns(of: subscription).count)
         replyRegistered(subscription, request, line)
     }
 

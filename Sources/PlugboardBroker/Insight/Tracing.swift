@@ -195,3 +195,19 @@ struct Tracing: ~Copyable {
         if text.allocatedBytes > Self.bytesMax { text.releaseMemory() }
     }
 }
+
+extension Tracing {
+    private static var always: Invariants { Invariants(of: "Tracing") }
+
+    /// Each tracer is a subscription that traces, and nothing is left of a turn.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        try Self.always.agree("it is on while somebody traces", isOn, !tracers.isEmpty)
+        for tracer in tracers {
+            let isThere = living.subscriptions.contains(tracer.subscription)
+            try Self.always.hold("who traces is there", isThere)
+        }
+        var found = 0
+        for subscription in living.subscriptions where subscription.pointee.isTracer { found += 1 }
+        try Self.always.agree("it knows all who trace", tracers.count, found)
+    }
+}

@@ -85,3 +85,28 @@ struct BufferPool: ~Copyable {
         Int.bitWidth - (max(count, 64) - 1).leadingZeroBitCount
     }
 }
+
+extension BufferPool {
+    private static var always: Invariants { Invariants(of: "BufferPool") }
+
+    /// Each spare buffer lies once, in the row of its size.
+    func checkInvariants() throws(BrokenInvariant) {
+        var (found, size) = (0, 0)
+        for row in 0..<rows.count {
+            var next = rows[row]
+            while next != .none {
+                try Self.always.hold("a row has buffers that are there", spares.contains(next))
+                let spare = spares[next].buffer.allocatedBytes
+                let isOfRow = Int.bitWidth - 1 - spare.leadingZeroBitCount == row
+                try Self.always.hold(
+                    "a buffer lies in the row of its size",
+                    isOfRow && spares[next].buffer.isEmpty
+                )
+                (found, size) = (found + 1, size + spare)
+                next = spares[next].next
+            }
+        }
+        try Self.always.agree("each buffer lies in a row", spares.count, found)
+        try Self.always.agree("its bytes are those of its buffers", bytes, size)
+    }
+}

@@ -70,3 +70,23 @@ struct ConnectionTable: ~Copyable {
         connection.deallocate()
     }
 }
+
+extension ConnectionTable {
+    private static var always: Invariants { Invariants(of: "ConnectionTable") }
+
+    /// Each connection's session is the one that the hub knows, and no other is.
+    func checkInvariants(_ sessions: borrowing SessionTable) throws(BrokenInvariant) {
+        var found = 0
+        for slot in 0..<slots.count {
+            guard let connection = slots.elements[slot] else { continue }
+            found += 1
+            let session = connection.pointee.session
+            let isKnown = slot < sessions.all.count && sessions.all[slot] == session
+            try Self.always.hold("a connection's session is known", isKnown, of: "slot \(slot)")
+        }
+        try Self.always.agree("its count is that of its connections", count, found)
+        try Self.always.agree("a slot is free or a connection's", slots.count, found + free.count)
+        let known = sessions.all.count { $0 != nil }
+        try Self.always.agree("no session outlives its connection", known, found)
+    }
+}

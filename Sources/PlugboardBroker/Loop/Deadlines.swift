@@ -175,3 +175,30 @@ struct Deadlines: ~Copyable {
         slots.mutableElements[Int(entry.slot)].place = Int32(place)
     }
 }
+
+extension Deadlines {
+    private static var always: Invariants { Invariants(of: "Deadlines") }
+
+    /// What is to be done at a ticket's time; nil where that is over.
+    func deadline(of ticket: DeadlineTicket) -> Deadline? {
+        time(of: ticket) == nil ? nil : slots.elements[Int(ticket.slot)].deadline
+    }
+
+    /// All that is still to be done.
+    var all: [Deadline] { heap.elements.map { slots.elements[Int($0.slot)].deadline } }
+
+    /// The earliest comes first, and each entry knows its slot.
+    func checkInvariants() throws(BrokenInvariant) {
+        for place in 0..<heap.count {
+            let entry = heap.elements[place]
+            let isKnown = slots.elements[Int(entry.slot)].place == Int32(place)
+            try Self.always.hold("a slot knows its entry", isKnown, of: "place \(place)")
+            let isLater = place == 0 || !entry.precedes(heap.elements[(place - 1) / 2])
+            try Self.always.hold("none comes before what falls due sooner", isLater, of: "place \(place)")
+        }
+        try Self.always.agree("a slot is free or a deadline's", slots.count, heap.count + free.count)
+        for slot in free.elements {
+            try Self.always.hold("a free slot has no entry", slots.elements[Int(slot)].place < 0)
+        }
+    }
+}

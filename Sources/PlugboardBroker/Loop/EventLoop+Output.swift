@@ -17,17 +17,19 @@ extension EventLoop {
     mutating func finishTurn() throws {
         dismissSlow()
         try keepRecords()
-        try serveTouched()
-        // Those who trace are told when it is known how long others waited; what their own
-        // connections leave behind may be traced, too.
-        while !hub.tracing.isEmpty {
-            hub.tellTraces()
+        repeat {
+            dismissSlow()
             try serveTouched()
-        }
-        try keepRecords()
+            // Those who trace are told when it is known how long others waited; what their own
+            // connections leave behind may be traced, too.
+            if !hub.tracing.isEmpty { hub.tellTraces() }
+            try keepRecords()
+            // The journal may have had news for somebody by then, and nothing else may wake the loop.
+        } while !hub.touched.isEmpty || !hub.slow.isEmpty || !hub.tracing.isEmpty
         if hub.replays.hasRequests { readAgain() }
         hub.endTurn()
         if hub.own.isActive { hub.own.turns.end() }
+        try checkTurn()
     }
 
     private mutating func serveTouched() throws {

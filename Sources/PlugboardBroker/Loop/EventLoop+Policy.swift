@@ -8,7 +8,7 @@ import PlugboardWire
 extension EventLoop {
     /// The groups of who connects, where a policy may ask for them.
     func groups(of descriptor: borrowing Descriptor) -> [UInt32] {
-        hub.policy == nil ? [] : network.groups(of: descriptor)
+        hub.access.followsPolicy ? network.groups(of: descriptor) : []
     }
 
     /// Follows the policy that was left for it. When that is reported, nobody is told any more

@@ -50,6 +50,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
     private var policyInbox: Mailbox<Policy>?
     /// A sign of life, if somebody waits for one.
     var heartbeat: Heartbeat?
+    /// When a debug build looks at its state.
+    var turnCheck = TurnCheck()
     /// Says what happens to the journal and the policy.
     let report: @Sendable (String) -> Void
     /// No descriptor was free: when the listener, which rests, is tried again.
@@ -126,7 +128,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// Follows a policy, and those that are left in its place later.
     mutating func follow(_ policy: Policy, inbox: Mailbox<Policy>) throws {
-        hub.follow(policy)
+        hub.access.follow(policy, since: hub.revision)
         policyInbox = inbox
         try poller.add(inbox.raw, token: Self.policyToken, interest: .read)
     }
@@ -190,8 +192,8 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         guard connections.count < Limits.clientsMax else { return turnAway(descriptor, .clients) }
         let peer = network.peer(of: descriptor)
         let groups = groups(of: descriptor)
-        guard hub.admits(peer, groups) else { return turnAway(descriptor, .forbidden) }
-        guard hub.hasRoom(for: peer.user) else { return turnAway(descriptor, .quota) }
+        guard hub.access.admits(peer, groups) else { return turnAway(descriptor, .forbidden) }
+        guard hub.access.hasRoom(for: peer.user) else { return turnAway(descriptor, .quota) }
         let connection = connections.insert(descriptor, peer, since: time.millisecondsSince1970())
         try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
         hub.place(connection.pointee.session, groups)
@@ -207,7 +209,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
 
     /// How long the next turn may wait for something to happen.
     private var patience: Int32 {
-        if !released.isEmpty || !unsettled.isEmpty || isGathering { return 0 }
+        if !released.isEmpty || !unsettled.isEmpty || hub.durability.isGathering { return 0 }
         let due = min(hub.deadlines.next ?? .max, journalTick ?? .max, heartbeat?.next ?? .max)
         let until = min(listenerRestsUntil ?? .max, due)
         if until == .max { return -1 }

@@ -7,6 +7,8 @@ import PlugboardPosix
 
 /// What a loop does with sockets. Used by its thread alone.
 protocol Sockets {
+    /// The loop looks at its whole state after each turn: a simulation's does.
+    static var isCheckedEachTurn: Bool { get }
     /// Takes one waiting connection.
     func accept(_ listener: Int32) throws -> Acceptance
     /// Who is at the other end of a connection.
@@ -26,6 +28,8 @@ protocol Sockets {
 
 /// The kernel's.
 struct KernelSockets: Sockets {
+    @inline(__always) static var isCheckedEachTurn: Bool { false }
+
     @inline(__always)
     func accept(_ listener: Int32) throws -> Acceptance {
         try UnixSocket.accept(listener)

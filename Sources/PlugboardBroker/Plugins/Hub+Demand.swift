@@ -17,17 +17,18 @@ extension Hub {
         }
     }
 
-    /// Counts the observers of a plugin anew.
-    private func recountObservers(of plugin: SupervisedPlugin) {
+    /// Counts the observers of a plugin anew. Those of a client that is being closed count until they
+    /// end, as that is when they are taken off.
+    func countObservers(of plugin: SupervisedPlugin) -> Int {
         var count = 0
         for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot], session.pointee.isOpen else { continue }
+            guard let session = sessions.all[slot] else { continue }
             for subscription in session.pointee.subscriptions.list.elements
             where isObserver(subscription, of: plugin) {
                 count += 1
             }
         }
-        plugin.demand?.observers = count
+        return count
     }
 
     private func isObserver(_ subscription: SubscriptionReference, of plugin: SupervisedPlugin) -> Bool {
@@ -58,7 +59,7 @@ extension Hub {
     /// Goes by what was said of a plugin that is started on demand.
     mutating func renewDemand(of plugin: SupervisedPlugin) {
         guard let demand = plugin.demand else { return }
-        recountObservers(of: plugin)
+        demand.observers = countObservers(of: plugin)
         if demand.isRunning, !demand.isWanted {
             // Started by hand: it is idle from now on.
             demand.isWanted = true

@@ -12,9 +12,6 @@ extension Hub {
         supervision.supervisor = supervisor
     }
 
-    /// Whether lists of observers have to leave somebody out.
-    var isSelective: Bool { policy != nil || supervision.isLimiting }
-
     /// Tells what a client that has just connected is to the supervisor, if anything.
     mutating func placeSupervised(_ session: SessionReference, _ groups: [UInt32]) {
         guard supervision.supervisor != nil else { return }
@@ -37,7 +34,7 @@ extension Hub {
         clearance.plugin = plugin
         clearance.name = plugin.name
         session.pointee.rename(Array(plugin.name.utf8).span)
-        if policy != nil { _ = renewRights(of: session) }
+        if access.followsPolicy { _ = renewRights(of: session) }
         endForbiddenDuties(of: session)
     }
 
@@ -122,7 +119,7 @@ extension Hub {
             } else if session.pointee.isNamed(plugin.name) {
                 session.pointee.loseName()
                 session.pointee.clearance?.name = nil
-                if policy != nil { _ = renewRights(of: session) }
+                if access.followsPolicy { _ = renewRights(of: session) }
             }
         }
         patterns.outdate()

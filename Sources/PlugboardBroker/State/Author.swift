@@ -80,3 +80,14 @@ struct Author {
         self.presence = presence
     }
 }
+
+extension Author {
+    /// Each author is referred to as often as it says. `found` counts those who do.
+    static func checkInvariants(_ found: [AuthorReference: Int]) throws(BrokenInvariant) {
+        let always = Invariants(of: "Author")
+        for (author, count) in found {
+            let name = String(author.pointee.name)
+            try always.agree("it counts who refers to it", author.pointee.references, count, of: name)
+        }
+    }
+}

@@ -223,3 +223,53 @@ private struct Named: ~Copyable {
         for author in authors.elements { Author.release(author) }
     }
 }
+
+extension History {
+    private static var always: Invariants { Invariants(of: "History") }
+
+    /// Whatever an entry points to is there, and kept by a generation.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        let lists = named
+        var keeping = 0
+        for list in lists {
+            for observable in list.observables {
+                let isThere = living.observables.contains(observable)
+                try Self.always.hold("what a generation keeps is there", isThere)
+                if observable.pointee.generation == list.generation { keeping += 1 }
+            }
+        }
+        var kept = 0
+        for observable in living.observables where observable.pointee.generation > 0 { kept += 1 }
+        try Self.always.agree("a generation keeps what says so, once", kept, keeping)
+        let isInTurn = recent.generation == generation && generationStart <= count
+        try Self.always.hold("the newest generation is under way", isInTurn)
+        try Self.always.hold("writes of a turn were settled", settled == count && time == 0)
+        try entriesPointToWhatIsThere(living, authors: Set(lists.flatMap(\.authors)))
+    }
+
+    private func entriesPointToWhatIsThere(
+        _ living: borrowing Living,
+        authors: Set<AuthorReference>
+    ) throws(BrokenInvariant) {
+        var revision: UInt64 = 0
+        for number in oldest..<count {
+            let entry = self[number]
+            let isThere = living.observables.contains(entry.observable) && authors.contains(entry.author)
+            try Self.always.hold("what an entry points to is there", isThere, of: "entry \(number)")
+            try Self.always.hold("revisions ascend", entry.revision >= revision, of: "entry \(number)")
+            revision = entry.revision
+        }
+    }
+
+    /// The authors that it keeps, as often as it does.
+    var keptAuthors: [AuthorReference] { named.flatMap(\.authors) }
+
+    private var named: [(generation: UInt32, observables: [ObservableReference], authors: [AuthorReference])]
+    {
+        [
+            (passed.generation, Array(passed.observables.elements), Array(passed.authors.elements)),
+            (older.generation, Array(older.observables.elements), Array(older.authors.elements)),
+            (recent.generation, Array(recent.observables.elements), Array(recent.authors.elements)),
+        ]
+    }
+}

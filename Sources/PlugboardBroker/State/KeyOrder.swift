@@ -89,3 +89,38 @@ struct KeyOrder: ~Copyable {
         return min(Self.heightMax, 1 + random.trailingZeroBitCount / 2)
     }
 }
+
+extension KeyOrder {
+    private static var always: Invariants { Invariants(of: "KeyOrder") }
+
+    /// Each of so many observables stands once, at its place, in as many levels as it is high.
+    func checkInvariants(_ living: borrowing Living, count: Int) throws(BrokenInvariant) {
+        var heights = Array(repeating: 0, count: Self.heightMax)
+        for observable in living.observables {
+            for level in 0..<min(Self.heightMax, Int(observable.pointee.height)) { heights[level] += 1 }
+        }
+        for level in 0..<Self.heightMax { try levelAscends(level, living, count: heights[level]) }
+    }
+
+    private func levelAscends(
+        _ level: Int,
+        _ living: borrowing Living,
+        count: Int
+    ) throws(BrokenInvariant) {
+        var found = 0
+        var last: ObservableReference?
+        var next = head[level]
+        while let observable = next {
+            let isThere = living.observables.contains(observable)
+            try Self.always.hold("what stands in the order is there", isThere)
+            let key = observable.pointee.key
+            if let last {
+                let ascends = Self.precedes(last.pointee.key, key)
+                try Self.always.hold("keys ascend", ascends, of: String(key))
+            }
+            found += 1
+            (last, next) = (observable, observable.pointee.tower[level])
+        }
+        try Self.always.agree("each observable stands in the order once", found, count)
+    }
+}

@@ -146,3 +146,70 @@ struct Lifetimes: ~Copyable {
         }
     }
 }
+
+extension Lifetimes {
+    private static var always: Invariants { Invariants(of: "Lifetimes") }
+
+    /// Each bond is known to its key, to its deadline and to its connection. `legacies` are those of
+    /// connections that live.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ deadlines: borrowing Deadlines,
+        _ legacies: [LegacyReference]
+    ) throws(BrokenInvariant) {
+        var (used, chained) = (0, 0)
+        for place in 0..<bonds.count where bonds.elements[place].revision > 0 {
+            used += 1
+            if bonds.elements[place].legacy != nil { chained += 1 }
+            try keyKnowsItsBond(at: place, living)
+            try deadlineIsThere(ofBondAt: place, deadlines)
+        }
+        try Self.always.agree("a place is free or a bond's", count, used)
+        var found = 0
+        for legacy in legacies { found += try bondsInARow(of: legacy) }
+        var ended = firstEnded
+        while let legacy = ended {
+            found += try bondsInARow(of: legacy)
+            ended = legacy.pointee.next
+        }
+        try Self.always.agree("bonds to a connection stand in its chain", chained, found)
+    }
+
+    /// How many keys are bound to a time.
+    var timedCount: Int { bonds.elements.count { $0.revision > 0 && $0.ticket != nil } }
+
+    private func keyKnowsItsBond(at place: Int, _ living: borrowing Living) throws(BrokenInvariant) {
+        let bond = bonds.elements[place]
+        let isThere = living.observables.contains(bond.observable)
+        try Self.always.hold("what is bound is there", isThere, of: "bond \(place)")
+        let key = String(bond.observable.pointee.key)
+        let isKnown = bond.observable.pointee.marks.bond == place
+        try Self.always.hold("a key knows its bond", isKnown, of: key)
+        let isOfValue = bond.observable.pointee.revision == bond.revision
+        try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)
+    }
+
+    private func deadlineIsThere(
+        ofBondAt place: Int,
+        _ deadlines: borrowing Deadlines
+    ) throws(BrokenInvariant) {
+        let bond = bonds.elements[place]
+        guard let ticket = bond.ticket else { return }
+        let isThere = deadlines.deadline(of: ticket) == .expiry(bond: place, revision: bond.revision)
+        try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
+    }
+
+    /// Follows the chain of a connection, and counts it.
+    private func bondsInARow(of legacy: LegacyReference) throws(BrokenInvariant) -> Int {
+        var (previous, place, found) = (Int32(-1), legacy.pointee.first, 0)
+        while place >= 0 {
+            let bond = bonds.elements[Int(place)]
+            let isOfIt = bond.legacy == legacy && bond.previous == previous && found < bonds.count
+            try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
+            found += 1
+            (previous, place) = (place, bond.next)
+        }
+        try Self.always.agree("a chain ends with its last bond", legacy.pointee.last, previous)
+        return found
+    }
+}

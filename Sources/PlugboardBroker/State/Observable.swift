@@ -256,3 +256,31 @@ struct Observable: ~Copyable {
         writer = author
     }
 }
+
+extension Observable {
+    private static var always: Invariants { Invariants(of: "Observable") }
+
+    /// What one observable says of itself.
+    func checkInvariants() throws(BrokenInvariant) {
+        let name = String(key)
+        try Self.always.agree(
+            "the broker's own keys are known by their token",
+            isReserved,
+            Key.isReserved(key)
+        )
+        try Self.always.hold("a value fits its memory", valueCount <= valueCapacity, of: name)
+        try Self.always.hold("a value has a writer", !hasValue || writer != nil, of: name)
+        try Self.always.hold("without a revision there is no value", hasValue || valueCount == 0, of: name)
+        try Self.always.hold("it is owed by nobody or by some", owedBy >= 0, of: name)
+        try Self.always.hold(
+            "something needs it, or the history names it",
+            isNeeded || generation > 0,
+            of: name
+        )
+        try Self.always.hold(
+            "without a value it is bound to nothing",
+            hasValue || marks.bond == nil,
+            of: name
+        )
+    }
+}

@@ -192,3 +192,33 @@ private struct OrderedKey: Comparable {
         return word
     }
 }
+
+extension ObservableTable {
+    private static var always: Invariants { Invariants(of: "ObservableTable") }
+
+    /// Between two turns each observable is found by its key, and stands in the order once. Those that
+    /// are there are noted in `living`.
+    func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
+        try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
+        living.observables.reserveCapacity(count)
+        for index in 0...mask {
+            guard let observable = slots[index].observable else { continue }
+            living.observables.insert(observable)
+            try slotTellsTheHash(slots[index].hash, of: observable)
+        }
+        try Self.always.agree("its count is that of its observables", count, living.observables.count)
+        try Self.always.hold("a search ends at an empty slot", count * 4 <= (mask + 1) * 3)
+        try order.checkInvariants(living, count: count)
+    }
+
+    private func slotTellsTheHash(
+        _ kept: UInt64,
+        of observable: ObservableReference
+    ) throws(BrokenInvariant) {
+        let key = observable.pointee.key
+        let isKept = kept == observable.pointee.hash && kept == hash(key)
+        try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
+        let isFound = find(key, hash: kept) == observable
+        try Self.always.hold("each observable is found by its key", isFound, of: String(key))
+    }
+}

@@ -26,6 +26,7 @@ extension Hub {
         subscription.pointee.backlog?.pointee.isPaused = false
         subscription.pointee.backlog?.pointee.steps = 0
         replyControl(request, line, subscription, session)
+        waitForReplay(of: subscription)
         subscription.pointee.dropEmptyBacklog()
         tellOwed(to: subscription)
     }
@@ -108,5 +109,35 @@ extension Hub {
         var refusal = Refusal(.conflict, "subscription \(text) is not paused", hint: "pause it first")
         refusal.offset = request.sub.start
         return refusal
+    }
+
+    /// Throws unless a client may hold another's subscription. Where it may not, it is told
+    /// the same as if there were none.
+    func checkControl(
+        of subscription: SubscriptionReference?,
+        _ request: Request,
+        _ session: SessionReference
+    ) throws(Refusal) -> SubscriptionReference {
+        if let subscription, isControllable(subscription, by: session) { return subscription }
+        let message = "client \(decoder.options.client) has no such subscription that this client may act on"
+        throw Refusal(.notFound, message, hint: "the broker's --policy says who may control what")
+    }
+
+    private func isControllable(_ subscription: SubscriptionReference, by session: SessionReference) -> Bool {
+        if subscription.pointee.session == session { return true }
+        for place in subscription.pointee.keys.elements
+        where !session.pointee.authorize(.control, place.observable.pointee.key) {
+            return false
+        }
+        var pattern = ByteBuffer()
+        for place in subscription.pointee.patterns.elements {
+            pattern.removeAll()
+            place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &pattern) }
+            if !session.pointee.authorizeAll(.control, pattern.bytes) { return false }
+        }
+        guard subscription.pointee.isTracer else { return true }
+        return tracing.patterns(of: subscription).allSatisfy { pattern in
+            session.pointee.authorizeAll(.control, pattern.span)
+        }
     }
 }

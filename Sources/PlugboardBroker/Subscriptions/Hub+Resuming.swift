@@ -13,12 +13,12 @@ extension Hub {
         guard request.has(.since) else { return .fresh }
         let since = decoder.options.since
         // What a client may see may have grown with the policy: then it missed more than is new.
-        guard isOfThisLife(request, line), policy == nil || since >= policyRevision,
+        guard isOfThisLife(request, line), access.hasStood(since: since),
             !wanted.contains(where: { Key.isReserved($0.bytes(of: line)) })
         else { return .anew }
         let isRemembered = since >= history.completeSince
         if isRemembered, decoder.options.delivery == .latest || since == revision { return .remembered }
-        if let place = journal?.beginReading(after: since) { return .kept(place) }
+        if let place = durability.beginReading(after: since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
     }
 

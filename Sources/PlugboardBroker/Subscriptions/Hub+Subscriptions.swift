@@ -11,11 +11,11 @@ extension Hub {
         _ session: SessionReference
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
-        try checkPatterns(wanted, line, session)
+        try access.checkPatterns(wanted, line, session)
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = Filter(decoder, line, revision: revision)
-        try checkKept(filter?.bytes ?? 0, of: session)
+        try access.checkKept(filter?.bytes ?? 0, of: session)
         let beginning = beginning(request, wanted, line)
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
@@ -88,9 +88,8 @@ extension Hub {
     /// Takes a subscription out of the bus and frees it.
     mutating func end(_ subscription: SubscriptionReference) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
-        charge(subscription, -1)
+        access.charge(subscription, traced: tracing.patterns(of: subscription).count, -1)
         if subscription.pointee.isTracer { tracing.remove(subscription) }
-        endThrottle(of: subscription)
         writeOff(subscription)
         for place in subscription.pointee.keys.elements {
             let (observable, index) = (place.observable, Int(place.index))
@@ -148,7 +147,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionReference
     ) throws(Refusal) -> ByteBuffer {
-        try checkSubscriptions(of: session, patterns: count)
+        try access.checkSubscriptions(of: session, patterns: count)
         guard session.pointee.subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
@@ -204,7 +203,7 @@ extension Hub {
         )
         session.pointee.subscriptions.insert(subscription)
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
-        charge(subscription)
+        access.charge(subscription, traced: 0)
         throttle(subscription, milliseconds: decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
@@ -224,8 +223,9 @@ extension Hub {
         subscription.pointee.keys.append(ExactPlace(observable: observable, index: index))
     }
 
-    /// Forgets what a subscription is owed.
+    /// Forgets what a subscription is owed, and its rhythm.
     mutating func writeOff(_ subscription: SubscriptionReference) {
+        endThrottle(of: subscription)
         endReplay(of: subscription)
         guard let backlog = subscription.pointee.backlog else { return }
         let session = subscription.pointee.session

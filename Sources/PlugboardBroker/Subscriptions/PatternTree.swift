@@ -141,3 +141,38 @@ final class PatternTree {
     private static let star = Array("*".utf8)
     private static let doubleStar = Array("**".utf8)
 }
+
+extension PatternTree {
+    private static var always: Invariants { Invariants(of: "PatternTree") }
+
+    /// Each subscription stands at the ends of its patterns, and nobody else does.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        var places = 0
+        for subscription in living.subscriptions {
+            places += subscription.pointee.patterns.count
+            for place in subscription.pointee.patterns.elements {
+                let node = place.node.takeUnretainedValue()
+                let index = Int(place.index)
+                let isThere =
+                    node.subscriptions.indices.contains(index) && node.subscriptions[index] == subscription
+                try Self.always.hold("a subscription stands where it says", isThere)
+            }
+        }
+        let found = try count(below: root)
+        try Self.always.agree("nobody stands there who is gone", found, places)
+    }
+
+    private func count(below node: PatternNode) throws(BrokenInvariant) -> Int {
+        var count = node.subscriptions.count
+        let wild = [node.anyToken, node.anyTail].compactMap { $0 }
+        for child in Array(node.children.values) + wild {
+            let bytes = child.token
+            let token = String(bytes.span)
+            let isItsOwn = child.parent === node && existingChild(of: node, child.token) === child
+            try Self.always.hold("a node is found by its token", isItsOwn, of: token)
+            try Self.always.hold("a node is needed", !child.isUnused, of: token)
+            count += try self.count(below: child)
+        }
+        return count
+    }
+}

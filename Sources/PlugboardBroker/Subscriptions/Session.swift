@@ -225,3 +225,8 @@ enum Farewell: UInt8 {
         }
     }
 }
+
+extension Session {
+    /// Who it signs as, where it has written anything.
+    var signature: AuthorReference? { named }
+}

@@ -36,3 +36,17 @@ struct SessionTable: ~Copyable {
         row.mutableElements[session.pointee.slot] = nil
     }
 }
+
+extension SessionTable {
+    /// Each session stands in its slot. Notes in `living` who is there, and what they observe.
+    func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "SessionTable")
+        for slot in 0..<row.count {
+            guard let session = row.elements[slot] else { continue }
+            try always.agree("a session knows its slot", session.pointee.slot, slot)
+            let isNew = living.sessions.insert(session).inserted
+            try always.hold("a session stands in one slot", isNew, of: "client \(session.pointee.client)")
+            living.subscriptions.formUnion(session.pointee.subscriptions.list.elements)
+        }
+    }
+}

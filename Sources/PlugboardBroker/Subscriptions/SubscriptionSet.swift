@@ -56,3 +56,28 @@ struct SubscriptionSet: ~Copyable {
         lowestFree = min(lowestFree, number)
     }
 }
+
+extension SubscriptionSet {
+    private static var always: Invariants { Invariants(of: "SubscriptionSet") }
+
+    /// Each is its session's, knows its place, and is found by its text.
+    func checkInvariants(of session: SessionReference) throws(BrokenInvariant) {
+        var numbers = 0
+        for place in 0..<list.count {
+            let subscription = list.elements[place]
+            let isItsOwn = subscription.pointee.session == session
+            try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
+            try Self.always.agree("a subscription knows its place", Int(subscription.pointee.place), place)
+            if count < Self.indexedFrom { continue }
+            let isFound = find(subscription.pointee.text) == subscription
+            try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
+        }
+        try Self.always.agree("many are indexed", index.count, count < Self.indexedFrom ? 0 : count)
+        guard lowestFree > 1 else { return }
+        for subscription in list.elements {
+            let number = UInt64(String(subscription.pointee.text.pointee.sub)) ?? 0
+            if number > 0, number < lowestFree { numbers += 1 }
+        }
+        try Self.always.agree("no smaller number is free", UInt64(numbers), lowestFree - 1)
+    }
+}

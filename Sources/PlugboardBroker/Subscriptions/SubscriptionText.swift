@@ -100,3 +100,32 @@ struct SubscriptionTexts: ~Copyable {
         text.deallocate()
     }
 }
+
+extension SubscriptionTexts {
+    private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
+
+    /// Each text is there for as many subscriptions as it says.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        var users: [SubscriptionTextReference: Int] = [:]
+        for subscription in living.subscriptions { users[subscription.pointee.text, default: 0] += 1 }
+        var found = 0
+        for (hash, first) in texts {
+            var next: SubscriptionTextReference? = first
+            while let text = next {
+                found += 1
+                let sub = String(text.pointee.sub)
+                let isAtHome = text.pointee.hash == hash && self.hash(text.pointee.sub) == hash
+                try Self.always.hold("a text is found by its hash", isAtHome, of: sub)
+                let count = users[text] ?? 0
+                try Self.always.agree(
+                    "a text counts its subscriptions",
+                    text.pointee.references,
+                    count,
+                    of: sub
+                )
+                next = text.pointee.nextTwin
+            }
+        }
+        try Self.always.agree("each subscription's text is there", found, users.count)
+    }
+}

@@ -12,6 +12,7 @@ final class SimulatedNetwork: Sockets, Poller {
     /// Above all descriptors that a process can have, so that closing one does nothing.
     private static let firstDescriptor: Int32 = 1 << 24
     static let listener: Int32 = firstDescriptor - 1
+    static var isCheckedEachTurn: Bool { true }
 
     private struct Watch {
         var token: UInt64

@@ -106,3 +106,26 @@ struct DurableReplies: ~Copyable {
         return reply
     }
 }
+
+extension DurableReplies {
+    private static var always: Invariants { Invariants(of: "DurableReplies") }
+
+    /// Each reply has its `id` and comes in its turn, and each session counts its own.
+    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+        var size = 0
+        var waitingFor: [UInt64: Int] = [:]
+        for place in first..<max(first, waiting.count) {
+            let reply = waiting.elements[place]
+            size += Int(reply.idCount)
+            waitingFor[reply.client, default: 0] += 1
+            let isInTurn = place == first || waiting.elements[place - 1].mark <= reply.mark
+            try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
+        }
+        try Self.always.agree("its ids are those of its replies", ids.count, size)
+        for session in living.sessions {
+            let (client, count) = (session.pointee.client, Int(session.pointee.awaitedWrites))
+            let found = waitingFor[client] ?? 0
+            try Self.always.agree("a session counts its replies", count, found, of: "client \(client)")
+        }
+    }
+}

@@ -41,10 +41,7 @@ extension EventLoop {
             hub.restore(record, line, &authors)
         }
         hub.resumeEpoch(epoch, at: recovered.revision)
-        hub.records = records
-        hub.records.liveBytes = hub.liveBytes
-        try writer.settle(&hub.records)
-        hub.journal = writer
+        try hub.durability.begin(writer, records)
         tell(recovered, hub.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
         try keepRecords()
@@ -66,74 +63,57 @@ extension EventLoop {
     /// Writes what was recorded, before it is told.
     @inline(__always)
     mutating func keepRecords() throws {
-        if hub.records.isEmpty { return }
+        if hub.durability.isWritten { return }
         try writeRecords()
     }
 
     @inline(never)
     private mutating func writeRecords() throws {
-        guard let journal = hub.journal else { return }
-        hub.records.liveBytes = hub.liveBytes
-        try journal.flush(&hub.records, revision: hub.revision)
-        if journal.hasEndedSegment { compact(journal) }
-        try askForSync(journal)
-        if journal.hasNews { try takeJournalNews() }
+        guard hub.durability.hasJournal else { return }
+        if try hub.durability.write(revision: hub.revision) { compact() }
+        try askForSync()
+        if hub.durability.hasNews { try takeJournalNews() }
     }
 
     /// Has a snapshot made of what there is now, if it is time for one.
-    private func compact(_ journal: JournalWriter) {
-        journal.compact(keys: hub.keyCount, live: hub.liveBytes) { add in
+    private func compact() {
+        hub.durability.compact(keys: hub.keyCount) { add in
             try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
         }
     }
 
-    /// Asks for what durable writes wait for, once the last of that is done and they have gathered.
-    private mutating func askForSync(_ journal: JournalWriter) throws {
-        if hub.durables.isEmpty { return hub.durables.noteAsked() }
-        guard hub.durables.wantsSync, !journal.isSyncing,
-            hub.durables.hasGathered(at: time.nanoseconds())
-        else { return }
-        hub.durables.noteAsked()
-        try journal.wantSync(for: hub.durables.count)
-    }
-
-    /// Durable writes are gathered, which takes less time than a wait can be told.
-    var isGathering: Bool {
-        guard hub.durables.wantsSync, let journal = hub.journal else { return false }
-        return !journal.isSyncing
+    private mutating func askForSync() throws {
+        let time = time
+        try hub.durability.askForSync(at: { time.nanoseconds() })
     }
 
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
-        guard let journal = hub.journal, hub.records.isEmpty else { return }
-        for request in hub.replays.takeRequests() { journal.read(request) }
+        guard hub.durability.hasJournal, hub.durability.isWritten else { return }
+        for request in hub.replays.takeRequests() { hub.durability.read(request) }
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.
     var journalTick: UInt64? {
-        guard let journal = hub.journal else { return nil }
-        if journal.hasNews { return 0 }
-        guard journal.wantsTick else { return nil }
-        return nextJournalTick
+        if hub.durability.hasNews { return 0 }
+        return hub.durability.wantsTick ? nextJournalTick : nil
     }
 
     /// Once a second, while something was written or is still to be.
     mutating func tickJournal() throws {
-        guard let journal = hub.journal else { return }
-        if hub.durables.wantsSync, hub.records.isEmpty { try askForSync(journal) }
-        if journal.hasNews { try takeJournalNews() }
-        guard journal.wantsTick else { return }
+        if hub.durability.mayAskForSync { try askForSync() }
+        if hub.durability.hasNews { try takeJournalNews() }
+        guard hub.durability.wantsTick else { return }
         let now = time.nanoseconds()
         guard now >= nextJournalTick else { return }
         nextJournalTick = now + Self.tickNanoseconds
-        try journal.tick(&hub.records)
-        if journal.hasNews { try takeJournalNews() }
+        try hub.durability.tick()
+        if hub.durability.hasNews { try takeJournalNews() }
     }
 
     /// Acts upon what was done beside the loop.
     mutating func takeJournalNews() throws {
-        guard let journal = hub.journal else { return }
-        for news in try journal.takeNews(&hub.records) {
+        for news in try hub.durability.takeNews() {
             switch news {
             case .read(let piece): hub.take(piece)
             case .synced(let mark): hub.answerDurable(upTo: mark)
@@ -163,20 +143,12 @@ extension EventLoop {
 
     /// Nothing can be promised any more: says so and keeps nothing.
     mutating func loseJournal(_ error: JournalError) {
-        hub.journal?.noteFailure()
-        hub.journal = nil
-        hub.records = RecordBuffer()
+        hub.durability.loseJournal()
         warn("\(error)")
     }
 
     /// The last line, and all of it on disk.
     mutating func closeJournal() throws {
-        guard let journal = hub.journal else { return }
-        do {
-            try journal.close(&hub.records, revision: hub.revision)
-        } catch {
-            journal.noteFailure()
-            throw error
-        }
+        try hub.durability.close(revision: hub.revision)
     }
 }

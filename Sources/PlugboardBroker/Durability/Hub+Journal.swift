@@ -15,7 +15,7 @@ extension Hub {
         _ request: Request,
         _ reason: EventReason?
     ) {
-        if observable.pointee.isReserved { return records.append(passedRevision: revision) }
+        if observable.pointee.isReserved { return durability.pass(revision) }
         var commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -25,7 +25,7 @@ extension Hub {
             reason: reason
         )
         if request.isBounded { bind(&commit, as: request) }
-        records.append(commit)
+        durability.record(commit)
     }
 
     mutating func recordDelete(
@@ -34,7 +34,7 @@ extension Hub {
         _ cause: WriteCause,
         _ reason: EventReason?
     ) {
-        if observable.pointee.isReserved { return records.append(passedRevision: revision) }
+        if observable.pointee.isReserved { return durability.pass(revision) }
         let commit = Commit(
             keyPrefix: observable.pointee.keyPrefix,
             revision: revision,
@@ -43,7 +43,7 @@ extension Hub {
             cause: cause,
             reason: reason
         )
-        records.append(commit)
+        durability.record(commit)
     }
 
     private func bind(_ commit: inout Commit, as request: Request) {
@@ -53,21 +53,11 @@ extension Hub {
         }
     }
 
-    /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing
-    /// has changed. Without a key it is a batch. The broker's own keys are not kept.
+    /// Makes sure that a write of a key can be kept, or refuses it. The broker's own keys are not kept.
     @inline(never)
-    mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>? = nil) throws(Refusal) {
-        if let key, Key.isReserved(key) { return }
-        records.liveBytes = liveBytes
-        let needed = key == nil ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
-        if let journal, (try? journal.makeRoom(&records, needed: needed, revision: revision)) ?? false {
-            return
-        }
-        throw Refusal(
-            .storage,
-            "the disk under the journal is full: nothing was written",
-            hint: "it works again when there is room"
-        )
+    mutating func makeRoom(for bytes: Int, _ key: Span<UInt8>) throws(Refusal) {
+        if Key.isReserved(key) { return }
+        try durability.makeRoom(for: bytes, isBatch: false, revision: revision)
     }
 
     /// Tells who looks after the broker of trouble with the journal.
@@ -78,23 +68,6 @@ extension Hub {
             at: time.millisecondsSince1970()
         )
         if own.isActive { tellWarnings() }
-    }
-
-    /// Whether a write can be durable here and now.
-    func checkDurable(_ session: SessionReference) throws(Refusal) {
-        guard records.isKept else {
-            throw Refusal(
-                .storage,
-                "nothing can be durable here: this broker has no journal",
-                hint: "leave \"durable\" out, or start the broker without --memory"
-            )
-        }
-        guard session.pointee.awaitedWrites < Limits.durablesMax else {
-            throw Refusal(
-                .limit,
-                "at most \(Limits.durablesMax) durable writes of a client wait for the disk"
-            )
-        }
     }
 
     // MARK: Durable
@@ -115,25 +88,22 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionReference
     ) {
-        let reply = DurableReplies.Waiting(
-            request.operation,
-            client: session.pointee.client,
-            isTold: request.wantsReply,
-            slot: session.pointee.slot,
-            idCount: request.id.count,
-            revision: revision,
-            mark: records.commits
-        )
         session.pointee.awaitedWrites += 1
-        durables.add(reply, id: request.id.bytes(of: line))
+        durability.awaitDisk(
+            request.operation,
+            from: session,
+            isTold: request.wantsReply,
+            revision: revision,
+            id: request.id.bytes(of: line)
+        )
     }
 
     /// Answers what waited for the disk. Clients that have left get nothing.
     mutating func answerDurable(upTo mark: JournalMark) {
         var id = ByteBuffer()
-        let before = durables.count
-        defer { durables.noteAnswered(before - durables.count) }
-        while let reply = durables.next(upTo: mark, id: &id) {
+        let before = durability.waitingCount
+        defer { durability.noteAnswered(before - durability.waitingCount) }
+        while let reply = durability.nextReply(upTo: mark, id: &id) {
             guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
             session.pointee.awaitedWrites -= 1
             guard reply.isTold else {
@@ -162,15 +132,15 @@ extension Hub {
         let key = record.key.bytes(of: line)
         let hash = observables.hash(key)
         let known = observables.find(key, hash: hash)
-        let account = record.user.map { accounts.restored(user: $0) }
+        let account = record.user.map { access.restoredAccount(of: $0) }
         let author = authors.author(record.by.bytes(of: line), account)
         guard record.kind == .update else {
             return forgetRestored(known ?? observables.insert(key, hash: hash), record, author)
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
         if !observable.pointee.hasValue { keyCount += 1 }
-        liveBytes += observable.pointee.growth(to: record.value.count)
-        if accounts.isOn { charge(observable, count: record.value.count, to: author) }
+        durability.noteGrowth(observable.pointee.growth(to: record.value.count))
+        if access.counts { access.charge(observable, count: record.value.count, to: author) }
         observable.pointee.set(
             record.value.bytes(of: line),
             revision: record.revision,
@@ -192,8 +162,8 @@ extension Hub {
         if observable.pointee.hasValue {
             unbind(observable)
             keyCount -= 1
-            liveBytes -= observable.pointee.recordBytes
-            if accounts.isOn { discharge(observable) }
+            durability.noteGrowth(-observable.pointee.recordBytes)
+            if access.counts { access.discharge(observable) }
         }
         observable.pointee.removeValue(cause: record.cause, writer: author)
         observable.pointee.marks.reason = record.reason

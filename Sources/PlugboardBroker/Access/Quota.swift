@@ -85,3 +85,48 @@ struct UserAccounts {
         return account(of: user, quota: .others)
     }
 }
+
+/// What users were found to take up.
+struct FoundUse {
+    private(set) var accounts: [ObjectIdentifier: UserAccount] = [:]
+
+    /// Adds to what a user takes up, where that is counted.
+    mutating func add(to account: UserAccount?, _ change: (UserAccount) -> Void) {
+        guard let account else { return }
+        let identity = ObjectIdentifier(account)
+        let found = accounts[identity] ?? UserAccount(user: account.user, quota: account.quota)
+        accounts[identity] = found
+        change(found)
+    }
+}
+
+extension UserAccounts {
+    /// Each account says what was found that its user takes up.
+    func checkInvariants(_ found: FoundUse) throws(BrokenInvariant) {
+        for account in accounts.values {
+            let use =
+                found.accounts[ObjectIdentifier(account)]
+                ?? UserAccount(user: account.user, quota: account.quota)
+            try account.checkInvariants(use)
+        }
+    }
+}
+
+extension UserAccount {
+    private static var always: Invariants { Invariants(of: "UserAccount") }
+
+    fileprivate func checkInvariants(_ use: UserAccount) throws(BrokenInvariant) {
+        let user = "user \(self.user)"
+        try Self.always.agree("it counts the connections", connections, use.connections, of: user)
+        try Self.always.agree(
+            "it counts what is observed and served",
+            subscriptions,
+            use.subscriptions,
+            of: user
+        )
+        try Self.always.agree("it counts what is owed", owed, use.owed, of: user)
+        try Self.always.agree("it counts the keys", keys, use.keys, of: user)
+        try Self.always.agree("it counts the bytes that are kept", kept, use.kept, of: user)
+        try Self.always.hold("no batch is under way", planned.keys == 0 && planned.bytes == 0, of: user)
+    }
+}

@@ -92,8 +92,8 @@ extension Hub {
     /// What of this hub's rights goes on.
     var carriedRights: CarriedRights {
         CarriedRights(
-            policy: policy?.policy.text,
-            since: policyRevision,
+            policy: access.policyText,
+            since: access.policyRevision,
             supervisorName: supervision.supervisorName,
             plugins: supervision.reports
         )
@@ -102,7 +102,7 @@ extension Hub {
     /// Goes on with the rights of the broker before. Behind the policy and the supervisor, before
     /// the first client.
     mutating func goOn(with rights: CarriedRights) {
-        if let revision = rights.policyRevision { policyRevision = min(revision, policyRevision) }
+        if let revision = rights.policyRevision { access.note(policySince: revision) }
         guard supervision.supervisor != nil else { return }
         supervision.supervisorName = rights.supervisorName
         for text in rights.plugins {

@@ -1,0 +1,272 @@
+// Who may do what, and what each user takes up. Operations ask here before they change anything;
+// without a policy every question is one test of a pointer.
+// Owns the policy that is followed and the accounts of users. It knows no key's value, no
+// observer and no other room: what follows from a change of rights is the hub's to do.
+// What always holds (`checkInvariants`): without a policy nothing is planned and no rights were made;
+// an account's figures are never negative; a batch is planned only while it is checked.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// The room of rights and quotas.
+struct Access {
+    /// The broker's own user.
+    private let owner: UInt32
+    /// Nil: whoever may connect may do everything.
+    private var policy: PolicyInForce?
+    /// The revision at which it came into force.
+    private(set) var policyRevision: UInt64 = 0
+    private var accounts = UserAccounts()
+    /// Whose batch is being checked: what its writes would add is counted.
+    private var planning: UserAccount?
+
+    init(owner: UInt32 = Accounts.ownUser) {
+        self.owner = owner
+    }
+
+    // MARK: The policy
+
+    var followsPolicy: Bool { policy != nil }
+    /// The text of the policy that is followed.
+    var policyText: [UInt8]? { policy?.policy.text }
+
+    /// Whether somebody may connect at all.
+    func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
+        if let policy { return policy.admits(peer.user, groups) }
+        return peer.user == owner || peer.user == 0
+    }
+
+    /// Follows a policy from a revision on.
+    mutating func follow(_ policy: Policy, since revision: UInt64) {
+        let followed = PolicyInForce(policy, owner: owner)
+        self.policy = followed
+        accounts.follow { followed.quota(of: $0) }
+        policyRevision = revision
+    }
+
+    /// The policy is known to have been in force before.
+    mutating func note(policySince revision: UInt64) {
+        policyRevision = min(revision, policyRevision)
+    }
+
+    /// What somebody may see has not grown since a revision: what it missed is what is new.
+    func hasStood(since revision: UInt64) -> Bool { policy == nil || revision >= policyRevision }
+
+    /// What a client may do by the policy; nil where none is followed.
+    mutating func rights(of peer: PeerIdentity, _ groups: [UInt32], name: String?) -> Rights? {
+        policy?.rights(of: peer.user, groups, name: name)
+    }
+
+    /// Throws unless a client may make a write.
+    @inline(never)
+    func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: SessionReference) throws(Refusal) {
+        let key = request.key.bytes(of: line)
+        try check(request.operation == .emit ? .emit : .publish, request, line, session)
+        let isBlind = request.operation == .publish || request.operation == .emit
+        guard !isBlind || request.has(.ifRevision) else { return }
+        guard session.pointee.authorize(.subscribe, key) else {
+            var refusal = Self.forbidden(.subscribe, request.key, line, session)
+            refusal.hint = "patch, delete and \"if\" depend on what is there: they need that right as well"
+            throw refusal
+        }
+    }
+
+    /// Throws unless a client may do something with the key of a request.
+    func check(
+        _ action: PolicyAction,
+        _ request: Request,
+        _ line: Span<UInt8>,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard session.pointee.isGuarded else { return }
+        guard session.pointee.authorize(action, request.key.bytes(of: line)) else {
+            throw Self.forbidden(action, request.key, line, session)
+        }
+    }
+
+    /// Throws unless a client may be told of some of the keys that its patterns match.
+    func checkPatterns(
+        _ wanted: [ByteRange],
+        _ line: Span<UInt8>,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard session.pointee.isGuarded else { return }
+        for range in wanted where !session.pointee.authorizeSome(.subscribe, range.bytes(of: line)) {
+            throw Self.forbidden(.subscribe, range, line, session)
+        }
+    }
+
+    static func forbidden(
+        _ action: PolicyAction,
+        _ range: ByteRange,
+        _ line: Span<UInt8>,
+        _ session: SessionReference
+    ) -> Refusal {
+        let word = action == .subscribe ? "see" : action.rawValue
+        let objection =
+            session.pointee.clearance?.objection(action, range.bytes(of: line)) ?? Clearance.policyObjection
+        let message = "\(objection.who) does not let this client \(word) \"\(range.excerpt(of: line))\""
+        return Refusal(.forbidden, message, hint: objection.hint, at: range.start)
+    }
+
+    // MARK: Quotas
+
+    /// What users take up is counted.
+    @inline(__always) var counts: Bool { accounts.isOn }
+
+    /// Whether one more connection of a user has its place.
+    mutating func hasRoom(for user: UInt32) -> Bool {
+        guard let account = account(of: user) else { return true }
+        return account.connections < account.quota.connections
+    }
+
+    /// What a client takes up is counted from here on.
+    mutating func openAccount(of session: SessionReference) {
+        guard let clearance = session.pointee.clearance,
+            let account = account(of: session.pointee.peer.user)
+        else { return }
+        account.connections += 1
+        clearance.account = account
+    }
+
+    /// A client has left.
+    func closeAccount(of session: SessionReference) {
+        guard let clearance = session.pointee.clearance, let account = clearance.account else { return }
+        account.owed -= clearance.owed
+        account.connections -= 1
+        clearance.account = nil
+    }
+
+    /// The account of a user whose values an earlier broker kept. Before a policy is followed.
+    mutating func restoredAccount(of user: UInt32) -> UserAccount { accounts.restored(user: user) }
+
+    /// Throws where so many patterns more would be too many for a client's user: a subscription has
+    /// up to dozens of them, and what is served is remembered as well.
+    func checkSubscriptions(of session: SessionReference, patterns: Int) throws(Refusal) {
+        guard let account = session.pointee.clearance?.account,
+            account.subscriptions + patterns > account.quota.subscriptions
+        else { return }
+        let most = account.quota.subscriptions
+        throw Self.overQuota("subscriptions", "observes and serves at most \(most) patterns")
+    }
+
+    /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
+    func charge(_ subscription: SubscriptionReference, traced: Int, _ sign: Int = 1) {
+        guard let account = subscription.pointee.session.pointee.clearance?.account else { return }
+        let observed = subscription.pointee.keys.count + subscription.pointee.patterns.count
+        account.subscriptions += sign * (observed + traced)
+        account.kept += sign * (subscription.pointee.filter?.bytes ?? 0)
+    }
+
+    /// Throws where so many bytes more would be too much for the user of a client, of what is kept for
+    /// it beside its values.
+    func checkKept(_ bytes: Int, of session: SessionReference) throws(Refusal) {
+        guard bytes > 0, let account = session.pointee.clearance?.account,
+            account.kept + bytes > account.quota.kept
+        else { return }
+        throw Self.overKept(account)
+    }
+
+    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
+    func replaceWill(of session: SessionReference, by will: consuming Will?) throws(Refusal) {
+        let bytes = Legacy.bytes(of: will)
+        let change = bytes - (session.pointee.legacy?.pointee.willBytes ?? 0)
+        try checkKept(change, of: session)
+        session.pointee.clearance?.account?.kept += change
+        if bytes > 0 {
+            session.pointee.makeLegacy().pointee.will = will
+        } else {
+            session.pointee.legacy?.pointee.will = nil
+        }
+    }
+
+    /// Throws where a value of `count` bytes would be too much for its writer's user.
+    func checkQuota(
+        _ key: Span<UInt8>,
+        _ observable: ObservableReference?,
+        count: Int,
+        _ session: SessionReference
+    ) throws(Refusal) {
+        guard let account = session.pointee.clearance?.account else { return }
+        let own = observable.flatMap { $0.pointee.hasValue && $0.pointee.account === account ? $0 : nil }
+        let keys = own == nil ? 1 : 0
+        let bytes = key.count + count - (own?.pointee.keptBytes ?? 0)
+        guard keys == 0 || account.keys + account.planned.keys + keys <= account.quota.keys else {
+            throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
+        }
+        guard bytes <= 0 || account.kept + account.planned.bytes + bytes <= account.quota.kept else {
+            throw Self.overKept(account)
+        }
+        guard planning === account else { return }
+        account.planned.keys += keys
+        account.planned.bytes += bytes
+    }
+
+    /// Before the writes of a batch are checked: each counts for those behind it.
+    mutating func beginPlanning(for session: SessionReference) {
+        planning = session.pointee.clearance?.account
+        planning?.planned = (0, 0)
+    }
+
+    /// When they were made, or refused.
+    mutating func endPlanning() {
+        planning?.planned = (0, 0)
+        planning = nil
+    }
+
+    /// A value is about to take the place of another, or of none.
+    @inline(never)
+    func charge(_ observable: ObservableReference, count: Int, to author: AuthorReference) {
+        discharge(observable)
+        guard !observable.pointee.isReserved, let account = author.pointee.presence.pointee.account else {
+            return
+        }
+        account.keys += 1
+        account.kept += observable.pointee.key.count + count
+    }
+
+    /// A value is about to go.
+    @inline(never)
+    func discharge(_ observable: ObservableReference) {
+        guard observable.pointee.hasValue, !observable.pointee.isReserved,
+            let account = observable.pointee.account
+        else { return }
+        account.keys -= 1
+        account.kept -= observable.pointee.keptBytes
+    }
+
+    /// Counts anew what a client is owed. True where its user is owed too much by that.
+    @inline(never)
+    func recountOwed(_ session: SessionReference) -> Bool {
+        guard let clearance = session.pointee.clearance, let account = clearance.account else { return false }
+        let owed = session.pointee.owedBytes
+        let hasGrown = owed > clearance.owed
+        account.owed += owed - clearance.owed
+        clearance.owed = owed
+        return hasGrown && account.owed > account.quota.owed
+    }
+
+    /// What is counted is what was found. Between turns no batch is checked.
+    func checkInvariants(_ found: FoundUse) throws(BrokenInvariant) {
+        try Invariants(of: "Access").hold("no batch is being checked", planning == nil)
+        try accounts.checkInvariants(found)
+    }
+
+    private mutating func account(of user: UInt32) -> UserAccount? {
+        guard let policy else { return nil }
+        return accounts.account(of: user, quota: policy.quota(of: user))
+    }
+
+    private static func overKept(_ account: UserAccount) -> Refusal {
+        overQuota("kept", "has at most \(account.quota.kept) bytes of keys, values, wills and filters")
+    }
+
+    private static func overQuota(_ name: String, _ quota: String) -> Refusal {
+        Refusal(
+            .limit,
+            "this user, all its clients together, \(quota)",
+            hint: "\"\(name)\" of \"quotas\" in the broker's --policy"
+        )
+    }
+}

@@ -1,0 +1,60 @@
+// What the room of rights asks of a client and of a value: the rest of either it doesn't know.
+
+import PlugboardMemory
+import PlugboardWire
+
+extension Session {
+    /// A policy or a plugin's declaration says what this client may do.
+    @inline(__always) var isGuarded: Bool { clearance != nil }
+
+    /// Whether this client may do something with a key.
+    @inline(__always)
+    func authorize(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
+        clearance == nil || isPermitted(action, key)
+    }
+
+    /// Whether it may do so with every key that a pattern matches.
+    func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
+        clearance?.permitAll(action, pattern) ?? true
+    }
+
+    /// Whether it may do so with any key that a pattern matches.
+    func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
+        clearance?.permitSome(action, pattern) ?? true
+    }
+
+    @inline(never)
+    private func isPermitted(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
+        clearance?.permit(action, key) ?? true
+    }
+
+    /// Something was queued for it that it has not been sent.
+    var hasUnread: Bool {
+        if let catchup, !catchup.pointee.isEmpty { return true }
+        return outbox.count > 0 || isBehind || isHeld
+    }
+}
+
+extension Observable {
+    /// Whose it is counted to be.
+    var account: UserAccount? { writer?.pointee.presence.pointee.account }
+
+    /// What of it is counted.
+    var keptBytes: Int { key.count + value.count }
+}
+
+extension Session {
+    /// What a call takes up that waits for its answer, about.
+    private static let callBytes = 512
+
+    /// What waits for it to be read: in its outbox, beside it, as keys by name, and as answers.
+    var owedBytes: Int {
+        guard isOpen else { return outbox.own.count }
+        let calls = (duties?.pointee.made.count ?? 0) * Self.callBytes
+        let waiting = catchup.map {
+            $0.pointee.queuedBytes + $0.pointee.deferred.count
+                + $0.pointee.owedCount * MemoryLayout<OwedKey>.stride
+        }
+        return outbox.own.count + calls + (waiting ?? 0)
+    }
+}

@@ -1,0 +1,212 @@
+// What always holds between two turns: each structure says it of itself, and here is what
+// they say of each other. Found by counting anew, in time that grows with the state, so it is
+// asked after each turn of a simulation and now and then in a debug build, never in a release.
+
+import PlugboardMemory
+import PlugboardWire
+
+extension Hub {
+    /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
+    func checkInvariants() throws(BrokenInvariant) {
+        var living = Living()
+        try observables.checkInvariants(&living)
+        try sessions.checkInvariants(&living)
+        try deadlines.checkInvariants()
+        try checkSubscriptions(living)
+        try checkKeys(living)
+        try checkDelivery(living)
+        try checkCalls(living)
+        try lifetimes.checkInvariants(living, deadlines, legacies(living))
+        try checkDeadlines(living)
+        try access.checkInvariants(foundUse(living))
+        try checkAuthors(living)
+        try durability.checkInvariants(living)
+        try bufferMemory.checkInvariants()
+        try checkTurn(living)
+    }
+
+    // MARK: Subscriptions
+
+    private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
+        for session in living.sessions { try session.pointee.subscriptions.checkInvariants(of: session) }
+        try patterns.checkInvariants(living)
+        try texts.checkInvariants(living)
+        try replays.checkInvariants(living)
+        try tracing.checkInvariants(living)
+        try exactObserversAreWhereTheySay(living)
+        try rhythmsAreKept(living)
+    }
+
+    private func exactObserversAreWhereTheySay(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Subscription")
+        var (places, observers) = (0, 0)
+        for subscription in living.subscriptions {
+            let isDirect = subscription.pointee.backlog == nil && subscription.pointee.filter == nil
+            try always.agree("it is direct while nothing waits", subscription.pointee.isDirect, isDirect)
+            for place in subscription.pointee.keys.elements {
+                places += 1
+                try always.hold("its keys are there", living.observables.contains(place.observable))
+                let there = place.observable.pointee.exactObservers.elements
+                let isThere = place.index < there.count && there[Int(place.index)] == subscription
+                let key = String(place.observable.pointee.key)
+                try always.hold("it observes its keys where it says", isThere, of: key)
+            }
+        }
+        for observable in living.observables { observers += observable.pointee.exactObservers.count }
+        try always.agree("keys have no observers that are gone", places, observers)
+    }
+
+    private func rhythmsAreKept(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Window")
+        var found = 0
+        for subscription in living.subscriptions {
+            guard let window = subscription.pointee.backlog?.pointee.window else { continue }
+            found += 1
+            let serial = subscription.pointee.serial
+            let name = "subscription \(serial)"
+            try always.hold("a rhythm is found by its serial", windowed[serial] == subscription, of: name)
+            guard let ticket = window.ticket else { continue }
+            let isTimed = deadlines.deadline(of: ticket) == .window(serial)
+            try always.hold("the deadline of a rhythm is there", isTimed, of: name)
+        }
+        try always.agree("only who is there has a rhythm", windowed.count, found)
+    }
+
+    // MARK: Keys
+
+    private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Hub")
+        var (values, bytes) = (0, 0)
+        var found = List<SubscriptionReference>()
+        for observable in living.observables {
+            try observable.pointee.checkInvariants()
+            let key = String(observable.pointee.key)
+            try always.hold(
+                "no value is newer than the bus",
+                observable.pointee.revision <= revision,
+                of: key
+            )
+            try observersAreThoseWhoMatch(observable, &found)
+            if observable.pointee.isReserved { continue }
+            if observable.pointee.hasValue { values += 1 }
+            bytes += observable.pointee.recordBytes
+        }
+        try always.agree("it counts the keys with a value", keyCount, values)
+        try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
+        try history.checkInvariants(living)
+        try always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
+        var bound = 0
+        for observable in living.observables where observable.pointee.marks.bond != nil { bound += 1 }
+        try always.agree("it binds the keys that say so", lifetimes.count, bound)
+    }
+
+    private func observersAreThoseWhoMatch(
+        _ observable: ObservableReference,
+        _ found: inout List<SubscriptionReference>
+    ) throws(BrokenInvariant) {
+        if observable.pointee.observersGeneration != patterns.generation { return }
+        let key = observable.pointee.key
+        found.removeAll()
+        for subscription in observable.pointee.exactObservers.elements { found.append(subscription) }
+        patterns.match(key, into: &found)
+        if isSelective { Self.dropForbidden(key, from: &found) }
+        Self.arrange(&found)
+        let always = Invariants(of: "Observable")
+        let listed = observable.pointee.observers.elements
+        try always.hold(
+            "its observers are those who match",
+            listed.elementsEqual(found.elements),
+            of: String(key)
+        )
+        let acknowledges = found.elements.contains { $0.pointee.acknowledges }
+        let isNoted = observable.pointee.hasAcknowledgers == acknowledges
+        try always.hold("it knows whether one of them acknowledges", isNoted, of: String(key))
+    }
+
+    // MARK: Deadlines
+
+    private func legacies(_ living: borrowing Living) -> [LegacyReference] {
+        living.sessions.compactMap { $0.pointee.legacy }
+    }
+
+    /// What falls due is what somebody waits for, and no more.
+    private func checkDeadlines(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Deadlines")
+        var due = DueCounts()
+        for deadline in deadlines.all { due.note(deadline) }
+        var ticking = 0
+        for subscription in living.subscriptions
+        where subscription.pointee.backlog?.pointee.window?.isTicking == true { ticking += 1 }
+        try always.agree("one for each gate", due.gates, gates.gates.count)
+        try always.agree("one for each rhythm that ticks", due.windows, ticking)
+        try always.agree("one for each call", due.calls, calls.count)
+        try always.agree("one for each bond to a time", due.expiries, lifetimes.timedCount)
+        try always.agree("one while keys of the departed are to go", due.ends, lifetimes.isGoingOn ? 1 : 0)
+        try always.agree("one while the broker is watched", due.ownStates, own.isActive ? 1 : 0)
+    }
+
+    // MARK: Authors
+
+    /// Who refers to an author: values, the history, clients and the broker itself.
+    private func checkAuthors(_ living: borrowing Living) throws(BrokenInvariant) {
+        var found: [AuthorReference: Int] = [own.author: 1]
+        for author in history.keptAuthors { found[author, default: 0] += 1 }
+        for observable in living.observables {
+            if let writer = observable.pointee.writer { found[writer, default: 0] += 1 }
+        }
+        for session in living.sessions {
+            if let author = session.pointee.signature { found[author, default: 0] += 1 }
+        }
+        try Author.checkInvariants(found)
+    }
+
+    // MARK: The turn
+
+    /// Nothing is left of the turn before.
+    private func checkTurn(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Hub")
+        try log.checkInvariants()
+        for session in living.sessions {
+            try session.pointee.outbox.checkInvariants(session.pointee.client)
+        }
+        try always.hold("no publish waits to be made", group.isEmpty)
+        try always.hold("no batch is being written", durability.eventsOfBatch == 0)
+        try always.hold("no old value is held", heldOld == nil)
+        try touchedAreThere(living)
+        for session in slow.elements {
+            let isThere = living.sessions.contains(session) && !session.pointee.isOpen
+            try always.hold("who is to be dismissed is there, and has been told why", isThere)
+        }
+        try always.agree("nobody is dismissed twice", slow.count, Set(slow.elements).count)
+    }
+
+    private func touchedAreThere(_ living: borrowing Living) throws(BrokenInvariant) {
+        let always = Invariants(of: "Hub")
+        let listed = Set(touched.elements)
+        try always.agree("nobody is touched twice", touched.count, listed.count)
+        for session in listed {
+            try always.hold("who is touched is there", living.sessions.contains(session))
+        }
+        for session in living.sessions {
+            let isListed = listed.contains(session) == session.pointee.isTouched
+            try always.hold("who is touched is listed", isListed, of: "client \(session.pointee.client)")
+        }
+    }
+}
+
+/// How many deadlines of each kind there are.
+private struct DueCounts {
+    private(set) var (expiries, ends, calls, windows, ownStates, gates) = (0, 0, 0, 0, 0, 0)
+
+    mutating func note(_ deadline: Deadline) {
+        switch deadline {
+        case .expiry: expiries += 1
+        case .ended: ends += 1
+        case .call: calls += 1
+        case .window: windows += 1
+        case .ownState: ownStates += 1
+        case .gate: gates += 1
+        case .idle: break
+        }
+    }
+}

@@ -1,0 +1,47 @@
+// What always holds between two turns of the loop: whoever has something to be sent is sent
+// it, now or when something happens that the loop waits for. Looked at after each turn where
+// the sockets are simulated, and in debug builds now and then.
+
+import PlugboardMemory
+
+extension EventLoop {
+    /// At the end of a turn. Throws what doesn't hold, where each turn is looked at.
+    @inline(__always)
+    mutating func checkTurn() throws {
+        if Network.isCheckedEachTurn { try checkInvariants() }
+        checkNowAndThen()
+    }
+
+    /// Looks at the whole state. Throws the first thing that doesn't hold.
+    func checkInvariants() throws(BrokenInvariant) {
+        try hub.checkInvariants()
+        try connections.checkInvariants(hub.sessions)
+        let always = Invariants(of: "EventLoop")
+        try always.hold(
+            "what was written is kept before it is told",
+            !hub.durability.hasJournal || hub.durability.isWritten
+        )
+        try always.hold("nobody is left to be served", hub.touched.isEmpty && hub.slow.isEmpty)
+        let goOn = Set(unsettled.elements)
+        let released = Set(released.elements)
+        for connection in connections.all() {
+            let name = "client \(connection.pointee.session.pointee.client)"
+            let isReleased = connection.pointee.isReleased
+            let isListed = released.contains(connection.pointee.token)
+            try always.hold("who is released goes on", !isReleased || isListed, of: name)
+            let isWatched = connection.pointee.interest == connection.pointee.wantedInterest
+            try always.hold("a connection is watched for what it waits for", isWatched, of: name)
+            try always.hold("who is done with is gone", !connection.pointee.isFinished, of: name)
+            try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)
+        }
+    }
+
+    /// Somebody who is behind is told more: in the next turn, when there is room, or when the journal
+    /// was read.
+    private func willGoOn(_ connection: ConnectionReference, _ goOn: Set<UInt64>) -> Bool {
+        let session = connection.pointee.session
+        guard session.pointee.isOpen, session.pointee.isBehind else { return true }
+        return connection.pointee.isWaitingToWrite || goOn.contains(connection.pointee.token)
+            || hub.awaitsJournal(session)
+    }
+}

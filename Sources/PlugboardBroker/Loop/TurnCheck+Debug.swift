@@ -1,0 +1,33 @@
+// A debug build looks at its whole state about once a second, and stops where something does
+// not hold: what goes on from there would be worse, and the journal brings the state back.
+
+#if DEBUG
+    /// When the state is looked at next.
+    struct TurnCheck {
+        /// At the soonest so long after the last time.
+        private static let intervalNanoseconds: UInt64 = 1_000_000_000
+        /// And so many times as long as that took: most of the time is the clients'.
+        private static let restFactor: UInt64 = 20
+        private var next: UInt64 = 0
+
+        func isDue(at now: UInt64) -> Bool { now >= next }
+
+        mutating func note(from start: UInt64, to end: UInt64) {
+            next = end + max(Self.intervalNanoseconds, Self.restFactor * (end - start))
+        }
+    }
+
+    extension EventLoop {
+        /// Looks at the state, if it is time.
+        mutating func checkNowAndThen() {
+            let start = time.nanoseconds()
+            guard turnCheck.isDue(at: start) else { return }
+            do throws(BrokenInvariant) {
+                try checkInvariants()
+            } catch {
+                preconditionFailure("\(error)")
+            }
+            turnCheck.note(from: start, to: time.nanoseconds())
+        }
+    }
+#endif

@@ -1,0 +1,170 @@
+// Mistakes in the state of a broker, each made and undone by hand in a small bus that has
+// something of everything: observers, readers that are behind, calls, gates, plugins and quotas.
+
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+import Testing
+
+@testable import PlugboardBroker
+
+/// A bus in which something of everything is going on.
+final class BusyBus {
+    let bare = BareHub()
+    /// Writes, with bounds and durably.
+    let writer: SessionReference
+    /// Observes, by names, patterns and at a rhythm; traces.
+    let observer: SessionReference
+    /// Has stopped reading: it is owed keys, lines, a snapshot and a reply.
+    let slow: SessionReference
+    /// Acknowledges, which others wait for.
+    let tax: SessionReference
+    /// Asks others, and has a quota.
+    let guest: SessionReference
+
+    init() throws {
+        let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
+        bare.hub.access = Access(owner: 1_000)
+        bare.hub.obey(supervisor: 7)
+        bare.hub.supervision.sessionOf = { $0 }
+        let policy = try PolicyReader.policy(in: Array(Self.policy.utf8), nobody)
+        bare.hub.access.follow(policy, since: 0)
+        var records = RecordBuffer()
+        records.begin(after: 0)
+        bare.hub.durability.begin(records)
+        writer = bare.client(PeerIdentity(process: 1, user: 1_000))
+        observer = bare.client(PeerIdentity(process: 2, user: 1_000))
+        slow = bare.client(PeerIdentity(process: 3, user: 1_000))
+        tax = bare.client(PeerIdentity(process: 4, user: 1_000))
+        guest = bare.client(PeerIdentity(process: 5, user: 9))
+        publishAndObserve()
+        fallBehind()
+        callAndServe(supervisor: bare.client(PeerIdentity(process: 7, user: 1_000)))
+        bare.take("publish a.plain 4", from: writer)
+        endTurn()
+    }
+
+    private static let policy = #"""
+        {"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{"everything":["**"]}}],
+         "quotas":[{"user":9,"keys":10}]}
+        """#
+
+    /// Ends a turn in which everybody who reads has read.
+    func endTurn() {
+        for index in 0..<bare.hub.touched.count {
+            let session = bare.hub.touched.elements[index]
+            bare.hub.openOwn(of: session)
+            if session != slow, session.pointee.isBehind { bare.hub.settle(session) }
+        }
+        bare.endTurn()
+    }
+
+    private func publishAndObserve() {
+        for line in [
+            "publish a.plain 1", "publish a.gone 1", "publish a.log 1",
+            #"{"op":"publish","key":"a.timed","value":1,"ttl":60000}"#,
+            #"{"op":"publish","key":"a.bound","value":1,"while":"connected"}"#, "delete a.gone",
+            #"{"op":"publish","key":"a.sure","value":1,"durable":true}"#,
+        ] { bare.take(line, from: writer) }
+        for line in [
+            "subscribe a.plain", "subscribe a.**", #"{"op":"subscribe","key":"rhythm","every":60000}"#,
+            "trace traced", #"{"op":"subscribe","key":"gate","phase":2}"#,
+        ] { bare.take(line, from: observer) }
+        bare.take(#"{"op":"subscribe","key":"gate","phase":1,"ack":true}"#, from: tax)
+        endTurn()
+        for line in ["publish a.plain 2", "publish rhythm 1", "publish gate 1"] {
+            bare.take(line, from: writer)
+        }
+        bare.take("publish mine 1", from: guest)
+        endTurn()
+    }
+
+    private func fallBehind() {
+        bare.take("subscribe a.plain", from: slow)
+        bare.take(#"{"op":"subscribe","key":"a.log","delivery":"all"}"#, from: slow)
+        endTurn()
+        slow.pointee.isBehind = true
+        bare.take("publish a.plain 3", from: writer)
+        bare.take("publish a.log 2", from: writer)
+        bare.take("subscribe a.*", from: slow)
+        endTurn()
+    }
+
+    private func callAndServe(supervisor: SessionReference) {
+        let plugin = #"{"name":"lamp","state":"running","pid":1200,"may":{"serve":["lamp.*"]}}"#
+        bare.take(
+            #"{"op":"publish","key":"$broker.plugins.lamp","value":\#(plugin),"while":"connected"}"#,
+            from: supervisor
+        )
+        bare.take("serve sum", from: writer)
+        for key in ["sum", "lamp.set"] {
+            bare.take(#"{"op":"call","id":1,"key":"\#(key)","timeout":60000}"#, from: guest)
+        }
+    }
+
+    func observable(_ key: String) throws -> ObservableReference {
+        let bytes = Array(key.utf8)
+        let found = bare.hub.observables.find(bytes.span, hash: bare.hub.observables.hash(bytes.span))
+        return try #require(found)
+    }
+
+    /// A subscription by its place in the session's list.
+    func subscription(_ place: Int, of session: SessionReference) -> SubscriptionReference {
+        session.pointee.subscriptions.list.elements[place]
+    }
+}
+
+/// A mistake in the state: a number that is wrong, a name of something that is gone, a list that lacks
+/// somebody, a reason that was lost.
+enum StateMistake: CaseIterable {
+    case keyTooMany, bytesTooMany, revisionTooSmall, owedTooOften, forgottenObserver, observerTwice
+    case lostBond, lostExpiry, lostGeneration, authorTooOften
+    case wrongPlace, wrongIndex, lostSession, lostRhythm, lostTracer, lostDemand
+    case touchedTwice, touchedUnlisted, dismissedForNothing
+    case lostGateDeadline, lostGateSerial, lostAcknowledgement
+    case owedTooMany, queuedTooMany, awaitedTooMany, lostReady, lostReply, lostReason, lostPause
+    case wrongCallPlace, lostCallDeadline, heldTooMany, durableTooMany
+    case chargedTooMuch, lostAccount
+
+    /// The structure and the sentence by which it is found.
+    var expected: (structure: String, sentence: String) {
+        switch self {
+        case .keyTooMany: ("Hub", "it counts the keys with a value")
+        case .bytesTooMany: ("Hub", "it counts the bytes of their records")
+        case .revisionTooSmall: ("Hub", "no value is newer than the bus")
+        case .owedTooOften: ("Observable", "it counts who is owed it")
+        case .forgottenObserver: ("Observable", "its observers are those who match")
+        case .observerTwice: ("Subscription", "keys have no observers that are gone")
+        case .lostBond: ("Hub", "it binds the keys that say so")
+        case .lostExpiry: ("Lifetimes", "the deadline of a bond is there")
+        case .lostGeneration: ("Observable", "something needs it, or the history names it")
+        case .authorTooOften: ("Author", "it counts who refers to it")
+        case .wrongPlace: ("SubscriptionSet", "a subscription knows its place")
+        case .wrongIndex: ("Subscription", "it observes its keys where it says")
+        case .lostSession: ("PatternTree", "nobody stands there who is gone")
+        case .lostRhythm: ("Window", "a rhythm is found by its serial")
+        case .lostTracer: ("Tracing", "it knows all who trace")
+        case .lostDemand: ("Supervision", "who reports is there")
+        case .touchedTwice: ("Hub", "nobody is touched twice")
+        case .touchedUnlisted: ("Hub", "who is touched is listed")
+        case .dismissedForNothing:
+            ("Hub", "who is to be dismissed is there, and has been told why")
+        case .lostGateDeadline: ("GateTable", "the deadline of a gate is there")
+        case .lostGateSerial: ("GateTable", "gates are found by their serials")
+        case .lostAcknowledgement: ("GateTable", "a gate waits for who was told")
+        case .owedTooMany: ("Catchup", "it counts the keys that are owed")
+        case .queuedTooMany: ("Catchup", "it counts the bytes that are queued")
+        case .awaitedTooMany: ("Backlog", "what comes before synced is counted")
+        case .lostReady: ("Catchup", "it lists what is ready, each once")
+        case .lostReply: ("Session", "it is held while a reply waits")
+        case .lostReason: ("Session", "it is behind while something is to come first")
+        case .lostPause: ("Backlog", "what is owed waits for something")
+        case .wrongCallPlace: ("CallTable", "its caller knows it")
+        case .lostCallDeadline: ("CallTable", "a call ends in time")
+        case .heldTooMany: ("HeldCalls", "a plugin counts its calls")
+        case .durableTooMany: ("DurableReplies", "a session counts its replies")
+        case .chargedTooMuch: ("UserAccount", "it counts the keys")
+        case .lostAccount: ("UserAccount", "it counts the connections")
+        }
+    }
+}

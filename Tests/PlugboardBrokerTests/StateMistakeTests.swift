@@ -1,0 +1,98 @@
+// Mistakes in the state are found in the turn in which they are made; and mistakes that were
+// found so, which are not made any more.
+
+import PlugboardJournal
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+@testable import PlugboardJournal
+
+@Suite("what always holds", .someAtATime)
+struct StateMistakeTests {
+    @Test("a bus in which something of everything goes on breaks nothing")
+    func whole() throws {
+        let bus = try BusyBus()
+        #expect(bus.bare.brokenInvariant() == nil)
+        let owed = bus.slow.pointee.catchup?.pointee.owedCount ?? 0
+        let (isHeld, bound) = (bus.slow.pointee.isHeld, bus.bare.hub.lifetimes.count)
+        #expect(owed > 1 && isHeld && bound == 3)
+        let waiting = (bus.bare.hub.gates.isEmpty, bus.bare.hub.durability.waitingCount == 0)
+        #expect(waiting == (false, false) && !bus.bare.hub.supervision.heldCalls.isEmpty)
+    }
+
+    @Test("each mistake is found in the turn in which it is made", arguments: StateMistake.allCases)
+    func found(mistake: StateMistake) throws {
+        let bus = try BusyBus()
+        var broken: BrokenInvariant?
+        try mistake.make(in: bus) { broken = bus.bare.brokenInvariant() }
+        let found = try #require(broken, "\(mistake) is not found")
+        let expected = mistake.expected
+        #expect(found.structure == expected.structure && found.sentence == expected.sentence, "\(found)")
+    }
+
+    @Test("a subscription that is written off has no rhythm any more")
+    func writtenOff() {
+        let bare = BareHub()
+        let (observer, writer) = (bare.client(), bare.client())
+        bare.take(#"{"op":"subscribe","key":"a","every":1000}"#, from: observer)
+        bare.take("publish a 1", from: writer)
+        bare.hub.writeOff(observer.pointee.subscriptions.list.elements[0])
+        let (rhythms, deadlines) = (bare.hub.windowed.count, bare.hub.deadlines.count)
+        #expect(rhythms == 0 && deadlines == 0)
+    }
+
+    @Test("a rhythm: what was not told lately is told at the next tick, whatever was told since")
+    func rhythm() {
+        let hub = TestHub()
+        let (observer, writer) = (hub.client(), hub.client())
+        hub.send(#"{"op":"subscribe","key":"*","every":1000,"initial":false}"#, from: observer)
+        for (time, key) in [(0, "a"), (900, "b"), (1_200, "c")] {
+            hub.expireAll(after: UInt64(time))
+            hub.send("publish \(key) \(time)", from: writer)
+        }
+        _ = hub.read(observer)
+        hub.expireAll(after: 1_500)
+        hub.send("publish a 1500", from: writer)
+        #expect(hub.read(observer).isEmpty)
+        hub.expireAll(after: 1_900)
+        #expect(hub.read(observer).contains { $0.contains(#""value":1500"#) })
+    }
+
+    @Test("a subscription that goes on while it is read what it missed has replies wait again")
+    func goingOnWithReading() {
+        let bare = BareHub()
+        let observer = bare.client()
+        bare.take("subscribe a", from: observer)
+        bare.take("pause 1", from: observer)
+        let subscription = observer.pointee.subscriptions.list.elements[0]
+        bare.hub.beginReplay(subscription, from: ReadPlace(segment: 0), after: 0)
+        bare.hub.settle(observer)
+        let wasBehind = observer.pointee.isBehind
+        bare.take("resume 1", from: observer)
+        let isBehind = observer.pointee.isBehind
+        #expect(!wasBehind && isBehind)
+        for session in bare.hub.touched.elements { bare.hub.openOwn(of: session) }
+        bare.endTurn()
+        #expect(bare.brokenInvariant() == nil)
+    }
+
+    @Test("an observer that is being closed counts until it is gone, and only once")
+    func demandOfTheDeparting() {
+        let bare = BareHub()
+        bare.hub.obey(supervisor: 7)
+        let up = bare.client(.init(process: 7, user: 1))
+        let (one, other) = (bare.client(), bare.client())
+        for observer in [one, other] { bare.take("subscribe lamp.a", from: observer) }
+        bare.hub.setAside(one, .slow)
+        let value = #"{"name":"lamp","state":"idle","start":"demand","may":{"publish":["lamp.*"]}}"#
+        bare.take(
+            #"{"op":"publish","key":"$broker.plugins.lamp","value":\#(value),"while":"connected"}"#,
+            from: up
+        )
+        bare.hub.leave(one)
+        let plugin = bare.hub.supervision.plugin(named: "lamp")
+        #expect(plugin?.demand?.observers == 1)
+    }
+}
