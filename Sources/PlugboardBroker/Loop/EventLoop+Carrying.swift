@@ -60,8 +60,9 @@ extension Hub {
         for number in history.first(after: history.completeSince)..<history.count {
             let entry = history[number]
             let observable = entry.observable
-            // An emit changes nothing, and has the revision of the write before it.
-            guard entry.operation != .emit else { continue }
+            // An emit changes nothing, and has the revision of the write before it. The broker's own keys
+            // are the next broker's to write.
+            guard entry.operation != .emit, !observable.pointee.isReserved else { continue }
             if observable.pointee.hasValue {
                 guard observable.pointee.revision == entry.revision else { continue }
                 try body(commit(observable, now: now, wall: wall), entry.milliseconds)
