@@ -91,7 +91,7 @@ struct RunTests {
                 $0.batch = 1
                 $0.window = 1
             },
-            Workload("idle").with { $0.measure = .idle(connections: 200) },
+            Workload("idle").with { $0.measure = .idle(connections: 1_000) },
             Workload("start").with { $0.measure = .startUp }
         ).rows
         let plugboard = rows.compactMap { $0.samples(of: "plugboard") }
