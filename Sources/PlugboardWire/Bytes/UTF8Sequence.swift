@@ -25,6 +25,11 @@ public enum UTF8Sequence {
     public static func firstMalformed(_ bytes: Span<UInt8>) -> Int? {
         var offset = 0
         while offset < bytes.count {
+            // Most bytes are ASCII, and need no look at what follows.
+            if bytes[offset] < 0x80 {
+                offset += 1
+                continue
+            }
             let step = length(bytes, at: offset)
             guard step > 0 else { return offset }
             offset += step

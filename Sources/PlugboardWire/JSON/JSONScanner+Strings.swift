@@ -94,14 +94,14 @@ extension JSONScanner {
     /// as signed, a byte beyond ASCII is below every other, so one comparison finds it
     /// together with the controls. Spelled with vectors of a stated type on both sides, and
     /// the mask read as two words: else the compiler chooses the generic operators, which are
-    /// loops over the lanes.
+    /// loops over the lanes. In a debug build so is a conversion of a vector that isn't a cast.
     @inline(__always)
     private func special(at place: Int) -> (low: UInt64, high: UInt64) {
         let quote = SIMD16<UInt8>(repeating: 0x22)
         let backslash = SIMD16<UInt8>(repeating: 0x5C)
         let space = SIMD16<Int8>(repeating: 0x20)
         let chunk = sixteen(at: place)
-        let signed = SIMD16<Int8>(truncatingIfNeeded: chunk)
+        let signed = unsafe unsafeBitCast(chunk, to: SIMD16<Int8>.self)
         let mask: SIMDMask<SIMD16<Int8>> = (chunk .== quote) .| (chunk .== backslash) .| (signed .< space)
         let words = unsafe unsafeBitCast(mask, to: SIMD2<UInt64>.self)
         return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
