@@ -2,6 +2,7 @@
 
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 
 @testable import PlugboardBroker
 
@@ -61,9 +62,9 @@ final class BareHub {
     /// What a client is sent.
     func lines(of session: SessionReference) -> [String] {
         session.pointee.outbox.takeOver(hub.log)
-        let text = String(session.pointee.outbox.own.bytes)
+        let lines = Array(session.pointee.outbox.own.bytes).lines
         session.pointee.outbox.own.removeAll()
-        return text.split(separator: "\n").map(String.init)
+        return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Ends a turn: whatever was not looked at is gone.

@@ -254,7 +254,14 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
             let count = max(0, min(buffer.count, contents.count - offset))
             guard count > 0 else { return 0 }
-            for index in 0..<count { buffer[index] = contents[offset + index] }
+            // At once: byte by byte it takes half of a debug build's time.
+            contents.withUnsafeBytes { bytes in
+                buffer.withUnsafeMutableBytes { buffer in
+                    buffer.copyMemory(
+                        from: UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count)])
+                    )
+                }
+            }
             return count
         }
     }

@@ -1,6 +1,8 @@
 // What a client asks next, from what it has been told so far: revisions to name in `if`,
 // subscriptions to pause, and after a break those to go on with.
 
+import TestSupport
+
 /// The memory and the whims of one client.
 struct WishMaker {
     private struct Live {
@@ -25,7 +27,7 @@ struct WishMaker {
     mutating func next(of name: String, _ chance: Chance, _ habits: Habits) -> Wish {
         made += 1
         let key = chance.pick(habits.keys)
-        let plain = "\"\(name)-\(made)-\(String(repeating: "x", count: habits.padding))\""
+        let plain = "\"\(name)-\(made)-\(String.filler("x", habits.padding))\""
         if habits.isVaried, chance.isOne(in: 4), let wish = rare(plain, key, chance, habits) { return wish }
         let value = habits.hasFilters ? Self.value(plain, chance) : plain
         if habits.hasShortPauses, let wish = shortPause(key, value, chance) { return wish }

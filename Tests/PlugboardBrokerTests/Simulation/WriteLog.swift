@@ -1,6 +1,8 @@
 // All writes of a run in the order of their revisions: the truth that everything else is held
 // against. It is taken from the journal, or from a witness who was told of everything.
 
+import TestSupport
+
 /// One write of one key.
 struct Write: Equatable {
     var revision: UInt64
@@ -42,7 +44,7 @@ struct WriteLog {
     init(journal segments: [[UInt8]]) {
         var writes: [Write] = []
         for segment in segments {
-            for line in segment.split(separator: 0x0A) { writes += Self.writes(in: Array(line)) }
+            for line in segment.lines { writes += Self.writes(in: line) }
         }
         self.init(writes)
     }
