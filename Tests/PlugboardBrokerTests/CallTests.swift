@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Calls", .someAtATime)
+@Suite("Calls", .computing)
 struct CallTests {
     private let hub = TestHub()
     private let server: Int
@@ -145,7 +145,7 @@ struct CallTests {
     }
 }
 
-@Suite("The most specific server", .someAtATime)
+@Suite("The most specific server", .computing)
 struct ServiceTreeTests {
     /// Which of some patterns is found for a key.
     private func found(_ key: String, among patterns: [String]) -> String? {

@@ -3,7 +3,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("Observers that fall behind", .someAtATime)
+@Suite("Observers that fall behind", .computing)
 struct ConflationTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)
@@ -336,7 +336,7 @@ struct ConflationTests {
     }
 }
 
-@Suite("Owed keys", .someAtATime)
+@Suite("Owed keys", .computing)
 struct OwedKeysTests {
     @Test("stay in the order of their newest revisions, whatever comes and goes")
     func order() {

@@ -3,7 +3,7 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-@Suite("Pausing, stepping and throttling", .someAtATime)
+@Suite("Pausing, stepping and throttling", .computing)
 struct ControlTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)
@@ -155,7 +155,7 @@ struct ControlTests {
     }
 }
 
-@Suite("Observers in phases", .someAtATime)
+@Suite("Observers in phases", .computing)
 struct PhaseTests {
     private let hub = TestHub()
 

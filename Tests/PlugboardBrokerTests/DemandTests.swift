@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("plugins on demand", .someAtATime)
+@Suite("plugins on demand", .computing)
 struct DemandTests {
     private let hub = TestHub()
     private let up: Int

@@ -6,7 +6,7 @@ import Testing
 @testable import PlugboardBroker
 
 /// When the disk is asked for what durable writes wait for.
-@Suite("Durable replies", .someAtATime)
+@Suite("Durable replies", .computing)
 struct DurableRepliesTests {
     private static func add(_ count: Int, to replies: inout DurableReplies, mark: UInt64) {
         for _ in 0..<count {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("what a write would do", .someAtATime)
+@Suite("what a write would do", .computing)
 struct ExplainTests {
     private func outcomes(_ reply: String?) -> [Substring] {
         (reply ?? "").split(separator: #""outcome":""#).dropFirst().map { $0.prefix { $0 != "\"" } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Observers that ask for less", .someAtATime)
+@Suite("Observers that ask for less", .computing)
 struct FilterTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)

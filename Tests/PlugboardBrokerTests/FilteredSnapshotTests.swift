@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("filtered snapshots of very many keys", .someAtATime)
+@Suite("filtered snapshots of very many keys", .computing)
 struct FilteredSnapshotTests {
     private static let keys = 20_000
     private let test = BareHub()

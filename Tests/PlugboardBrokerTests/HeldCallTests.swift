@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("calls that wait for a plugin", .someAtATime)
+@Suite("calls that wait for a plugin", .computing)
 struct HeldCallTests {
     private let hub = TestHub()
     private let up: Int

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("the history of writes", .someAtATime)
+@Suite("the history of writes", .computing)
 struct HistoryTests {
     private func key(_ entry: History.Entry) -> String {
         String(entry.observable.pointee.key)

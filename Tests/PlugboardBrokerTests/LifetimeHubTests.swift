@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Bonds", .someAtATime)
+@Suite("Bonds", .computing)
 struct LifetimeHubTests {
     private func publish(_ key: String, _ rest: String = "") -> String {
         #"{"op":"publish","key":"\#(key)","value":1\#(rest)}"#

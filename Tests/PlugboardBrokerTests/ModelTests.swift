@@ -6,7 +6,7 @@ import Testing
 @testable import PlugboardBroker
 
 /// The broker's own structures against the plainest thing that does the same.
-@Suite("Tables, order and tree against a model", .someAtATime)
+@Suite("Tables, order and tree against a model", .computing)
 struct ModelTests {
     private func withKey<Result>(_ key: String, _ body: (Span<UInt8>) -> Result) -> Result {
         body(Array(key.utf8).span)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("the nearest keys to one that isn't there", .someAtATime)
+@Suite("the nearest keys to one that isn't there", .computing)
 struct NearestKeysTests {
     private func hints(_ keys: [String], for wanted: [String]) -> [String] {
         let test = BareHub()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Publishes in a row", .someAtATime)
+@Suite("Publishes in a row", .computing)
 struct PublishGroupTests {
     /// What a writer and an observer of everything are told for lines that come at once, or
     /// one by one.

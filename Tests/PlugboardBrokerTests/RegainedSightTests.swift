@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("sight that changed", .someAtATime)
+@Suite("sight that changed", .computing)
 struct RegainedSightTests {
     private static func policy(hiding key: String) -> String {
         """

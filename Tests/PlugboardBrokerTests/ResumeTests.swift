@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("Observers that were away", .someAtATime)
+@Suite("Observers that were away", .computing)
 struct ResumeTests {
     private let hub = TestHub()
     private let (observer, writer): (Int, Int)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("a right to serve that is revoked", .someAtATime)
+@Suite("a right to serve that is revoked", .computing)
 struct RevokedServiceTests {
     private static func policy(serve: String) -> String {
         """

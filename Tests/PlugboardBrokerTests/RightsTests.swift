@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("who may do what", .someAtATime)
+@Suite("who may do what", .computing)
 struct RightsTests {
     private let hub = TestHub()
     /// May do everything.

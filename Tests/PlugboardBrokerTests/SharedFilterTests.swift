@@ -6,7 +6,7 @@ import Testing
 
 /// What one event comes to is found once for all who ask for the same in the same words. Each
 /// observer of a crowd is told just what it would be told alone.
-@Suite("Observers with the same filter", .someAtATime)
+@Suite("Observers with the same filter", .computing)
 struct SharedFilterTests {
     private static let filters = [
         #""where":{"/a":{"<":5}}"#,

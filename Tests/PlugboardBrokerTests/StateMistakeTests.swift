@@ -9,7 +9,7 @@ import Testing
 @testable import PlugboardBroker
 @testable import PlugboardJournal
 
-@Suite("what always holds", .someAtATime)
+@Suite("what always holds", .computing)
 struct StateMistakeTests {
     @Test("a bus in which something of everything goes on breaks nothing")
     func whole() throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("plugins of a supervisor", .someAtATime)
+@Suite("plugins of a supervisor", .computing)
 struct SupervisionTests {
     private let hub = TestHub()
     private let up: Int

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("A value in memory", .someAtATime)
+@Suite("A value in memory", .computing)
 struct ValueMemoryTests {
     /// JSON of this many bytes.
     private func value(_ count: Int) -> String {

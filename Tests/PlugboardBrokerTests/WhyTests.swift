@@ -4,7 +4,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-@Suite("why a key is as it is", .someAtATime)
+@Suite("why a key is as it is", .computing)
 struct WhyTests {
     /// The keys of a chain with their operations, newest first, and what ends it.
     private func chain(_ reply: String?) -> String {

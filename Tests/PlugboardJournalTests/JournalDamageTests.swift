@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite(.someAtATime) struct JournalDamageTests {
+@Suite(.computing) struct JournalDamageTests {
     /// A journal of 100 records in one segment, closed in order, and the states it went through.
     private static func hundred() throws -> (SimulatedDisk, [State]) {
         let disk = SimulatedDisk()

@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("A repair", .someAtATime)
+@Suite("A repair", .computing)
 struct JournalRepairTests {
     private static let options = JournalOptions(
         sync: .never,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite(.someAtATime) struct JournalTests {
+@Suite(.computing) struct JournalTests {
     private let disk = SimulatedDisk()
 
     @Test func `what was written is there again`() throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite("Room that is laid out", .someAtATime)
+@Suite("Room that is laid out", .computing)
 struct LaidOutRoomTests {
     private let disk = SimulatedDisk()
     private let name = "segment-0000000001.jsonl"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite("The next segment's file", .someAtATime)
+@Suite("The next segment's file", .computing)
 struct NextFileTests {
     private let disk = SimulatedDisk()
     private let time = SimulatedTime()

@@ -5,7 +5,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("What a journal takes up")
+@Suite("What a journal takes up", .computing)
 struct RoomTests {
     private static let slack = 4 * 1_048_576
 
@@ -70,7 +70,7 @@ struct RoomTests {
     }
 
     private static func value(_ count: Int, _ number: Int) -> String {
-        "\"\(number) \(String(repeating: "x", count: count))\""
+        "\"\(number) \(String.filler("x", count))\""
     }
 
     @Test(

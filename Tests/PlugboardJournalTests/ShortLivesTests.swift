@@ -7,7 +7,7 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite(.someAtATime) struct ShortLivesTests {
+@Suite(.computing) struct ShortLivesTests {
     /// Never gets to anything.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}

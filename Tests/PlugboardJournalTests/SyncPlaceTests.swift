@@ -31,7 +31,7 @@ private final class SlowWorker: JournalWorker {
     func finish() { worker.finish() }
 }
 
-@Suite("A sync that somebody waits for", .someAtATime)
+@Suite("A sync that somebody waits for", .computing)
 struct SyncPlaceTests {
     private let time = SimulatedTime()
     private let worker: SlowWorker

@@ -8,7 +8,10 @@ import Testing
 /// wait without a thread.
 public struct Turns: SuiteTrait, TestTrait, TestScoping {
     public var isRecursive: Bool { true }
-    fileprivate let isAlone: Bool
+    fileprivate let kind: Kind
+
+    /// What a test does most of its time.
+    fileprivate enum Kind { case waiting, computing, alone }
 
     public func provideScope(
         for test: Test,
@@ -16,48 +19,61 @@ public struct Turns: SuiteTrait, TestTrait, TestScoping {
         performing function: @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        let places = isAlone ? Places.count : 1
-        await Places.shared.take(places)
+        await Places.shared.take(kind)
         do {
             try await withTaskExecutorPreference(OwnThreads.shared) { try await function() }
         } catch {
-            await Places.shared.giveBack(places)
+            await Places.shared.giveBack(kind)
             throw error
         }
-        await Places.shared.giveBack(places)
+        await Places.shared.giveBack(kind)
     }
 }
 
 extension Trait where Self == Turns {
     /// For tests that block their thread, or start programs, brokers or threads.
-    public static var someAtATime: Turns { Turns(isAlone: false) }
+    public static var someAtATime: Turns { Turns(kind: .waiting) }
+
+    /// For tests that compute for a while and wait for nothing. They run beside those that wait, so
+    /// that no processor is idle.
+    public static var computing: Turns { Turns(kind: .computing) }
 
     /// For tests that measure time or load, or concern the whole process: none of those that
-    /// take turns runs beside them.
-    public static var oneAtATime: Turns { Turns(isAlone: true) }
+    /// take turns runs beside them. They come when the others are over: before that, all would
+    /// have to stop for each of them, and wait for whoever takes longest.
+    public static var oneAtATime: Turns { Turns(kind: .alone) }
 }
 
-/// How many tests may run, and who waits for that, in the order of asking.
+/// Which tests run, and who waits for that, in the order of asking.
 private actor Places {
-    /// Most tests wait for something most of the time.
-    static let count = 6
     static let shared = Places()
-    private var free = count
-    private var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    private var running: [Turns.Kind: Int] = [:]
+    private var waiting: [(kind: Turns.Kind, continuation: CheckedContinuation<Void, Never>)] = []
 
-    func take(_ places: Int) async {
-        if waiting.isEmpty, places <= free {
-            free -= places
-            return
+    func take(_ kind: Turns.Kind) async {
+        if hasPlace(for: kind) {
+            running[kind, default: 0] += 1
+        } else {
+            await withCheckedContinuation { waiting.append((kind, $0)) }
         }
-        await withCheckedContinuation { waiting.append((places, $0)) }
     }
 
-    func giveBack(_ places: Int) {
-        free += places
-        while let first = waiting.first, first.places <= free {
-            free -= first.places
-            waiting.removeFirst().continuation.resume()
+    func giveBack(_ kind: Turns.Kind) {
+        running[kind, default: 0] -= 1
+        for kind in [Turns.Kind.waiting, .computing, .alone] {
+            while hasPlace(for: kind), let next = waiting.firstIndex(where: { $0.kind == kind }) {
+                running[kind, default: 0] += 1
+                waiting.remove(at: next).continuation.resume()
+            }
+        }
+    }
+
+    private func hasPlace(for kind: Turns.Kind) -> Bool {
+        switch kind {
+        // Most tests wait for something most of the time.
+        case .waiting: running[.alone, default: 0] == 0 && running[kind, default: 0] < 6
+        case .computing: running[.alone, default: 0] == 0 && running[kind, default: 0] < 2
+        case .alone: running.values.allSatisfy { $0 == 0 }
         }
     }
 }
