@@ -7,7 +7,7 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite(.someAtATime) struct JournalCrashTests {
+@Suite(.computing) struct JournalCrashTests {
     /// How a session is played.
     struct Manner: CustomStringConvertible {
         /// Now and then, at once; after each turn; now and then, some turns later.
@@ -113,6 +113,20 @@ import Testing
         }
     }
 
+    /// The same after a power cut, for a disk that may be as one before.
+    private static func check(
+        _ disk: SimulatedDisk,
+        _ recoveries: Recoveries,
+        _ promised: Promised,
+        least: Int,
+        _ place: String
+    ) {
+        let found = recoveries.outcome(of: disk, boot: "boot-2").found
+        if let complaint = complaint(found, promised, least: least) {
+            Issue.record("\(place): \(complaint)")
+        }
+    }
+
     /// What is wrong with what a disk holds, if anything is.
     static func complaint(
         _ disk: SimulatedDisk,
@@ -129,7 +143,7 @@ import Testing
     }
 
     /// What is wrong with what was found on a disk.
-    private static func complaint(
+    static func complaint(
         _ found: Result<(state: State, epoch: String), any Error>,
         _ promised: Promised,
         least: Int
@@ -211,6 +225,7 @@ import Testing
         fails: Bool
     ) throws {
         var random = SeededRandom(seed: 9)
+        let recoveries = Recoveries()
         for stop in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
             if fails { disk.refusals[stop] = EIO } else { disk.stopsAt = stop }
@@ -226,7 +241,7 @@ import Testing
             for choice in 0..<4 {
                 let left = again.afterPowerCut { count in Self.choose(choice, count, &random) }
                 let place = "\(fails ? "failed" : "killed") at \(stop), then stopped, \(choice)"
-                Self.check(left, promised, least: promised.states.count - 1, place, boot: "boot-2")
+                Self.check(left, recoveries, promised, least: promised.states.count - 1, place)
             }
         }
     }
@@ -262,57 +277,10 @@ import Testing
         #expect(left.state["a"]?.value == "1")
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: Manner.all)
-    func `a machine that stops at any operation, twice, loses nothing that was safe`(manner: Manner) {
-        var random = SeededRandom(seed: 7)
-        var states = 0
-        let recoveries = Recoveries()
-        let choices = LongSuite.count(16, quick: 4)
-        for stop in 0..<Self.operations(manner) {
-            let disk = SimulatedDisk()
-            disk.stopsAt = stop
-            let promised = Self.play(disk, manner)
-            for choice in 0..<choices {
-                let first = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
-                states += Self.recoverWithCrashes(
-                    first,
-                    promised,
-                    "stopped at \(stop), \(choice)",
-                    recoveries,
-                    &random
-                )
-            }
-        }
-        #expect(states > LongSuite.count(20_000, quick: 2_000))
-        LongSuite.print("\(states) states after two crashes of the machine, synced \(manner)")
-    }
-
-    /// Stops at every operation of the recovery, too.
-    private static func recoverWithCrashes(
-        _ disk: SimulatedDisk,
-        _ promised: Promised,
-        _ place: String,
-        _ recoveries: Recoveries,
-        _ random: inout SeededRandom
-    ) -> Int {
-        let whole = recoveries.outcome(of: disk, boot: "boot-2")
-        if let complaint = complaint(whole.found, promised, least: promised.safe) {
-            Issue.record("\(place): \(complaint)")
-        }
-        for stop in 0..<whole.operations {
-            let second = recoveries.stopped(disk, boot: "boot-2", at: stop)
-            let third = second.afterPowerCut { count in Int(random.next() % UInt64(count)) }
-            let again = recoveries.outcome(of: third, boot: "boot-3")
-            if let complaint = complaint(again.found, promised, least: promised.safe) {
-                Issue.record("\(place), then at \(stop): \(complaint)")
-            }
-        }
-        return whole.operations + 1
-    }
-
     @Test(arguments: Manner.all, [false, true])
     func `an operation that fails, whichever it is, costs nothing that was told`(manner: Manner, torn: Bool) {
         var random = SeededRandom(seed: 11)
+        let recoveries = Recoveries()
         var failed: [String: Int] = [:]
         for number in 0..<Self.operations(manner) {
             let disk = SimulatedDisk()
@@ -325,7 +293,7 @@ import Testing
             Self.check(disk.afterKill(), promised, least: promised.told, place, boot: "boot-1")
             for choice in 0..<4 {
                 let left = disk.afterPowerCut { count in Self.choose(choice, count, &random) }
-                Self.check(left, promised, least: promised.safe, place, boot: "boot-2")
+                Self.check(left, recoveries, promised, least: promised.safe, place)
             }
         }
         for kind in ["write", "sync", "rename", "sync names", "create", "remove", "list", "reserve"] {

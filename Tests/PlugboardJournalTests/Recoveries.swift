@@ -15,16 +15,15 @@ final class Recoveries {
     private struct Attempt: Hashable {
         let files: Int
         let boot: String
-        let stop: Int
     }
     private var outcomes: [Attempt: Outcome] = [:]
-    private var stopped: [Attempt: SimulatedDisk] = [:]
-    /// Of disks that are kept: some kilobytes each.
-    private static let stoppedMax = 10_000
+    private var stops: [Attempt: [SimulatedDisk]] = [:]
+    /// Of openings whose stops are kept: some twenty disks each, of some kilobytes.
+    private static let stopsMax = 500
 
     /// Opens a disk, after a start of the machine.
     func outcome(of disk: SimulatedDisk, boot: String) -> Outcome {
-        let attempt = Attempt(files: disk.fingerprint, boot: boot, stop: .max)
+        let attempt = Attempt(files: disk.fingerprint, boot: boot)
         if let known = outcomes[attempt] { return known }
         let copy = disk.afterKill()
         let found = Result<(state: State, epoch: String), any Error> {
@@ -36,15 +35,15 @@ final class Recoveries {
         return outcome
     }
 
-    /// The disk of a machine that stops while a disk is opened, at one of its operations.
-    func stopped(_ disk: SimulatedDisk, boot: String, at stop: Int) -> SimulatedDisk {
-        let attempt = Attempt(files: disk.fingerprint, boot: boot, stop: stop)
-        if let known = stopped[attempt] { return known }
+    /// The disks of a machine that stops while a disk is opened, at each of its operations.
+    func stops(of disk: SimulatedDisk, boot: String) -> [SimulatedDisk] {
+        let attempt = Attempt(files: disk.fingerprint, boot: boot)
+        if let known = stops[attempt] { return known }
         let copy = disk.afterKill()
-        copy.stopsAt = stop
+        copy.keepsStops = true
         _ = try? TestJournal(copy, boot: boot, newEpoch: "e2")
-        if stopped.count >= Self.stoppedMax { stopped.removeAll() }
-        stopped[attempt] = copy
-        return copy
+        if stops.count >= Self.stopsMax { stops.removeAll() }
+        stops[attempt] = copy.stops
+        return copy.stops
     }
 }

@@ -89,6 +89,12 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// Bytes that were written, room that was laid out included.
     public private(set) var writtenBytes = 0
 
+    /// Whether it is kept what each operation would leave if the machine stopped during it. One run
+    /// tells of all its stops so.
+    public var keepsStops = false
+    /// The disk of a machine that stopped at each operation, as one with that `stopsAt` would be.
+    public private(set) var stops: [SimulatedDisk] = []
+
     public var isStopped: Bool { operations >= stopsAt }
 
     /// A machine that stops now would leave every file that there is, as it is.
@@ -103,7 +109,9 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         safeNames = files
     }
 
-    private func step(_ name: String) throws {
+    /// Does an operation, or fails it. A machine that stops during it has half of what it writes.
+    private func step(_ name: String, writing piece: (Contents, [UInt8])? = nil) throws {
+        if keepsStops { stops.append(copy(withHalf: piece)) }
         defer { operations += 1 }
         kinds.append(name)
         if operations >= stopsAt { throw SystemError(code: EIO, operation: "stopped") }
@@ -203,7 +211,9 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     /// The disk of the same machine after only the program was killed: what is not safe is there,
     /// and still isn't safe.
-    public func afterKill() -> SimulatedDisk {
+    public func afterKill() -> SimulatedDisk { copy() }
+
+    private func copy(withHalf piece: (contents: Contents, bytes: [UInt8])? = nil) -> SimulatedDisk {
         var copies: [ObjectIdentifier: Contents] = [:]
         func copy(_ contents: Contents) -> Contents {
             if let copy = copies[ObjectIdentifier(contents)] { return copy }
@@ -215,6 +225,10 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         disk.safeNames = safeNames.mapValues(copy)
         disk.unsafeNames = unsafeNames.map { $0.mapValues(copy) }
         disk.unsafeRemovals = unsafeRemovals
+        if let piece {
+            let half = Array(piece.bytes.prefix(piece.bytes.count / 2))
+            copy(piece.contents).write(half, at: piece.contents.end)
+        }
         return disk
     }
 
@@ -278,11 +292,12 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         }
 
         func append(_ bytes: Span<UInt8>) throws -> Int {
-            disk.beforeWrite(Array(bytes))
+            let piece = Array(bytes)
+            disk.beforeWrite(piece)
             let left = disk.capacity - disk.occupied + contents.room - contents.end
             // A machine that stops meanwhile has written some of it.
             let stops = disk.operations == disk.stopsAt
-            do { try disk.step("write") } catch {
+            do { try disk.step("write", writing: (contents, piece)) } catch {
                 if stops || disk.tearsRefusedWrites { add(bytes[..<(bytes.count / 2)]) }
                 throw error
             }
@@ -299,7 +314,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
         func layOut(_ bytes: Int) throws {
             let room = Array(repeating: UInt8(ascii: "\n"), count: bytes)
-            do { try disk.step("lay out") } catch {
+            do { try disk.step("lay out", writing: (contents, room)) } catch {
                 contents.write(Array(room.prefix(bytes / 2)), at: contents.end)
                 throw error
             }
