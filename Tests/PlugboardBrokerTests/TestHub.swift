@@ -3,6 +3,7 @@
 
 import PlugboardPosix
 import PlugboardWire
+import TestSupport
 import Testing
 
 @testable import PlugboardBroker
@@ -13,6 +14,14 @@ final class TestHub {
         var hub = Hub()
     }
     private var box = Box()
+    /// The hub; whoever may change it has it looked at.
+    private var hub: Hub {
+        _read { yield box.hub }
+        _modify {
+            hasChanged = true
+            yield &box.hub
+        }
+    }
     private var sessions: [SessionReference] = []
     /// Later than any real clock, so that time passes only where the test lets it.
     private static let start: UInt64 = .max / 2
@@ -21,13 +30,13 @@ final class TestHub {
     static let owner: UInt32 = 1_000
 
     init() {
-        box.hub.access = Access(owner: Self.owner)
-        box.hub.expire(now: Self.start)
+        hub.access = Access(owner: Self.owner)
+        hub.expire(now: Self.start)
     }
 
     deinit {
         for session in sessions {
-            box.hub.forget(session)
+            hub.forget(session)
             session.deinitialize(count: 1)
             session.deallocate()
         }
@@ -39,8 +48,8 @@ final class TestHub {
         let peer = PeerIdentity(process: process, user: user)
         session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count, peer: peer))
         sessions.append(session)
-        box.hub.place(session, groups)
-        box.hub.greet(session)
+        hub.place(session, groups)
+        hub.greet(session)
         greeting = read(sessions.count - 1).first ?? ""
         return sessions.count - 1
     }
@@ -51,24 +60,24 @@ final class TestHub {
     /// Has a process say how plugins are. A process from a thousand on is in the session that its
     /// hundreds name: 1234 in that of 1200.
     func obey(supervisor: Int32) {
-        box.hub.obey(supervisor: supervisor)
-        box.hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
+        hub.obey(supervisor: supervisor)
+        hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
 
     /// Names the life of the revisions.
-    var epoch: String { box.hub.epoch }
+    var epoch: String { hub.epoch }
 
     /// Follows a policy from here on. Returns the clients that are to be sent away, and why.
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
-        let dismissed = box.hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
+        let dismissed = hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
         return dismissed.map { "\($0.0.pointee.client - 1) \($0.1.reason)" }
     }
 
     /// Whether somebody may connect.
     func admits(user: UInt32, groups: [UInt32] = []) -> Bool {
-        box.hub.access.admits(PeerIdentity(process: 1, user: user), groups)
+        hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
     func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
@@ -86,39 +95,40 @@ final class TestHub {
 
     /// Pretends that so many keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
-        isPretending = true
+        (isPretending, hasChanged) = (true, true)
         sessions[client].pointee.catchup?.pointee.owedCount = count
     }
 
     /// Executes lines from a client.
     func send(_ lines: String, from client: Int) {
-        for line in lines.utf8.split(separator: 0x0A) {
-            var bytes = Array(line)
+        for line in Array(lines.utf8).lines {
+            var bytes = line
             var span = bytes.mutableSpan
-            box.hub.take(&span, from: sessions[client])
-            box.hub.finishLines()
+            hub.take(&span, from: sessions[client])
+            hub.finishLines()
         }
         endTurn()
     }
 
     /// Leaves out a line of a client that was too long.
     func refuseOverlong(from client: Int) {
-        box.hub.refuseOverlong(from: sessions[client])
+        hub.refuseOverlong(from: sessions[client])
         endTurn()
     }
 
     /// Ends a connection in a turn that found it too slow and has still something to tell it.
     /// Returns how many sessions that turn would have looked at afterwards.
     func leaveInTurn(_ client: Int) -> Int {
-        box.hub.touch(sessions[client])
-        box.hub.setAside(sessions[client], .slow)
-        box.hub.forget(sessions[client])
-        box.hub.sessions.insert(sessions[client])
-        return box.hub.touched.count + box.hub.slow.count
+        hub.touch(sessions[client])
+        hub.setAside(sessions[client], .slow)
+        hub.forget(sessions[client])
+        hub.sessions.insert(sessions[client])
+        return hub.touched.count + hub.slow.count
     }
 
     /// What a loop does at the end of a turn, short of writing.
     func endTurn() {
+        if !box.hub.touched.isEmpty { hasChanged = true }
         for session in box.hub.touched.elements {
             session.pointee.isTouched = false
             box.hub.openOwn(of: session)
@@ -129,23 +139,25 @@ final class TestHub {
         checkNowAndThen()
     }
 
-    /// Looks at the state, after fewer turns the smaller it is.
+    /// Looks at the state where it may have changed, after fewer turns the smaller it is.
     private func checkNowAndThen() {
         turnsToCheck -= 1
-        if isPretending || turnsToCheck > 0 { return }
+        if isPretending || turnsToCheck > 0 || !hasChanged { return }
+        hasChanged = false
         turnsToCheck = (box.hub.observables.count + Int(box.hub.history.count - box.hub.history.oldest)) / 64
         if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
     }
 
     private var turnsToCheck = 0
+    /// Somebody did something since the state was looked at.
+    private var hasChanged = true
 
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
         let session = sessions[client]
         defer { session.pointee.outbox.own.removeAll() }
-        return Array(session.pointee.outbox.own.bytes).split(separator: 0x0A).map {
-            String(decoding: $0, as: UTF8.self)
-        }
+        if !session.pointee.outbox.own.isEmpty { hasChanged = true }
+        return Array(session.pointee.outbox.own.bytes).lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Reads on for as long as more comes.
@@ -156,13 +168,14 @@ final class TestHub {
             let more = readOnce(client)
             lines += more
             if more.isEmpty, !sessions[client].pointee.isBehind { return lines }
-            box.hub.settle(sessions[client])
+            hub.settle(sessions[client])
             endTurn()
         }
     }
 
     /// Makes a client one that has stopped reading: what comes is owed.
     func stopReading(_ client: Int) {
+        hasChanged = true
         sessions[client].pointee.isBehind = true
     }
 
@@ -175,7 +188,7 @@ final class TestHub {
     /// The keys that somebody or something but the history needs.
     var keyCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: Span())
+        var next = hub.observables.order.first(from: Span())
         while let observable = next {
             if observable.pointee.isNeeded { count += 1 }
             next = KeyOrder.next(after: observable)
@@ -186,7 +199,7 @@ final class TestHub {
     /// All keys that the hub remembers, needed or not.
     var observableCount: Int {
         var count = 0
-        var next = box.hub.observables.order.first(from: Span())
+        var next = hub.observables.order.first(from: Span())
         while let observable = next {
             count += 1
             next = KeyOrder.next(after: observable)
@@ -196,7 +209,7 @@ final class TestHub {
 
     /// Reads what a client is told at the end of the turn of what was traced.
     func readTraces(_ client: Int) -> [String] {
-        box.hub.tellTraces()
+        hub.tellTraces()
         return read(client)
     }
 
@@ -204,20 +217,20 @@ final class TestHub {
     func expireAll(after milliseconds: UInt64) {
         let now = Self.start + milliseconds * 1_000_000
         repeat {
-            box.hub.expire(now: now)
+            hub.expire(now: now)
             endTurn()
-        } while (box.hub.deadlines.next ?? .max) <= now
+        } while (hub.deadlines.next ?? .max) <= now
     }
 
-    var deadlineCount: Int { box.hub.deadlines.count }
+    var deadlineCount: Int { hub.deadlines.count }
 
     /// Keys that are bound to a time or a connection.
-    var boundCount: Int { box.hub.lifetimes.count }
+    var boundCount: Int { hub.lifetimes.count }
 
     /// Ends a client's connection.
     func leave(_ client: Int) {
-        box.hub.forget(sessions[client])
-        box.hub.sessions.insert(sessions[client])
+        hub.forget(sessions[client])
+        hub.sessions.insert(sessions[client])
         let isTouched = sessions[client].pointee.isTouched
         #expect(!isTouched)
         endTurn()
