@@ -35,7 +35,10 @@ struct CodeOnly {
 
     private func starts(_ text: StaticString, at offset: Int = 0) -> Bool {
         let from = index + offset
-        guard from + text.utf8CodeUnitCount <= bytes.count else { return false }
+        // Most bytes begin nothing: one look is enough for them.
+        guard from + text.utf8CodeUnitCount <= bytes.count, bytes[from] == text.utf8Start[0] else {
+            return false
+        }
         return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[from + $0] == text.utf8Start[$0] }
     }
 
