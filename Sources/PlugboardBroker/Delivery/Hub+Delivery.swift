@@ -18,6 +18,29 @@ extension Hub {
         return !observable.pointee.observers.isEmpty
     }
 
+    /// Tells the observers of a key, if it has any, what becomes of it now. Call it before the value changes.
+    @inline(__always)
+    mutating func tellNews(
+        _ event: Event,
+        of observable: ObservableReference,
+        to value: Span<UInt8>,
+        by author: AuthorReference,
+        _ cause: WriteCause,
+        _ reason: EventReason? = nil
+    ) {
+        guard isObserved(observable) else { return }
+        let tail = EventTail(
+            keyPrefix: observable.pointee.keyPrefix,
+            revision: revision,
+            value: value,
+            old: event == .emit ? Span() : observable.pointee.value,
+            by: author.pointee.by,
+            cause: cause,
+            reason: reason
+        )
+        tell(event, tail, to: observable)
+    }
+
     /// Tells the observers of a key one event, where it is observed. Encode before the value
     /// changes: `tail` may refer to the old one.
     @inline(__always)

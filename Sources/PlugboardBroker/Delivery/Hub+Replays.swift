@@ -136,8 +136,13 @@ extension Hub {
         let key = record.key.bytes(of: event)
         guard session.pointee.authorize(.subscribe, key) else { return }
         let kind: Event = record.kind == .delete ? .delete : .update
+        // Work space, taken out meanwhile: nothing is allocated for each event.
         var keyPrefix = ByteBuffer()
         var by = ByteBuffer()
+        replay.swapTexts(&keyPrefix, &by)
+        defer { replay.swapTexts(&keyPrefix, &by) }
+        keyPrefix.removeAll()
+        by.removeAll()
         EventEncoder.appendKeyPrefix(key, to: &keyPrefix)
         by.append(#","by":"#)
         by.append(record.by.bytes(of: event))

@@ -28,6 +28,9 @@ final class Replay {
     private var told: UInt64
     private var piece: ReadPiece?
     private var next = 0
+    /// What every event of a key begins with, and who wrote it: work space.
+    private var keyPrefix = ByteBuffer()
+    private var by = ByteBuffer()
 
     init(
         _ number: UInt64,
@@ -64,6 +67,12 @@ final class Replay {
 
     /// The revision of what comes next.
     var frontRevision: UInt64 { nextEntry?.record.revision ?? told + 1 }
+
+    /// Lends the work space for an event's key and author, or takes it back.
+    func swapTexts(_ keyPrefix: inout ByteBuffer, _ by: inout ByteBuffer) {
+        swap(&self.keyPrefix, &keyPrefix)
+        swap(&self.by, &by)
+    }
 
     /// The key of the next event.
     func withFrontKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result? {

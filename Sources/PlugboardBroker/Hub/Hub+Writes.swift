@@ -159,18 +159,7 @@ extension Hub {
             noteTrace(request.operation, reason, observable, to: value, by: author, cause: cause)
         }
         let revision = revision
-        if isObserved(observable) {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: value,
-                old: observable.pointee.value,
-                by: author.pointee.by,
-                cause: cause,
-                reason: reason
-            )
-            tell(.update, tail, to: observable)
-        }
+        tellNews(.update, of: observable, to: value, by: author, cause, reason)
         if !observable.pointee.isReserved {
             if !observable.pointee.hasValue { keyCount += 1 }
             durability.noteGrowth(observable.pointee.growth(to: value.count))
@@ -192,18 +181,7 @@ extension Hub {
         reason: EventReason?
     ) {
         if tracing.isOn { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
-        if isObserved(observable) {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: Span(),
-                old: observable.pointee.value,
-                by: author.pointee.by,
-                cause: cause,
-                reason: reason
-            )
-            tell(.delete, tail, to: observable)
-        }
+        tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
         if !observable.pointee.isReserved {
             keyCount -= 1
             durability.noteGrowth(-observable.pointee.recordBytes)
@@ -233,17 +211,7 @@ extension Hub {
             return
         }
         if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
-        if isObserved(observable) {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: value,
-                by: author.pointee.by,
-                cause: cause,
-                reason: reason
-            )
-            tell(.emit, tail, to: observable)
-        }
+        tellNews(.emit, of: observable, to: value, by: author, cause, reason)
         if observable.pointee.observers.isEmpty { return }
         note(.emit, observable, author, cause)
         if let reason { history.note(reason) }

@@ -157,17 +157,7 @@ extension Hub {
         if observable.pointee.value.isEqual(to: value) { return }
         takeOwnRevision()
         if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
-        if isObserved(observable) {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: value,
-                old: observable.pointee.value,
-                by: own.author.pointee.by,
-                cause: .none
-            )
-            tell(.update, tail, to: observable)
-        }
+        tellNews(.update, of: observable, to: value, by: own.author, .none)
         observable.pointee.set(value, revision: revision, cause: .none, writer: own.author)
     }
 
@@ -180,17 +170,7 @@ extension Hub {
 
     private mutating func delete(own observable: ObservableReference) {
         if tracing.isOn { noteTrace(.delete, nil, observable, to: Span(), by: own.author, cause: .none) }
-        if isObserved(observable) {
-            let tail = EventTail(
-                keyPrefix: observable.pointee.keyPrefix,
-                revision: revision,
-                value: Span(),
-                old: observable.pointee.value,
-                by: own.author.pointee.by,
-                cause: .none
-            )
-            tell(.delete, tail, to: observable)
-        }
+        tellNews(.delete, of: observable, to: Span(), by: own.author, .none)
         observable.pointee.removeValue(cause: .none, writer: own.author)
         removeIfUnneeded(observable)
     }
