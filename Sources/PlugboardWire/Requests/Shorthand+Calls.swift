@@ -1,5 +1,5 @@
-// The words of operations whose first word is followed by another kind of one: a call
-// and its answer, a subscription and a number.
+// The shorthand of operations with two different words: a call or its answer, and a
+// subscription with a number.
 
 import PlugboardMemory
 
