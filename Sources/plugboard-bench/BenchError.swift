@@ -1,16 +1,17 @@
-// Why a measurement ended early. What the system refused is a `SystemError`.
+// Why a measurement ended early. Errors of the system are a `SystemError` instead. Both are
+// shown to a person as they are.
 
 /// A measurement that could not be finished.
 enum BenchError: Error, Equatable, CustomStringConvertible {
     /// The server closed a connection.
     case closed
-    /// Nothing moved for too long; what was waited for.
+    /// Nothing moved for too long. It says what was awaited.
     case stalled(String)
-    /// The server answered something else.
+    /// The server answered something unexpected.
     case unexpected(String)
-    /// A signal asked to stop.
+    /// A signal asked the bench to stop.
     case interrupted
-    /// No row has that name.
+    /// No row has this name.
     case unknownWorkload(String)
 
     var description: String {

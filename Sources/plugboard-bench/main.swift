@@ -1,5 +1,5 @@
-// The program `plugboard-bench`. `plugboard bench` becomes it, and it starts itself for two of its
-// servers.
+// The program `plugboard-bench`. `plugboard bench` becomes it by `exec`. It also starts
+// itself, for two of its servers.
 
 import PlugboardPosix
 

@@ -1,4 +1,4 @@
-// The time of day in UTC, as ISO 8601 writes it.
+// The time of day in UTC, in the form of ISO 8601. It has milliseconds and ends with `Z`.
 
 import Foundation
 
