@@ -1,11 +1,12 @@
-// What it comes to when a disk is opened. The same files always come to the same, and a crash
-// leaves the same ones again and again: each is opened once, and each promise is still held
-// against what came of it.
+// The results of opening disks. The same files always give the same result, and crashes
+// leave the same files again and again. So each is opened once, and all promises are
+// compared with its result.
 
 import PlugboardPosix
 import TestSupport
 
-/// Recoveries by what was on the disk. All disks are as they are after a power cut: all is safe.
+/// Recoveries by the contents of the disk. All disks are as after a power cut: everything
+/// on them is safe.
 final class Recoveries {
     struct Outcome {
         let found: Result<(state: State, epoch: String), any Error>
@@ -19,10 +20,10 @@ final class Recoveries {
     }
     private var outcomes: [Attempt: Outcome] = [:]
     private var stopped: [Attempt: SimulatedDisk] = [:]
-    /// Of disks that are kept: some kilobytes each.
+    /// The number of disks that are kept, some kilobytes each.
     private static let stoppedMax = 10_000
 
-    /// Opens a disk, after a start of the machine.
+    /// Opens a disk after a start of the machine.
     func outcome(of disk: SimulatedDisk, boot: String) -> Outcome {
         let attempt = Attempt(files: disk.fingerprint, boot: boot, stop: .max)
         if let known = outcomes[attempt] { return known }
@@ -36,7 +37,7 @@ final class Recoveries {
         return outcome
     }
 
-    /// The disk of a machine that stops while a disk is opened, at one of its operations.
+    /// The disk of a machine that stops while it opens a disk, at one of its operations.
     func stopped(_ disk: SimulatedDisk, boot: String, at stop: Int) -> SimulatedDisk {
         let attempt = Attempt(files: disk.fingerprint, boot: boot, stop: stop)
         if let known = stopped[attempt] { return known }

@@ -1,11 +1,11 @@
-// How tests share the machine. Swift Testing starts all of them at once, on as many threads as
-// there are processors: tests that wait by blocking would hold up every other one, until that
-// finds its own deadline passed, and hundreds of brokers at once leave none enough time.
+// How tests share the machine. Swift Testing starts all of them at once, on as many threads
+// as there are processors. Tests that block would delay every other one beyond its
+// deadline, and hundreds of brokers at once leave none enough time.
 
 import Testing
 
-/// Tests with this trait run on threads of their own, and only so many at a time; the others
-/// wait without a thread.
+/// Tests with this trait run on threads of their own, and only so many at a time. The
+/// others wait without a thread.
 public struct Turns: SuiteTrait, TestTrait, TestScoping {
     public var isRecursive: Bool { true }
     fileprivate let isAlone: Bool
@@ -32,12 +32,12 @@ extension Trait where Self == Turns {
     /// For tests that block their thread, or start programs, brokers or threads.
     public static var someAtATime: Turns { Turns(isAlone: false) }
 
-    /// For tests that measure time or load, or concern the whole process: none of those that
-    /// take turns runs beside them.
+    /// For tests that measure time or load, or concern the whole process. No test that takes turns
+    /// runs beside them.
     public static var oneAtATime: Turns { Turns(isAlone: true) }
 }
 
-/// How many tests may run, and who waits for that, in the order of asking.
+/// How many tests may run, and which wait, in the order in which they asked.
 private actor Places {
     /// Most tests wait for something most of the time.
     static let count = 6
