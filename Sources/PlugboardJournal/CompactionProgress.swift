@@ -1,5 +1,6 @@
-// The progress of a snapshot that another thread makes. That thread counts, and the loop
-// reads.
+// The progress of a snapshot that another thread makes. The writer
+// makes it with the request. That thread counts, and the loop reads.
+// It only ever grows.
 
 import Synchronization
 

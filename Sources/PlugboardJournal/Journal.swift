@@ -1,5 +1,6 @@
-// The journal's entry point: open it, get its state, then write to it. Opening changes a
-// damaged journal in nothing.
+// The journal's entry point: open it, get its state, then write to it. The
+// broker calls it once, before it serves anybody. A damaged journal is
+// refused and not changed.
 
 import PlugboardPosix
 

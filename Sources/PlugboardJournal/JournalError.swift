@@ -1,5 +1,6 @@
-// What can be wrong with a journal, in words for a person. Damage always has its place: a
-// file, a line and an offset.
+// What can be wrong with a journal, in words for a person. Opening,
+// reading and writing throw it. Damage always has its place: a file, a
+// line and an offset.
 
 import PlugboardPosix
 

@@ -1,4 +1,6 @@
-// The folder of a journal on disk. A lock makes sure that one process at a time uses it.
+// The folder of a journal on disk. The broker or command that uses the journal
+// owns it. A lock makes sure that only one process at a time does, for as long as
+// this object lives.
 
 import PlugboardMemory
 import PlugboardPosix

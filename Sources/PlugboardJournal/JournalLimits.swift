@@ -1,5 +1,6 @@
-// All limits of the journal, in one place. What the specification promises about its size
-// follows from them.
+// All limits of the journal, in one place. What the specification
+// promises about its size follows from them. Tests set some of them lower
+// through `JournalOptions`.
 
 /// The journal's limits.
 public enum JournalLimits {

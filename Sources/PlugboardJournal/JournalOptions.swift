@@ -1,5 +1,6 @@
-// The settings of a journal when it is opened. Most of them exist for tests, which need
-// small files.
+// The settings of a journal when it is opened. The user chooses the
+// sync mode and the length of the history. The others are for tests,
+// which need small files.
 
 /// When the system's memory is brought to disk.
 public enum SyncMode: String, CaseIterable, Sendable {

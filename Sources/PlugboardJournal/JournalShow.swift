@@ -1,4 +1,6 @@
-// Shows a journal's records to a person, also those after damage. It changes nothing.
+// Shows a journal's records to a person, also those after damage.
+// It changes nothing. Every line is shown once, and every piece
+// of damage as well.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,4 +1,6 @@
-// The writer's side of snapshots, and of clients that read segments again to catch up.
+// The writer's side of snapshots, and of clients that read segments again to catch
+// up. The worker does both beside the loop. A segment stays as long as a client reads
+// it, within limits.
 
 import PlugboardWire
 

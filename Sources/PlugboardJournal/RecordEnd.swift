@@ -1,5 +1,6 @@
-// The end of every line: its checksum, written and read eight digits at a time. One
-// checksum has one spelling, so a changed digit is always noticed.
+// The end of every line: its checksum, written and read eight digits at a time. A checksum
+// has only one spelling, so that a changed digit is always noticed. Writing and reading
+// both use this code.
 
 import PlugboardMemory
 import PlugboardWire

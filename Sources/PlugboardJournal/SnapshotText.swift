@@ -1,5 +1,6 @@
 // A snapshot that the loop itself writes in memory when a segment ends, if the state is
-// small. Then nobody has to read the segments again.
+// small. Then nobody has to read the segments again. It has exactly the values at the
+// end of that segment.
 
 import PlugboardWire
 

@@ -1,5 +1,6 @@
 // One thread that does one piece of work after the other, in the order in which they were
-// added. The background worker owns it.
+// added. The background worker owns it. When `finish` returns, all pieces are done and
+// the thread has ended.
 
 import PlugboardPosix
 import Synchronization

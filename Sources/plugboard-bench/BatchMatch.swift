@@ -5,7 +5,7 @@
 /// Chooses the batch of one system by the mean batch of another.
 enum BatchMatch {
     private static let triesMax = 3
-    /// Means within this part of each other count as equal.
+    /// A mean that is off by at most this part is good enough.
     private static let tolerance = 0.1
     private static let growthMax = 4
 

@@ -1,5 +1,6 @@
-// Why a measurement ended early. Errors of the system are a `SystemError` instead. Both are
-// shown to a person as they are.
+// Why a measurement ended early. Errors of the system are thrown as a
+// `SystemError` instead. A failure of a peer ends only its own figures; an
+// interruption ends the bench.
 
 /// A measurement that could not be finished.
 enum BenchError: Error, Equatable, CustomStringConvertible {

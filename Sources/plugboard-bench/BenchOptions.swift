@@ -1,4 +1,6 @@
-// What a bench measures, as the user chose it. The defaults are those of a full bench.
+// What a bench measures, as the user chose it. The defaults are those of a
+// full bench. The program sets them once from its arguments, and nothing
+// changes them afterwards.
 
 /// What to measure.
 struct BenchOptions: Sendable {

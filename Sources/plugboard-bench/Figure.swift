@@ -1,5 +1,6 @@
-// What is measured, with its unit, and the figures that several runs give together. A
-// figure always has its spread, so that nobody takes noise for a difference.
+// What is measured, with its unit, and the figures that several runs give
+// together. A figure always has its smallest and largest value, so that nobody
+// takes noise for a difference.
 
 /// A quantity of the table.
 enum Quantity: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
-// The goals of a bench: what must hold, and what would be better still. If possible, each
-// is a ratio within one report, because machines differ.
+// The goals of a bench: what must hold, and what would be better still. If possible,
+// each is a ratio within one report, because machines differ. A goal that wasn't
+// measured is left out.
 
 /// A limit for one figure.
 struct Goal: Sendable {

@@ -1,5 +1,6 @@
-// What a message costs as something grows by powers of ten. A series has a row for each
-// size, so the same code measures and shows it.
+// What a message costs as something grows by powers of ten. A
+// series has a row of the bench for each size, so the same code
+// measures and shows it.
 
 /// One thing that grows.
 struct Growth: Sendable {

@@ -1,5 +1,6 @@
-// The machine on which a measurement was made. Without it, figures mean little. It only has
-// what the system tells; nothing here is measured.
+// The machine on which a measurement was made, and the releases of the
+// systems. Without them, figures mean little. It has only what the system
+// tells; nothing here is measured.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,5 +1,6 @@
-// The keys and patterns of workloads, in this project's spelling: `a.b` and `a.*`. Dialects
-// translate them. All keys of one workload have the same length.
+// The keys and patterns of workloads, in this project's spelling: `a.b` and `a.*`.
+// Dialects translate them. All keys of one workload have the same length, so that
+// all its messages do.
 
 /// The names that workloads use.
 enum Names {

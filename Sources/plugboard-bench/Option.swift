@@ -1,5 +1,6 @@
-// The options of `plugboard bench`, and the help text that is made of them. Whatever is
-// accepted is in the help.
+// The options of `plugboard bench`, and the help text that is made of
+// them. Whatever is accepted is in the help, and whatever isn't is a
+// usage error that names it.
 
 import PlugboardWire
 

@@ -1,5 +1,6 @@
-// A server to measure: a process of its own, in a folder of its own. It ends with its
-// owner, even if that ends by an error or a signal.
+// A server to measure: a process of its own, in a folder of its own. A
+// session or a probe owns it. It ends with its owner, even if that ends by an
+// error or a signal.
 
 import PlugboardPosix
 

@@ -1,4 +1,6 @@
-// The rows of the bench, in the order of the table. A new row needs only a few lines here.
+// The rows of the bench, in the order of the table. A new row needs only a
+// few lines here. Each name is unique, because `--only` and the goals find
+// rows by their names.
 
 /// All rows.
 enum Workloads {

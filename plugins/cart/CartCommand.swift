@@ -1,5 +1,6 @@
-// The commands to the cart, read from events, and the reasons to refuse one. A command is
-// checked before the cart sees it.
+// The commands to the cart, read from events, and the reasons to refuse one. It knows
+// neither the bus nor the catalogue. What it accepts is a well-formed command, and the cart
+// may still refuse it.
 
 import PlugboardClient
 

@@ -1,5 +1,6 @@
-// One event as the logger writes it: as a JSON line for programs, and as a line for people.
-// Nothing that the broker told is left out of the JSON line.
+// One event as the logger writes it: as a JSON line for programs, and as a line for
+// people. In the JSON line the value is complete, byte for byte. The line for people is
+// cut if it is long.
 
 import PlugboardClient
 

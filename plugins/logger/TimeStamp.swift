@@ -1,4 +1,6 @@
-// The time of day in UTC, in the form of ISO 8601. It has milliseconds and ends with `Z`.
+// The time of day in UTC, in the form of ISO 8601. It always has
+// milliseconds and ends with `Z`, so that the lines of a log sort
+// by time.
 
 import Foundation
 

@@ -1,5 +1,6 @@
-// Adds up a cart. It knows nothing of the bus. Sums are exact: a price is never rounded
-// before the end.
+// Adds up a cart. It knows nothing of the bus. Sums are exact:
+// nothing is rounded before the end. A cart whose sum can't be exact
+// has no summary at all.
 
 import PlugboardClient
 

@@ -1,5 +1,6 @@
-// Connects the news with the bus. Changes that belong together are one batch, so that
-// observers never see half of them.
+// Connects the news with the bus. Changes that belong together are written as
+// one batch, if they fit in one. If the broker refuses a batch, they are
+// written one by one.
 
 import PlugboardClient
 

@@ -1,5 +1,6 @@
-// The values of `screen` and `reviews.<sku>`: what the user looks at, and a product's
-// reviews. Unknown screens show no product.
+// The values of `screen` and `reviews.<sku>`: what the user looks at, and a
+// product's reviews. An unknown screen shows no product, and reviews without a
+// count count as none.
 
 import PlugboardClient
 

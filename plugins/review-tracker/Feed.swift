@@ -1,5 +1,6 @@
 // Reads what a line of the source says of a product. A line is an object, or an array after
-// a header row. It knows nothing of the bus.
+// a header row. It knows nothing of the bus. A line is either understood completely or
+// refused with a reason.
 
 import PlugboardClient
 

@@ -1,5 +1,6 @@
-// Limits how fast lines are published. Every step is counted from the first one, so that
-// delays don't add up.
+// Limits how fast lines are published. Every step is counted from the first
+// one, so that delays don't add up. The tracker owns it, and without a
+// limit it never waits.
 
 /// At most so many steps per second.
 struct Pace {

@@ -1,5 +1,6 @@
-// Publishes the lines of a feed on the bus. A line that can't be used is reported and
-// skipped; it never ends the plugin.
+// Publishes the lines of a feed on the bus. A product and its reviews
+// are one batch. A line that can't be used is reported and skipped; it
+// never ends the plugin.
 
 import PlugboardClient
 

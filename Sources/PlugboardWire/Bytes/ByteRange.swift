@@ -1,5 +1,6 @@
-// A place in a line, as two offsets. It copies no bytes and keeps none: whoever has the
-// line owns them. Start is never after end.
+// A place in a line, as two offsets. It copies no bytes and keeps none: the line
+// belongs to its caller, and a range means something only together with that line.
+// Start is never after end.
 
 import PlugboardMemory
 

@@ -1,4 +1,6 @@
-// The help texts of calls.
+// The help texts of calls: offering to serve, asking, and answering.
+// `OperationHelp` has the table that they belong to. Every example is a line that
+// the broker accepts.
 
 extension OperationHelp {
     static let serve = OperationHelp(

@@ -1,5 +1,6 @@
 // The help texts of the operations that control subscriptions, end a connection, and
-// explain what the bus does.
+// explain what the bus does. `OperationHelp` has the table that they belong to. Every
+// example is a line that the broker accepts.
 
 extension OperationHelp {
     static func ofControl(_ operation: Operation) -> OperationHelp {

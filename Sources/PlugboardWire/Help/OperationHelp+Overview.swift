@@ -1,5 +1,6 @@
-// The list of all operations that `help` shows, and the words that other programs use for
-// them.
+// The list of all operations that `help` shows, and the words that other programs use
+// for them. Every operation has one line, and two lines fit beside each other on a
+// terminal of 80 columns.
 
 extension OperationHelp {
     /// One line on an operation. With its quotes and a comma it takes 40 columns, so that a

@@ -1,5 +1,6 @@
 // The help text of each operation, for the replies to `help` and the hints of errors. Every
-// example is a line that the broker accepts.
+// operation has one, and every example is a line that the broker accepts. The texts are for
+// people, so they may change.
 
 /// The help of one operation.
 public struct OperationHelp: Sendable {

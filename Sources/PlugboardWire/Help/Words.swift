@@ -1,5 +1,6 @@
-// Splits a typed line into words. It owns nothing: each word is a place in the line, and
-// the line stays as it is.
+// Splits a typed line into words. It owns nothing: each word is a place in the
+// line, and the line stays as it is. Words are separated by spaces and tabs,
+// and none is empty.
 
 import PlugboardMemory
 

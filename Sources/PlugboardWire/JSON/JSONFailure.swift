@@ -1,4 +1,5 @@
-// Why bytes are not JSON. It is small, so that the scanner can throw it without a cost for
+// Why bytes are not JSON. The scanner throws it, and a `Refusal` is made of
+// it. It is small and allocates nothing, so that throwing costs nothing for
 // bytes that are JSON.
 
 /// The first thing wrong with a text that should be JSON (RFC 8259).

@@ -1,5 +1,6 @@
-// Pairs the members of two objects by name. If a name occurs twice, its last member counts,
-// as in merge patches and for pointers; earlier ones are ignored.
+// Pairs the members of two objects by name, for comparisons and differences. The outlines
+// of the comparer keep the result. If a name occurs twice, its last member counts, as in
+// merge patches and for pointers; earlier ones are ignored.
 
 /// The result of pairing the members of two objects.
 struct JSONPairing {

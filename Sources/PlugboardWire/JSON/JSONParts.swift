@@ -1,5 +1,6 @@
 // Finds the parts of a value that a set of pointers names. One pass over the value
-// suffices, however many pointers there are and however deep they reach.
+// suffices, however many pointers there are and however deep they reach. The places are on
+// the caller's stack and allocate nothing.
 
 import PlugboardMemory
 

@@ -1,5 +1,6 @@
-// Checks one JSON Pointer and splits it into tokens: RFC 6901, sections 3 and 4. Everything
-// after that knows only valid pointers.
+// Checks one JSON Pointer and splits it into tokens: RFC 6901, sections 3 and 4.
+// `JSONPointerSet` uses it once for each pointer, so that everything after that knows
+// only valid pointers.
 
 import PlugboardMemory
 

@@ -1,5 +1,6 @@
 // Moves over numbers and literals: RFC 8259, sections 3 and 6. Numbers may have any size
-// and precision. They stay text, so none is rounded.
+// and precision. They stay text, so none is ever rounded. On failure, the position is
+// where the mistake is.
 
 extension JSONScanner {
     /// Moves over a number.

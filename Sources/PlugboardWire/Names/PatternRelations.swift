@@ -1,5 +1,6 @@
 // Compares two patterns by their tokens: does one cover the other, and do they overlap?
-// Both answers are exact, because users' rights depend on them.
+// Both answers are exact, because users' rights depend on them. Tests compare them with
+// the keys that match.
 
 import PlugboardMemory
 

@@ -1,5 +1,6 @@
-// Writes the lines of calls: the event that the server gets, and the replies to both sides.
-// Values, names and ids go out byte for byte as they came in.
+// Writes the lines of calls: the event that the server gets, and the replies
+// to both sides. The caller owns the buffer. Values and ids go out byte for
+// byte as they came in.
 
 import PlugboardMemory
 

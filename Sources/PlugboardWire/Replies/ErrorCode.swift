@@ -1,5 +1,6 @@
-// All error codes. Clients compare them, so a code is never renamed. Later versions may add
-// codes.
+// All error codes. Clients compare them, so a code is never renamed. Later
+// versions may add codes. A test compares them with the table in the
+// specification, in the same order.
 
 /// The stable name of an error: the text of the `error` field.
 public enum ErrorCode: String, CaseIterable, Sendable {

@@ -1,5 +1,6 @@
-// A client's mistake, as a value that becomes an error line. Only bad requests make one, so
-// it may hold strings without a cost for good ones.
+// A client's mistake, as a value that becomes an error line. Whoever finds the
+// mistake makes it. Only bad requests make one, so it may hold strings without a
+// cost for good ones.
 
 /// Why a request was refused.
 public struct Refusal: Error, Equatable, Sendable {

@@ -1,5 +1,6 @@
 // Writes replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
-// An `id` goes out byte for byte as it came in.
+// The caller owns the buffer. An `id` goes out byte for byte as it came in, and every line
+// ends with a line feed.
 
 import PlugboardMemory
 

@@ -1,5 +1,6 @@
-// The operators of `where`: their names, their operands, and hints for names that don't
-// exist.
+// The operators of `where`: their names, what they compare with, and hints
+// for names that don't exist. `Conditions` gives them their meaning. Each
+// has exactly one name.
 
 import PlugboardMemory
 

@@ -1,5 +1,6 @@
-// Reads a `where` into conditions, or refuses it with a hint. Each refusal has the place in
-// the line that it is about.
+// Reads a `where` into conditions, or refuses it with a hint. Each
+// refusal has the place in the line that it is about. What was read
+// needs no further check.
 
 import PlugboardMemory
 

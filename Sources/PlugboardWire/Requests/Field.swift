@@ -1,5 +1,6 @@
-// The names of fields. Each fits in one machine word, so the decoder finds a field by
-// comparing integers.
+// The names of fields, and sets of fields. Each name fits in one machine
+// word, so the decoder finds a field by comparing integers. Each set fits
+// in one word as well.
 
 /// A field of a request. There are at most 64 of them, one for each bit of a `FieldSet`.
 @frozen

@@ -1,5 +1,6 @@
-// The operations and their names. Decoding, errors, `help` and "did you mean" all use this
-// table and the one of `OperationFields`.
+// The operations and their names. Decoding, errors, `help` and "did you
+// mean" all use this table and the one of `OperationFields`. Each operation
+// has exactly one name.
 
 import PlugboardMemory
 

@@ -1,4 +1,6 @@
-// The fields that each operation needs and takes. `EnvelopeCheck` checks rules beyond that.
+// The fields that each operation needs and takes. Decoding, `help` and hints use this
+// table. `EnvelopeCheck` has the rules that concern more than one field, or the
+// content of a field.
 
 extension Operation {
     /// The fields that it must have beside `op`.

@@ -1,5 +1,6 @@
-// The fields of a line that few requests have, beside the request rather than in it. Their
-// ranges are places in the line, as in the request.
+// The fields of a line that few requests have, beside the request rather than in it, so
+// that the request stays small. The decoder owns them. Their ranges are places in the line,
+// as in the request.
 
 /// What a request has beyond the most common fields. Fields that weren't given have their
 /// defaults.

@@ -1,5 +1,6 @@
-// The shorthand of operations with two different words: a call or its answer, and a
-// subscription with a number.
+// The shorthand of operations whose two words are of different kinds: a
+// call or its answer, and a subscription with a number. It fills the same
+// request as JSON does.
 
 import PlugboardMemory
 

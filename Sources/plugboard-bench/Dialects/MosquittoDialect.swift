@@ -1,5 +1,6 @@
-// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or 1 if
-// they are answered. A batch ends with a ping.
+// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or
+// 1 if they are answered. A batch ends with a ping. Its configuration is in the
+// server's own folder.
 
 import PlugboardPosix
 

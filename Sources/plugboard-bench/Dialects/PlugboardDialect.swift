@@ -1,5 +1,6 @@
-// This project's own broker, with its own protocol. It can also leave out the options of a
-// row, as *without* in the tables.
+// This project's own broker, with its own protocol. It can also leave out
+// the options of a row: the tables call that *without*. The limit copies
+// lines of this dialect.
 
 import PlugboardPosix
 import PlugboardWire

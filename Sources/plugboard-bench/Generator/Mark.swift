@@ -1,5 +1,6 @@
 // Counts arrivals without parsing them: whatever a system sends for one message has a known
-// number of line feeds or of bytes.
+// number of line feeds or of bytes. The dialect knows that number. Counting must cost less
+// than the server's work.
 
 /// What to count, and how many of it one message makes.
 struct Mark: Equatable, Sendable {

@@ -1,5 +1,6 @@
-// The sending end of the generator. It goes through its script batch by batch, and begins
-// again at the end.
+// The sending end of the generator. It goes through its script batch by
+// batch, and begins again at the end. The generator owns it. It encodes
+// nothing while the clock runs.
 
 import PlugboardPosix
 

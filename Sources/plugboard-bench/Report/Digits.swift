@@ -1,5 +1,6 @@
-// Numbers as people read them. It doesn't use Foundation, which would make the program
-// start more slowly.
+// Numbers as people read them: few digits, and commas between thousands. It doesn't use
+// Foundation, which would make the program start more slowly. A value above zero is never
+// shown as zero where that matters.
 
 /// Decimal text of measured values.
 enum Digits {

@@ -1,5 +1,6 @@
-// Limits the width of a bench's text, so that no line is wider than most terminals,
-// whatever was measured.
+// Limits the width of a bench's text, so that no line is wider
+// than most terminals, whatever was measured. It breaks lines
+// only between words.
 
 /// Lines of limited width.
 enum PageWidth {

@@ -1,5 +1,6 @@
-// The measured rows, as data: tables, pages, drawings and JSON are all made of them.
-// Figures are not rounded here.
+// The measured rows, as data: tables, pages, drawings and JSON are all
+// made of them. Figures are not rounded here, and a failed system is
+// kept with its reason.
 
 /// The figures of one system in one workload.
 struct SystemRow: Sendable {

@@ -1,4 +1,6 @@
-// Writes a bench for programs: everything in the table, as numbers without rounding.
+// Writes a bench for programs: everything in the table, as numbers without
+// rounding. It is one valid JSON object on one line, whatever names the machine
+// and the systems have.
 
 /// A JSON value. Its members keep the order in which they were added.
 private indirect enum JSON {

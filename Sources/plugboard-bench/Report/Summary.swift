@@ -1,5 +1,6 @@
-// The text around the rows in a terminal: the machine before them, and after them the
-// series, the goals and how the figures were measured.
+// The text around the rows in a terminal: the machine before them, and after
+// them the series, the goals and how the figures were measured. `Table` has
+// the rows themselves.
 
 extension Table {
     private static let goalColumnsMax = 46

@@ -1,5 +1,6 @@
-// Shows a bench to a person at a terminal: a block for each workload, and in it a line for
-// each system.
+// Shows a bench to a person at a terminal: a block for each workload, and in it a
+// line for each system. A column without any figure is left out, and every mark
+// is explained below.
 
 /// Text of rows.
 enum Table {
