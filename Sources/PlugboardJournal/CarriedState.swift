@@ -50,7 +50,7 @@ public struct CarriedState: Sendable {
     /// Reads the state. Throws `JournalError` if it isn't complete.
     public func read(_ take: RecordTaker) throws -> Recovered {
         let recovered = try Journal.check(CarriedFiles(self), take)
-        guard recovered.isClosed else { throw JournalError.missing(file: "the end of what was carried") }
+        guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
         return recovered
     }
 }

@@ -61,7 +61,7 @@ struct JournalFiles {
         guard let name = tooHigh?.1 else { return }
         throw JournalError.damaged(
             JournalPlace(file: name, offset: 0, line: 1),
-            "no journal has so many files"
+            "the number is too high"
         )
     }
 

@@ -105,7 +105,9 @@ struct LogReader: ~Copyable {
         while true {
             pass(emptyLines)
             if !window.isEmpty {
-                return .damage(Damage(place: end, what: "something stands behind the end", isUnwritten: true))
+                return .damage(
+                    Damage(place: end, what: "there is something after the end", isUnwritten: true)
+                )
             }
             guard try read() else { return .end }
         }

@@ -112,11 +112,13 @@ struct Recovery: ~Copyable {
         var isWhole = false
         while var record = try Self.record(&reader) {
             record.isOfSnapshot = true
-            guard !isWhole else { throw Self.damage(reader.place, "something follows the end") }
+            guard !isWhole else { throw Self.damage(reader.place, "there is something after the end") }
             if record.kind == .synced {
                 isWhole = true
             } else {
-                guard record.kind == .update else { throw Self.damage(reader.place, "no value") }
+                guard record.kind == .update else {
+                    throw Self.damage(reader.place, "the record is no value")
+                }
                 keys += 1
                 try take(record, reader.line)
             }
@@ -174,7 +176,7 @@ struct Recovery: ~Copyable {
                 return false
             case .line:
                 guard let record = RecordLine(reader.line) else {
-                    throw Self.damage(reader.place, "no record")
+                    throw Self.damage(reader.place, "the line is no record")
                 }
                 try apply(record, reader.line, reader, take)
             }
@@ -228,20 +230,24 @@ struct Recovery: ~Copyable {
         case .batch:
             let isWhole = try record.forEachEvent(of: line) { event in
                 let bytes = event.bytes(of: line)
-                guard var part = RecordLine(bytes) else { throw Self.damage(reader.place, "no event") }
+                guard var part = RecordLine(bytes) else {
+                    throw Self.damage(reader.place, "an event of the batch is no record")
+                }
                 part.when = record.when
                 try take(part, bytes)
             }
-            guard isWhole else { throw Self.damage(reader.place, "no batch") }
+            guard isWhole else { throw Self.damage(reader.place, "the batch can't be read") }
         case .revision: break
         case .synced:
             // All segments before this one are on disk as well.
             found.unsynced = []
             return
         case .closed: return
-        case .segment, .snapshot: throw Self.damage(reader.place, "a beginning in the middle")
+        case .segment, .snapshot: throw Self.damage(reader.place, "another file begins here")
         }
-        guard record.revision > found.revision else { throw Self.damage(reader.place, "revisions go back") }
+        guard record.revision > found.revision else {
+            throw Self.damage(reader.place, "the revision is not above the one before")
+        }
         found.revision = record.revision
     }
 
@@ -348,7 +354,9 @@ struct Recovery: ~Copyable {
         case .end: return nil
         case .damage(let damage): throw Self.damage(damage.place, damage.what)
         case .line:
-            guard let record = RecordLine(reader.line) else { throw damage(reader.place, "no record") }
+            guard let record = RecordLine(reader.line) else {
+                throw damage(reader.place, "the line is no record")
+            }
             return record
         }
     }

@@ -102,7 +102,7 @@ struct SegmentReading {
             case .line:
                 let line = reader.line
                 guard let record = RecordLine(line) else {
-                    throw JournalError.damaged(reader.place, "no record")
+                    throw JournalError.damaged(reader.place, "the line is no record")
                 }
                 guard take(record, line) else { return false }
                 // Later lines may be half written at this moment.

@@ -77,7 +77,7 @@ struct Survey: ~Copyable {
 
     private static func record(_ reader: borrowing LogReader) throws -> RecordLine {
         guard let record = RecordLine(reader.line) else {
-            throw JournalError.damaged(reader.place, "no record")
+            throw JournalError.damaged(reader.place, "the line is no record")
         }
         return record
     }
@@ -149,7 +149,7 @@ struct Survey: ~Copyable {
             guard try reader.move(to: Int(place.offset), count: Int(place.count)) else {
                 throw JournalError.damaged(
                     JournalPlace(file: name, offset: Int(place.offset), line: 0),
-                    "it changed"
+                    "the file has changed"
                 )
             }
             try body(reader.record)
