@@ -5,10 +5,10 @@ import PackageDescription
 /// and a warning is an error for everyone, not only in CI.
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableExperimentalFeature("Lifetimes")]
 
-/// The same, where every unsafe construct has to be marked, and bytes are lent as spans.
+/// The same for modules in which every unsafe construct must be marked.
 let safe: [SwiftSetting] = strict + [.strictMemorySafety(), .enableExperimentalFeature("Lifetimes")]
 
-/// The programs that `plugboard up` starts: a folder of `plugins/` each.
+/// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
 let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
 
 let package = Package(
@@ -43,10 +43,10 @@ let package = Package(
         .target(
             name: "PlugboardClient",
             dependencies: ["PlugboardMemory", "Observables", "PlugboardWire", "PlugboardPosix"],
-            // Its async calls stay on their caller's actor: the waiting is done elsewhere.
+            // Its async calls stay on their caller's actor, because they wait elsewhere.
             swiftSettings: strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
-        // No dependency of the command, which runs it: building the bus doesn't build the bench.
+        // The command runs it but doesn't depend on it, so that building the bus doesn't build the bench.
         .executableTarget(
             name: "plugboard-bench",
             dependencies: ["PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
@@ -54,7 +54,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "plugboard",
-            // Not the client library: commands pass values on as bytes, and need no Codable.
+            // Not the client library, because commands pass values on as bytes and need no Codable.
             dependencies: [
                 "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire", "PlugboardPosix",
             ]

@@ -1,5 +1,6 @@
-/* What `import Glibc` hides, and the one machine instruction that Swift can't be asked for.
-   No _GNU_SOURCE here: it would change types that the Glibc module owns. */
+/* What `import Glibc` hides, and a machine instruction that Swift can't use. PlugboardPosix alone
+   imports it. It declares and defines, and holds no state. It never sets _GNU_SOURCE, because that
+   would change types of the Glibc module. */
 #ifndef PLUGBOARD_PLATFORM_H
 #define PLUGBOARD_PLATFORM_H
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 #if defined(__x86_64__)
-/* What a CRC-32C becomes 64 and 128 bytes of zeros later, as factors: x^(8n - 33). */
+/* The factors that move a CRC-32C over 64 and 128 bytes of zeros: x^(8n - 33). */
 #define PLUGBOARD_CRC32C_AFTER_64 0x9e4addf8u
 #define PLUGBOARD_CRC32C_AFTER_128 0x0d3b6092u
 
@@ -20,8 +21,9 @@ plugboard_crc32c_later(uint64_t state, uint32_t factor) {
     return __builtin_ia32_crc32di(0, (uint64_t)product[0]);
 }
 
-/* CRC-32C eight bytes an instruction (SSE4.2), which waits for the one before; so three runs of 64
-   bytes go side by side and are put together (PCLMUL). Ask `plugboard_has_crc32c` first. */
+/* CRC-32C with eight bytes per instruction (SSE4.2). Each instruction waits for the one before, so
+   three runs of 64 bytes go side by side and are then combined (PCLMUL). Call it only if
+   `plugboard_has_crc32c` says so. */
 __attribute__((target("sse4.2,pclmul"))) static inline uint32_t
 plugboard_crc32c(uint32_t state, const unsigned char *bytes, size_t count) {
     uint64_t first = state, words[3];
@@ -67,27 +69,27 @@ static inline int plugboard_has_crc32c(void) { return 0; }
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* accept4(2): GNU only, and needed so that a descriptor is never inheritable. */
+/* accept4(2): only in GNU, and necessary so that no descriptor is ever inheritable. */
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 
-/* fallocate(2): reserves room behind a file's end. */
+/* fallocate(2): reserves room after a file's end. */
 extern int fallocate(int fd, int mode, off_t offset, off_t length);
 
-/* posix_spawn's GNU additions: the child's folder, and no descriptor but its own. */
+/* posix_spawn's GNU additions: the child's folder, and no descriptors except its own. */
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 
-/* prctl(2) is variadic, which Swift can't call: the same function, its arguments named. */
+/* prctl(2) is variadic, so Swift can't call it. This is the same function with named arguments. */
 extern int prctl_arguments(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
     __asm__("prctl");
 
-/* sched_getaffinity(2) and sched_setaffinity(2), with the set of processors as words of bits. */
+/* sched_getaffinity(2) and sched_setaffinity(2). The set of processors is words of bits. */
 extern int sched_getaffinity_bits(pid_t thread, size_t bytes, uint64_t *bits) __asm__("sched_getaffinity");
 extern int sched_setaffinity_bits(pid_t thread, size_t bytes, const uint64_t *bits)
     __asm__("sched_setaffinity");
 
 #ifdef __GLIBC__
-/* mtrace(3): traces allocations, where libc_malloc_debug.so is loaded before libc. */
+/* mtrace(3): traces allocations, if libc_malloc_debug.so is loaded before libc. */
 extern void mtrace(void);
 extern void muntrace(void);
 #endif

@@ -1,5 +1,6 @@
-// The worker of a broker: threads of its own, so that no snapshot delays a sync, a reader or the
-// next segment.
+// The worker of a broker. The journal's writer owns it. It has a thread for each kind of
+// work, so that a snapshot never delays a sync, a reader or the next segment. Each thread
+// does its work in the order in which it was asked for.
 
 import PlugboardPosix
 import Synchronization
@@ -29,10 +30,11 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     }
 
     public func releaseRoom(of file: any AppendableFile) {
-        // Before a snapshot that takes in the file, which counts its bytes.
+        // The same thread makes snapshots. So the room is given back before a snapshot that reads
+        // this file counts its bytes.
         compactions.add { [self] in
             let work = JournalWork.release(file)
-            // Nobody needs to be woken for it.
+            // The loop needn't wake up for it.
             done.withLock { $0.append(work) }
         }
     }
@@ -67,7 +69,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     }
 
     public func close(_ files: [any AppendableFile]) {
-        // They end with what refers to them last, which is this piece of work.
+        // A file closes when its last reference goes, which is the one of this piece of work.
         compactions.add { _ = files }
     }
 

@@ -1,16 +1,17 @@
-// What a broker without a journal hands to the one that takes its place, in the journal's own
-// lines and in files that have no names: a snapshot, and a segment with the writes after it.
+// The state that a broker without a journal hands to its successor. It consists of journal
+// lines in two files without names: a snapshot, and a segment with the writes after it. The
+// files are gone when no process has them open.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// A state on its way from one broker to the next.
+/// A state on its way from one broker to its successor.
 public struct CarriedState: Sendable {
     fileprivate static let number: UInt64 = 1
 
     /// The values that were written up to the snapshot's revision.
     public let snapshot: DataFile
-    /// The newest write of each key after that, deletes too.
+    /// The newest write of each key after that, including deletes.
     public let segment: DataFile
 
     public init(snapshot: DataFile, segment: DataFile) {
@@ -18,8 +19,9 @@ public struct CarriedState: Sendable {
         self.segment = segment
     }
 
-    /// Writes a state: `values` adds each of the `keys` values up to the revision `since` once, `writes`
-    /// what came after it, in order. `when` is now, in milliseconds since 1970. Throws `SystemError`.
+    /// Writes a state. `values` adds each of the `keys` values up to the revision `since` once.
+    /// `writes` adds the writes after it, in order. `when` is the present time in milliseconds
+    /// since 1970. Throws `SystemError`.
     public init(
         epoch: String,
         since: UInt64,
@@ -45,15 +47,15 @@ public struct CarriedState: Sendable {
         try carried.end(revision: revision)
     }
 
-    /// Reads it. Throws `JournalError` where it isn't whole.
+    /// Reads the state. Throws `JournalError` if it isn't complete.
     public func read(_ take: RecordTaker) throws -> Recovered {
         let recovered = try Journal.check(CarriedFiles(self), take)
-        guard recovered.isClosed else { throw JournalError.missing(file: "the end of what was carried") }
+        guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
         return recovered
     }
 }
 
-/// The segment. Each revision is a batch, whether of one write or of many.
+/// Writes the segment. Each revision is a batch, whether it has one write or many.
 private struct CarriedWrites: ~Copyable {
     private final class Moment {
         var milliseconds: UInt64 = 0
@@ -105,7 +107,7 @@ private struct CarriedWrites: ~Copyable {
     }
 }
 
-/// A folder with the two files in it.
+/// A folder that has the two files and can't be changed.
 private final class CarriedFiles: FileStore {
     private static let snapshot = JournalFiles.snapshot(CarriedState.number)
     private static let segment = JournalFiles.segment(CarriedState.number + 1)

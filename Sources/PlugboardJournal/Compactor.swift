@@ -1,18 +1,18 @@
-// Makes snapshots: from the last snapshot and the segments after it comes the next one, file to
-// file, without the broker and its state; or from that state, where it is so small that it came
-// along. Written beside, brought to disk, then named; only then are older files removed. Runs on a
-// thread of its own.
+// Makes snapshots. It puts the last snapshot and the segments after it together, file to
+// file, without the broker's state. If the state is small, the request brings it, and the
+// compactor writes that. A snapshot is written under another name, brought to disk and then
+// renamed. Only after that are older files removed. It runs on the worker's thread.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a compaction came to.
+/// The result of a compaction.
 public struct Compacted: Sendable {
     public let segment: UInt64
     public fileprivate(set) var keys = 0
     public fileprivate(set) var snapshotBytes = 0
-    /// Bytes of the segments that the snapshot took in, and how many they were.
+    /// The bytes and the number of the segments that the snapshot replaces.
     fileprivate(set) var segmentBytes = 0
     let segments: Int
     /// The first segment that wasn't removed, and the bytes of those that were.
@@ -33,7 +33,7 @@ struct Compactor {
         self.store = store
     }
 
-    /// Makes the snapshot. Throws `JournalError` where a file is damaged: then all files stay.
+    /// Makes the snapshot. Throws `JournalError` if a file is damaged; then no file is removed.
     func run(_ request: CompactionRequest) throws -> Compacted {
         let last = request.segment
         let files = JournalFiles(names: try store.names())
@@ -91,7 +91,7 @@ struct Compactor {
         }
     }
 
-    /// Has a file written, which gets its name when it is on disk.
+    /// Writes a file under another name, and renames it when it is on disk.
     private func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws
         -> Result
     {
@@ -101,7 +101,7 @@ struct Compactor {
         do {
             result = try write(try store.create(unfinished))
         } catch {
-            // Where there is no room it would take up what there is.
+            // On a full disk, the unfinished file would take up the last room.
             try? store.remove(unfinished)
             throw error
         }
@@ -110,8 +110,9 @@ struct Compactor {
         return result
     }
 
-    /// Snapshots before this one, segments in it except the last `historyBytes` of them, and
-    /// torn ends of long ago. Returns the first segment that stays, and the bytes of those that don't.
+    /// Removes snapshots before this one, the segments in it except the last `historyBytes` of
+    /// them, and old torn ends. Returns the first segment that stays, and the bytes of those that
+    /// don't.
     private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws -> (
         UInt64, Int
     ) {
@@ -127,7 +128,7 @@ struct Compactor {
 }
 
 extension FileStore {
-    /// Removes segments that a snapshot stands for. Returns their bytes.
+    /// Removes segments that a snapshot replaces. Returns their bytes.
     func removeSegments(of files: JournalFiles, before first: UInt64) throws -> Int {
         var bytes = 0
         for number in files.segments where number < first {
@@ -147,7 +148,7 @@ struct SnapshotOutput: ~Copyable {
     private var syncedBytes = 0
     private let progress: CompactionProgress?
 
-    /// All lines of the journal's own have the time of the last record.
+    /// All lines of the journal's own get the time of the last record.
     init(_ file: any AppendableFile, when: UInt64, _ progress: CompactionProgress? = nil) {
         self.file = file
         self.progress = progress
@@ -173,7 +174,7 @@ struct SnapshotOutput: ~Copyable {
         lines.append(own: text)
     }
 
-    /// Returns the size, once all of it is on disk, where that is wanted.
+    /// Returns the size. If `isSynced`, all of it is on disk then.
     @discardableResult
     mutating func finish(isSynced: Bool = true) throws -> Int {
         try write()

@@ -1,4 +1,6 @@
-// The real files under a journal.
+// The journal's files on a real disk. Each call is one of `DataFolder`, so
+// that the simulated disks of tests replace as little as possible.
+// `JournalFolder` owns it.
 
 import PlugboardPosix
 

@@ -1,8 +1,10 @@
-// The first line of a segment or a snapshot.
+// The first line of a segment or a snapshot. It says which file this is and
+// which record comes before it, so that recovery notices a file that is missing
+// or in the wrong place.
 
 enum FileHeader {
-    /// The line without what all lines end with. `previous` is the checksum of the record that
-    /// the file follows upon.
+    /// The line without its time and checksum. `previous` is the checksum of the record that the
+    /// file continues.
     static func text(
         _ kind: RecordKind,
         _ segment: UInt64,

@@ -1,29 +1,30 @@
-// The seam under the journal: the few things it does with files. The real ones lie in one
-// folder of a disk; a simulated disk can stop, lose and refuse at every one of them.
+// The few things that the journal does with files. The real files are in one folder of a
+// disk. Tests use a simulated disk that can stop, lose bytes and fail at each of these
+// calls.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// The files of one folder. What throws throws `SystemError`.
+/// The files of one folder. Whatever throws here throws `SystemError`.
 public protocol FileStore: AnyObject, Sendable {
     /// The names of all files, in byte order.
     func names() throws -> [String]
-    /// Opens a file to be read.
+    /// Opens a file for reading.
     func open(_ name: String) throws -> any ReadableFile
-    /// Returns when all of a file, and its name, is on disk, whoever wrote it. Room that was reserved
-    /// behind it is given back.
+    /// Returns when the whole file and its name are on disk, whoever wrote it. Gives back room
+    /// that was reserved after its end.
     func sync(_ name: String) throws
-    /// Makes a file that was not there, to be appended to.
+    /// Makes a new file, for appending.
     func create(_ name: String) throws -> any AppendableFile
-    /// Shortens a file, for good once this returns.
+    /// Shortens a file, permanently once this returns.
     func truncate(_ name: String, to bytes: Int) throws
-    /// Gives a file another name; one that has it is replaced.
+    /// Renames a file, and replaces the file that had the new name.
     func rename(_ name: String, to other: String) throws
-    /// Removes a file, for good after the next `syncNames`.
+    /// Removes a file, permanently after the next `syncNames`.
     func remove(_ name: String) throws
-    /// Returns when the names are on disk: what was created, renamed and removed.
+    /// Returns when the names are on disk: those created, renamed and removed.
     func syncNames() throws
-    /// Bytes that there still is room for, beside what is reserved; nil: nothing can be said.
+    /// Bytes of free room, without what is reserved; nil if unknown.
     func freeBytes() -> Int?
 }
 
@@ -31,26 +32,26 @@ extension FileStore {
     public func freeBytes() -> Int? { nil }
 }
 
-/// A file that is read. Used by one thread.
+/// A file for reading. One thread uses it.
 public protocol ReadableFile: AnyObject {
     var bytes: Int { get }
-    /// Reads at an offset, at most the buffer's length; 0 at the end.
+    /// Reads at an offset, at most as many bytes as the buffer has; 0 at the end.
     func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int
 }
 
-/// A file that grows. `sync` may be called while another thread appends.
+/// A file for appending. `sync` may be called while another thread appends.
 public protocol AppendableFile: AnyObject, Sendable {
-    /// Appends the bytes, or the first of them: how many were taken.
+    /// Appends the bytes or the first of them, and returns how many.
     func append(_ bytes: Span<UInt8>) throws -> Int
-    /// Makes sure that the next `bytes` bytes will find room. Throws `ENOSPC` where they
-    /// won't; false: nothing can be said here.
+    /// Makes sure that the next `bytes` bytes will have room. Throws `ENOSPC` if they won't.
+    /// Returns false if nothing is certain here.
     func reserve(_ bytes: Int) throws -> Bool
-    /// Fills so many bytes behind the end with line feeds, in place of which the next bytes are
-    /// appended: bringing those to disk then takes no change of the file's size, nor of what else
-    /// the system notes about a file.
+    /// Fills this many bytes after the end with line feeds. The next appended bytes replace them.
+    /// A sync of those then changes neither the file's size nor anything else that the system
+    /// notes about it.
     func layOut(_ bytes: Int) throws
-    /// Gives back room that was reserved or laid out and not used.
+    /// Gives back unused room that was reserved or laid out.
     func releaseRoom() throws
-    /// Returns when all that was appended before is on disk.
+    /// Returns when everything that was appended before is on disk.
     func sync() throws
 }

@@ -1,12 +1,14 @@
-// A journal from outside: opened, its state taken, then written to.
+// The journal's entry point: open it, get its state, then write to it. The
+// broker calls it once, before it serves anybody. A damaged journal is
+// refused and not changed.
 
 import PlugboardPosix
 
-/// The journal of one broker.
+/// Opens and checks journals.
 public enum Journal {
-    /// Reads what a journal holds, gives it to `take` in order, and begins to write behind it.
-    /// `records` is what the writer writes from then on. Throws `JournalError` or `SystemError`;
-    /// a journal that is damaged has not been changed.
+    /// Reads what a journal has, passes it to `take` in order, and begins to write after it. From
+    /// then on the writer writes what is added to `records`. Throws `JournalError` or
+    /// `SystemError`; a damaged journal is unchanged then.
     public static func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -39,16 +41,15 @@ public enum Journal {
         do {
             try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
         } catch {
-            // Who follows finds the first line, and it may never be on disk.
+            // The successor finds this first line, which may never get to disk.
             writer.noteFailure()
             throw error
         }
         return (recovered, writer, epoch)
     }
 
-    /// After a sync that failed the system has what was written in its memory and takes it for
-    /// written: no later sync tells whether it is. So all of it is written once more, before
-    /// anybody is served.
+    /// After a failed sync, the system has the bytes in memory and takes them for written, so no
+    /// later sync tells whether they are. So everything is written again before anybody is served.
     private static func writeAnew(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -62,17 +63,17 @@ public enum Journal {
         }
     }
 
-    /// There is no room, and there may be after a snapshot.
+    /// Whether there is too little room, and a snapshot may give some back.
     private static func isShort(_ store: any FileStore, _ recovered: Recovered) -> Bool {
         guard recovered.looseBytes > 0, let free = store.freeBytes() else { return false }
         if recovered.lastSegment > 0, free < JournalLimits.shortBytes {
-            // A broker that was killed had room reserved behind it.
+            // A killed broker left reserved room after the end.
             try? store.sync(JournalFiles.segment(recovered.lastSegment))
         }
         return store.freeBytes() ?? 0 < JournalLimits.shortBytes
     }
 
-    /// Makes a snapshot, if need be in the place of the history.
+    /// Makes a snapshot, if necessary at the cost of the history.
     private static func makeRoom(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -85,8 +86,8 @@ public enum Journal {
         try? compact(store, options, &recovered)
     }
 
-    /// Makes the snapshot that the brokers before had no time for. Where it can't be made, all stays
-    /// as it is, and is tried again beside the loop.
+    /// Makes the snapshot that earlier brokers had no time for. If it fails, everything stays as
+    /// it is, and the writer tries again later.
     private static func compact(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -101,13 +102,13 @@ public enum Journal {
         recovered.unsynced = []
     }
 
-    /// A name for a life of the revision counter, which no other has.
+    /// A new name for a life of the revision counter. No other life has it.
     public static func newEpoch() -> String {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - number.count) + number
     }
 
-    /// Reads a journal without changing anything, as a broker would that began during `boot`.
+    /// Reads a journal without changing anything, as a broker that starts during `boot` would.
     public static func check(_ store: any FileStore, boot: String = "", _ take: RecordTaker) throws
         -> Recovered
     {

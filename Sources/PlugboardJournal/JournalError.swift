@@ -1,14 +1,16 @@
-// What can be wrong with a journal, said so that a person knows what to do.
+// What can be wrong with a journal, in words for a person. Opening,
+// reading and writing throw it. Damage always has its place: a file, a
+// line and an offset.
 
 import PlugboardPosix
 
-/// A place within one of a journal's files.
+/// A place in one of a journal's files.
 public struct JournalPlace: Equatable, Sendable, CustomStringConvertible {
     /// The name of the file in the journal's folder.
     public let file: String
-    /// Bytes before it.
+    /// The number of bytes before it.
     public let offset: Int
-    /// The number of the line there, from 1.
+    /// The number of the line, from 1.
     public let line: Int
 
     public var description: String { "\(file), line \(line), byte \(offset)" }
@@ -16,15 +18,15 @@ public struct JournalPlace: Equatable, Sendable, CustomStringConvertible {
 
 /// Why a journal can't be used.
 public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Bytes that had been written whole are not what they were.
+    /// Bytes that were written completely have changed.
     case damaged(JournalPlace, String)
-    /// A file is missing between others.
+    /// A file between others is missing.
     case missing(file: String)
     /// Another process uses this journal.
     case inUse(folder: String)
     /// It was written by a later version of the program.
     case unknownVersion(JournalPlace)
-    /// The system doesn't take what it is given any more, or doesn't say that it is on disk.
+    /// The system no longer takes what is written, or doesn't confirm that it is on disk.
     case failed(SystemError)
 
     public var description: String {

@@ -1,20 +1,21 @@
-// What lies in a journal's folder, by its names: numbered segments, and snapshots that
-// stand for all segments up to their own number.
+// The files in a journal's folder, by their names. Segments and snapshots are numbered, and
+// are recognized only by the exact name that this program writes. A snapshot replaces all
+// segments up to its own number.
 
-/// The files of one journal, and what they are called.
+/// The names of one journal's files.
 struct JournalFiles {
     /// The numbers of the segments, ascending.
     private(set) var segments: [UInt64] = []
     /// The numbers of the snapshots, ascending.
     private(set) var snapshots: [UInt64] = []
-    /// What was being written when it was left.
+    /// Files whose writing was interrupted.
     private(set) var unfinished: [String] = []
-    /// What crashes left of last lines, by age.
+    /// Torn ends that crashes left, oldest first.
     private(set) var torn: [String] = []
-    /// Signs of which segment is the newest, the one that counts last: a restored copy of
-    /// the folder may bring others along.
+    /// Signposts, in order: the last one counts. A restored copy of the folder may have more than
+    /// one.
     private(set) var signposts: [Signpost] = []
-    /// A broker could not bring to disk what it had written.
+    /// An earlier broker couldn't bring to disk what it had written.
     private(set) var hasFailed = false
 
     init(names: [String]) {
@@ -39,18 +40,18 @@ struct JournalFiles {
         signposts.sort { ($0.segment, $0.isClosed ? 0 : 1) < ($1.segment, $1.isClosed ? 0 : 1) }
     }
 
-    /// The last number that a file has, or is said to have had; 0 for none.
+    /// The highest number that a file has, or had according to a signpost; 0 if there is none.
     var last: UInt64 { max(lastThere, signposts.last?.segment ?? 0) }
 
     private var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
 
-    /// Throws `JournalError.missing` where the newest segment is said to have been, and nothing that
-    /// stands for it is there.
+    /// Throws `JournalError.missing` if a signpost names a newest segment, and neither that nor a
+    /// snapshot that replaces it is there.
     func checkNewest() throws {
         if last > lastThere { throw JournalError.missing(file: Self.segment(last)) }
     }
 
-    /// Throws `JournalError.damaged` where a file has a number that none is given.
+    /// Throws `JournalError.damaged` if a file has a number above the limit.
     func checkNumbers() throws {
         let names = [
             segments.last.map { ($0, Self.segment($0)) }, snapshots.last.map { ($0, Self.snapshot($0)) },
@@ -60,16 +61,16 @@ struct JournalFiles {
         guard let name = tooHigh?.1 else { return }
         throw JournalError.damaged(
             JournalPlace(file: name, offset: 0, line: 1),
-            "no journal has so many files"
+            "the number is too high"
         )
     }
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
-    /// What the next segment will be written to.
+    /// The file for the next segment, before it gets its number.
     static let next = unfinished("next" + end)
     static func unfinished(_ name: String) -> String { name + unfinishedEnd }
-    /// Where the rest of a segment is kept from `offset` on, which couldn't be used.
+    /// The file that keeps the unusable rest of a segment, from `offset` on.
     static func torn(_ segment: UInt64, at offset: Int) -> String {
         "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
@@ -92,7 +93,7 @@ struct JournalFiles {
         return nil
     }
 
-    /// An empty file that a broker leaves whose disk has failed.
+    /// An empty file that a broker leaves if its disk has failed.
     static let failed = "failed"
 
     private static let segmentStart = "segment-"
@@ -108,13 +109,13 @@ struct JournalFiles {
         start + padded(number) + end
     }
 
-    /// Padded, so that a listing shows them in their order.
+    /// Padded, so that a listing shows files in the order of their numbers.
     private static func padded(_ number: UInt64) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 
-    /// The number in a name; nil where it isn't exactly what this program would call it.
+    /// The number in a name; nil if this program wouldn't write the name like that.
     private static func number(_ name: String, _ start: String) -> UInt64? {
         guard name.hasPrefix(start), name.hasSuffix(end) else { return nil }
         let digits = name.dropFirst(start.count).dropLast(end.count)

@@ -1,15 +1,17 @@
-// The folder of a journal on disk, held by one process at a time.
+// The folder of a journal on disk. The broker or command that uses the journal
+// owns it. A lock makes sure that only one process at a time does, for as long as
+// this object lives.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// A journal's folder, which nobody else uses as long as this lives.
+/// A journal's folder. No other process uses it while this lives.
 public final class JournalFolder: Sendable {
     public let path: String
     public let store: any FileStore
     private let lock: Descriptor
 
-    /// Makes the folder where it is missing, with mode 0700, and takes its lock. Throws
+    /// Makes the folder with mode 0700 if it is missing, and takes its lock. Throws
     /// `JournalError.inUse` or `SystemError`.
     public convenience init(path: String) throws {
         let folder = try DataFolder(path: path)
@@ -17,7 +19,7 @@ public final class JournalFolder: Sendable {
         self.init(folder, lock)
     }
 
-    /// The same with a lock that the program before held in this process, if it left one.
+    /// The same with a lock that this process inherited from the program before it, if it did.
     public convenience init(path: String, inheritance: Inheritance?) throws {
         guard let lock = inheritance?.takeLock(ofFolder: path) else {
             try self.init(path: path)
@@ -35,9 +37,9 @@ public final class JournalFolder: Sendable {
         store = DiskStore(folder)
     }
 
-    /// The folder for the broker at a socket path: within `XDG_STATE_HOME`, else within
-    /// `~/.local/state`. Nil where neither is known. The user's own place is called by its
-    /// name alone, any other socket has its path's checksum added to it.
+    /// The folder for the broker at a socket path: in `XDG_STATE_HOME`, or else in
+    /// `~/.local/state`. Nil if neither is known. For the user's own standard socket, the name is
+    /// that of the socket file. For any other, the checksum of its path is added.
     public static func standard(forSocket socketPath: String) -> String? {
         guard let home = stateHome() else { return nil }
         let name = socketPath.split(separator: "/").last.map(String.init) ?? "bus.sock"

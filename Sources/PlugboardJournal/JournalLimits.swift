@@ -1,97 +1,100 @@
-// Every limit of the journal, in one place.
+// All limits of the journal, in one place. What the specification
+// promises about its size follows from them. Tests set some of them lower
+// through `JournalOptions`.
 
 /// The journal's limits.
 public enum JournalLimits {
-    /// Bytes of one record, with its line feed: a batch of patches is the longest there can be.
+    /// Bytes of one record, with its line feed. A batch of patches can be the longest.
     public static let recordBytesMax = 16_777_216
-    /// The last number that a file may have.
+    /// The highest number that a file may have.
     public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
-    /// Bytes past which a segment is closed and the next one begun: a sixteenth of the state, if that is
-    /// more, up to a limit; less where the disk is small.
+    /// After this many bytes, a segment ends and the next one begins. It is a sixteenth of the
+    /// state if that is more, up to `segmentBytesMax`. On a small disk it is less.
     public static let segmentBytes = 786_432
     static let segmentBytesMax = 268_435_456
     static let segmentsPerState = 16
     static let smallSegmentBytesMin = 65_536
-    /// The least part of what is free on a disk that a segment, and the one after it, take up.
+    /// A segment, and the next one, take up at most this part of a disk's free room.
     static let segmentsPerDisk = 4
-    /// Bytes of room that are kept reserved behind the end of a segment, so that a full disk
-    /// shows before a write is promised and not after.
+    /// Bytes of room that are kept reserved after the end of a segment, so that a full disk shows
+    /// before a write is promised and not after.
     static let reservedBytes = 524_288
-    /// The same behind a segment whose file was made beforehand.
+    /// The same for a segment whose file was made ahead.
     static let preparedRoomBytes = 262_144
-    /// Bytes that the journal may take up beside twice the state, three times while a snapshot is made, the
-    /// history and the largest record.
+    /// What the journal may take up beside the history, the largest record and twice the state
+    /// (three times while a snapshot is made), in bytes.
     public static let promisedBytes = 4_194_304
-    /// Bytes of that which are left to the file system, which gives room block by block.
+    /// Bytes of `promisedBytes` for the file system, which gives out room in blocks.
     static let roundingBytes = 262_144
-    /// Bytes of that which ended segments and the last snapshot may take up. With a segment, the next
-    /// one and the room of both it comes to less.
+    /// Bytes of `promisedBytes` for ended segments and the last snapshot. With a segment, the next
+    /// one and the room of both, this is less than all of it.
     public static let slackBytes = 1_638_400
-    /// Bytes that are written while a snapshot is made before the loop rests for it, and more as it
-    /// comes along: in the end so much of the state.
+    /// While a large snapshot is made, this many bytes may be written before the loop rests. More
+    /// are allowed as the snapshot gets on: in the end a `pacedPart`th of the state.
     static let unpacedBytes = 1_048_576
     static let pacedPart = 4
-    /// Bytes for which the loop rests once, a quarter of a millisecond.
+    /// The loop rests once for this many bytes, a quarter of a millisecond.
     static let bytesPerRest = 1_024
     static let restSeconds = 0.000_25
-    /// Bytes of a large snapshot that are brought to disk at a time, so that it comes along evenly.
+    /// A large snapshot is brought to disk after each so many bytes, so that it gets on evenly.
     static let snapshotSyncBytes = 16_777_216
-    /// Bytes that are free at the start, below which a snapshot is made before anything is written.
+    /// With less free room than this at the start, a snapshot is made before anything is written.
     static let shortBytes = 262_144
-    /// Bytes that are free at the end, below which room stays reserved for the next start.
+    /// With less free room than this at the end, room stays reserved for the next start.
     static let smallDiskBytes = 67_108_864
-    /// A state that is put together where the disk is full while writes wait; they are refused
-    /// meanwhile where it is larger.
+    /// When the disk is full, writes wait for a snapshot of a state up to this size. With a larger
+    /// state they are refused meanwhile.
     static let awaitedStateBytesMax = 16_777_216
-    /// Bytes written, or gone from the state, that a snapshot is at least made for; and as a part of the
-    /// state, so that little is rewritten for what was written.
+    /// A snapshot needs at least this many bytes that were written, or gone from the state, since
+    /// the last one; and at least `workShare` of the state (2 of 3), so that little is rewritten.
     static let workBytesMin = 65_536
     static let workShare = (2, 3)
-    /// Bytes of room below which writes are refused, so that what the broker itself has to
-    /// write still finds its place.
+    /// With less room than this, writes are refused, so that there is room for what the broker
+    /// itself must write.
     static let roomBytesMin = 65_536
-    /// Bytes of ended segments past which they are put together to a snapshot; past twice the
-    /// size of the last snapshot, where that is more.
+    /// With more bytes of ended segments than this, a snapshot is made; or with more than twice
+    /// the size of the last snapshot, if that is larger.
     public static let looseBytesMax = 33_554_432
-    /// Ended segments past which the same is done, however small they are.
+    /// With more ended segments than this, a snapshot is made, however small they are.
     public static let looseSegmentsMax = 64
-    /// Keys and bytes of a state up to which the loop itself writes it down for a snapshot: it
-    /// takes less than a millisecond.
+    /// The loop itself writes a state up to this size for a snapshot, which takes less than a
+    /// millisecond.
     public static let stateKeysMax = 4_096
     public static let stateBytesMax = 1_048_576
-    /// Bytes of ended segments that are kept for who comes back, unless another number is given.
+    /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
-    /// Bytes laid out at a time where durable writes come in one by one.
+    /// Bytes that are laid out at a time for durable writes that come one by one.
     public static let laidOutBytes = 262_144
-    /// A segment whose first half was filled in less is followed by one that is laid out whole: it
-    /// is overwritten before the system thinks of bringing the room to disk.
+    /// If the first half of a segment fills in less time, all of the next one is laid out: it will
+    /// be overwritten before the system brings the room to disk.
     public static let fastHalfNanoseconds: UInt64 = 10_000_000
-    /// So many syncs at least go by until they are used up; else it isn't worth it.
+    /// Room is laid out only if it lasts for at least this many syncs.
     static let syncsPerLayingOutMin = 4
-    /// Replies waiting for a sync, up to which a quick disk is waited for in place.
+    /// With at most this many replies that wait for a sync, the loop itself waits for a quick
+    /// disk.
     public static let inPlaceMax = 64
-    /// A sync that takes no longer is quick.
+    /// A sync that takes at most this long is quick.
     static let quickSyncNanoseconds: UInt64 = 1_000_000
-    /// Syncs that must have been quick, one after the other, before one is waited for.
+    /// The loop waits for a sync only after this many quick ones in a row.
     static let quickSyncsMin = 16
-    /// And how many segments at most, however small they are, if the history is no longer than that
-    /// many: a broker that is started again and again leaves one each time.
+    /// The most ended segments to keep as history, however small they are: a broker that is started
+    /// again and again leaves one each time. A long history may have more.
     static let historySegmentsMax = 256
     static func segmentsKeptMax(historyBytes: Int) -> Int {
         max(historySegmentsMax, historyBytes / (segmentBytes / 2))
     }
-    /// Bytes beyond that, which stay while somebody reads them who came back.
+    /// More bytes than the history that stay while a client reads them to catch up.
     static let readingBytesMax = 268_435_456
-    /// Files with what a crash left of a last line: the newest are kept.
+    /// Of the files with a torn end, this many of the newest are kept.
     static let tornFilesMax = 16
-    /// So many times what asks for a snapshot has come together when one is made before anybody
-    /// is served: none of the brokers before lived long enough to make one beside its work.
+    /// If what asks for a snapshot has collected this many times over, the broker makes one before
+    /// it serves anybody, because earlier brokers never lived long enough to make one.
     static let overdueFactor = 4
-    /// Bytes and records that are read again at a time for somebody who came back.
+    /// Bytes and records that are read at a time for a client that catches up.
     static let pieceBytesMax = 262_144
     static let pieceRecordsMax = 1_024
-    /// Bytes read from a file whose first line is looked at.
+    /// Bytes to read from a file for its first line.
     static let headerReadBytes = 4_096
-    /// Bytes read from a file at a time.
+    /// Bytes to read from a file at a time.
     static let readBytes = 1_048_576
 }

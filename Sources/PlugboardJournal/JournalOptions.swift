@@ -1,29 +1,31 @@
-// What a journal is told when it is opened.
+// The settings of a journal when it is opened. The user chooses the
+// sync mode and the length of the history. The others are for tests,
+// which need small files.
 
-/// When what was written goes from the system's memory to the disk.
+/// When the system's memory is brought to disk.
 public enum SyncMode: String, CaseIterable, Sendable {
-    /// Before anybody is told of it.
+    /// Before anybody is told of a write.
     case always
     /// Once a second.
     case interval
-    /// When the system pleases.
+    /// When the system chooses.
     case never
 }
 
 /// The settings of one journal.
 public struct JournalOptions: Sendable {
     public var sync: SyncMode
-    /// Bytes of ended segments that are kept for who comes back.
+    /// Bytes of ended segments that are kept as history.
     public var historyBytes: Int
-    /// Bytes past which a segment ends; for tests, else `JournalLimits.segmentBytes`.
+    /// After so many bytes a segment ends. Tests set it; otherwise `JournalLimits.segmentBytes`.
     public var segmentBytes: Int
-    /// Bytes of ended segments past which a snapshot is made.
+    /// With more bytes of ended segments than this, a snapshot is made.
     public var looseBytes: Int
-    /// For tests, else `JournalLimits.slackBytes`.
+    /// Tests set it; otherwise `JournalLimits.slackBytes`.
     public var slackBytes: Int
-    /// Bytes laid out at a time; for tests, else `JournalLimits.laidOutBytes`.
+    /// Bytes that are laid out at a time. Tests set it; otherwise `JournalLimits.laidOutBytes`.
     public var laidOutBytes: Int
-    /// For tests, else `JournalLimits.fastHalfNanoseconds`.
+    /// Tests set it; otherwise `JournalLimits.fastHalfNanoseconds`.
     public var fastHalfNanoseconds: UInt64
 
     public init(

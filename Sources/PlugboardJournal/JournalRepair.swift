@@ -1,19 +1,20 @@
-// What is left of a damaged journal: every line that is still as it was written, from first to
-// last, made into a journal that can be opened. The damaged files are kept under other names.
+// Saves what is left of a damaged journal. It takes every line that is still as it was
+// written, from first to last, and makes a journal of them that can be opened. It renames
+// the damaged files and keeps them.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a repair came to.
+/// The result of a repair.
 public struct Repaired: Sendable {
-    /// The places that could not be read, the first few of them.
+    /// The first few places that could not be read.
     public internal(set) var damages: [JournalPlace] = []
     public internal(set) var damageCount = 0
     public internal(set) var missingSegments: [ClosedRange<UInt64>] = []
     public internal(set) var keys = 0
     public internal(set) var revision: UInt64 = 0
-    /// What the old files are called now.
+    /// The new names of the old files.
     public internal(set) var kept: [String] = []
 }
 
@@ -26,14 +27,14 @@ public struct JournalRepair: ~Copyable {
     private var latest: [[UInt8]: [UInt8]] = [:]
     private var result = Repaired()
 
-    /// A file that is read, and the number that it says it has.
+    /// A file to read, and the number that its first line has.
     private struct Source {
         let name: String
         let number: UInt64
         let isSnapshot: Bool
     }
 
-    /// `boot` is the machine's present start. Throws `JournalError` where no repair is possible, and
+    /// `boot` is the machine's present start. Throws `JournalError` if no repair is possible, and
     /// `SystemError`.
     public init(_ store: any FileStore, boot: String = "") throws {
         let files = JournalFiles(names: try store.names())
@@ -43,9 +44,10 @@ public struct JournalRepair: ~Copyable {
         self.boot = boot
     }
 
-    /// Makes a snapshot of what can be read and takes the files that it was read from out of the
-    /// way. Interrupted, it can be done again. Nil, and nothing was changed, where nothing is
-    /// damaged. Throws `JournalError.unknownVersion`: of a later program's journal it knows too little.
+    /// Makes a snapshot of all lines that can be read, then renames the files that they come from.
+    /// It can be repeated if it is interrupted. Returns nil, with nothing changed, if nothing is
+    /// damaged. Throws `JournalError.unknownVersion`, because it knows too little of a later
+    /// program's journal.
     public mutating func run(epoch: String) throws -> Repaired? {
         if try isWhole() { return nil }
         let sources = try sources()
@@ -68,9 +70,9 @@ public struct JournalRepair: ~Copyable {
         }
     }
 
-    /// What is to be read, in its order: the newest snapshot that is whole, and all after it. Where
-    /// that one is damaged which stands for the segments before it, these are read again, as far as they are
-    /// there.
+    /// The files to read, in order: the newest undamaged snapshot and everything after it. If a
+    /// newer snapshot is damaged, the segments that it replaced are read as far as they still
+    /// exist.
     private mutating func sources() throws -> [Source] {
         let base = try files.snapshots.last { number in
             var recovery = try Recovery(store)
@@ -85,11 +87,12 @@ public struct JournalRepair: ~Copyable {
             sources.append(Source(name: name, number: said, isSnapshot: false))
         }
         noteMissing(of: segments, after: files.snapshots.last ?? 0)
-        // A snapshot stands for its segment and those before.
+        // A snapshot comes after the segments that it replaces.
         return sources.sorted { ($0.number, $0.isSnapshot ? 1 : 0) < ($1.number, $1.isSnapshot ? 1 : 0) }
     }
 
-    /// What a segment's first line says; files that changed their places are read in their order.
+    /// The number in a segment's first line. So files that swapped their names are read in their
+    /// own order.
     private func numberSaid(by name: String) throws -> UInt64? {
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
         guard case .line = try reader.next(), let header = RecordLine(reader.line), header.kind == .segment
@@ -97,7 +100,8 @@ public struct JournalRepair: ~Copyable {
         return header.segment
     }
 
-    /// Before the snapshot segments go, the oldest first.
+    /// Segments up to the snapshot are removed with the oldest first, so the first of them may be
+    /// missing.
     private mutating func noteMissing(of segments: [UInt64], after snapshot: UInt64) {
         var expected = min(segments.first ?? .max, snapshot + 1)
         for number in segments {
@@ -129,7 +133,7 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    /// Takes a record; whether it is the last one of a snapshot.
+    /// Takes a record. Returns whether it is the last one of a snapshot.
     private mutating func take(_ line: Span<UInt8>, at place: JournalPlace) throws -> Bool {
         guard let record = RecordLine(line) else { return false }
         result.revision = max(result.revision, record.revision)

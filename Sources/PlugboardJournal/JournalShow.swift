@@ -1,19 +1,21 @@
-// A journal's records for a person to read, also past damage.
+// Shows a journal's records to a person, also those after damage.
+// It changes nothing. Every line is shown once, and every piece
+// of damage as well.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What a person is shown of a journal, in its order.
+/// What a person sees of a journal, in order.
 public enum JournalSight {
-    /// A record; its line is shown beside it.
+    /// A record. Its line is passed with it.
     case record(RecordLine)
-    /// Something here can't be read.
+    /// Some bytes here can't be read.
     case damage
 }
 
 extension Journal {
-    /// Shows every line of every file: snapshots first, then segments, each by its number.
-    /// Nothing is changed. Throws what `show` throws, and `SystemError`.
+    /// Shows every line of every file: snapshots first, then segments, both by their numbers.
+    /// Changes nothing. Throws what `show` throws, and `SystemError`.
     public static func forEachLine(
         _ store: any FileStore,
         _ show: (JournalSight, Span<UInt8>, JournalPlace) throws -> Void

@@ -1,13 +1,14 @@
-// What takes long and is done beside the loop: waiting for the disk, and making snapshots.
-// The loop asks, goes on, and is woken when something was done.
+// The slow work of a journal, done beside the loop: waiting for the disk, making
+// snapshots and reading old segments. The loop asks and goes on. It is woken when
+// something is done.
 
 import PlugboardPosix
 
-/// A file that is to be on disk.
+/// A file to bring to disk.
 public enum SyncRequest: Sendable {
-    /// One that is written to. Where it is new, its name has to be on disk, too.
+    /// A file of this broker. If it is new, its name must be on disk as well.
     case file(any AppendableFile, isNew: Bool)
-    /// A segment of a broker before this one, which may have been killed before it saw to that.
+    /// A segment of an earlier broker, which may have been killed before it was on disk.
     case earlier(segment: UInt64)
 
     fileprivate func run(_ store: any FileStore) throws {
@@ -19,66 +20,65 @@ public enum SyncRequest: Sendable {
             do {
                 try store.sync(JournalFiles.segment(segment))
             } catch let error as SystemError where error.code == ENOENT {
-                // A snapshot that is on disk has taken its place.
+                // A snapshot that is on disk has replaced it.
             }
         }
     }
 }
 
-/// A snapshot that is to be made.
+/// A snapshot to make.
 public struct CompactionRequest: Sendable {
-    /// It stands for all segments up to this one, which has ended.
+    /// It replaces all segments up to this one, which has ended.
     let segment: UInt64
-    /// Bytes of those segments that stay.
+    /// Bytes of those segments that stay as history.
     let historyBytes: Int
-    /// What it says, where that is known; else it is put together from the files.
+    /// The text of the snapshot, if it is known. Otherwise it is put together from the files.
     var state: SnapshotText?
-    /// Told as it comes along.
+    /// Counts the progress.
     var progress: CompactionProgress?
 }
 
-/// What was asked for and is over.
+/// A piece of work that is over.
 public enum WorkDone: Sendable {
     /// All requests up to this number are on disk.
     case synced(UInt64)
     case syncFailed(SystemError)
     case compacted(Compacted)
     case compactionFailed(String)
-    /// Segments of so many bytes are gone.
+    /// Segments with this many bytes are gone.
     case trimmed(bytes: Int)
-    /// The room behind a segment that has ended was given back.
+    /// The room after an ended segment was given back.
     case released
     case read(ReadPiece)
-    /// The next segment's file; nil where there is no room for it.
+    /// The file for the next segment; nil if there is no room for it.
     case prepared((any AppendableFile)?)
 }
 
-/// Somebody who does the slow work, in the order in which it is asked for.
+/// Does the slow work. Work of the same kind is done in the order in which it is asked for.
 public protocol JournalWorker: AnyObject {
-    /// Brings files to disk; `number` says which request it was.
+    /// Brings files to disk. `number` is the number of the request.
     func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Makes the next segment's file as `JournalFiles.next`, with room for so many bytes and for what
-    /// the last turn writes past them.
+    /// Makes the file for the next segment as `JournalFiles.next`, with room for this many bytes,
+    /// and for what the last turn writes beyond them.
     func prepare(bytes: Int, isLaidOut: Bool)
-    /// Gives back what a file that has ended had reserved and not used, which may take the disk's
-    /// time.
+    /// Gives back the unused room of an ended file, which may take the disk's time.
     func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
-    /// Removes segments before this one, which a snapshot stands for: one that is certain to be on disk, else
-    /// that is made certain first.
+    /// Removes segments before this one, which a snapshot replaces. If it isn't certain that the
+    /// snapshot is on disk, it is brought there first.
     func trim(before segment: UInt64, isCertain: Bool)
-    /// Returns when no snapshot is being made any more.
+    /// Returns when no snapshot is being made.
     func finishCompaction()
-    /// Returns when nobody has a file open any more that was to be closed.
+    /// Returns when all files that were to be closed are closed.
     func letGo()
-    /// Waits a moment for whoever makes a snapshot.
+    /// Waits a moment for the thread that makes a snapshot.
     func rest()
-    /// Lets go of files that were removed, which takes its time with large ones.
+    /// Closes removed files, which takes time if they are large.
     func close(_ files: [any AppendableFile])
-    /// Takes what was done since the last call.
+    /// Returns what was done since the last call.
     func takeDone() -> [WorkDone]
-    /// Ends once what was asked for is done.
+    /// Ends when everything that was asked for is done.
     func finish()
 }
 
@@ -90,13 +90,13 @@ extension JournalWorker {
     public func rest() {}
 }
 
-/// One that reads beside the loop as well; what others would have to read is read at once.
+/// A worker that can also read beside the loop. Without it, the writer reads at once.
 public protocol ReadingWorker: JournalWorker {
-    /// Reads the next piece for somebody.
+    /// Reads the next piece for a client.
     func read(_ request: ReadRequest)
 }
 
-/// One piece of work, done wherever it is called.
+/// The pieces of work themselves, on whichever thread they are called.
 enum JournalWork {
     static func sync(_ requests: [SyncRequest], number: UInt64, _ store: any FileStore) -> WorkDone {
         do {
@@ -114,7 +114,7 @@ enum JournalWork {
             if (try? makeRoom(in: file, bytes, isLaidOut)) ?? false { return .prepared(file) }
             try store.remove(JournalFiles.next)
         } catch {
-            // The segment is written to a file that is made when it is needed.
+            // The segment's file will be made when it is needed.
         }
         return .prepared(nil)
     }
@@ -128,12 +128,12 @@ enum JournalWork {
 
     static func trim(before segment: UInt64, isCertain: Bool, _ store: any FileStore) -> WorkDone {
         do {
-            // The broker that made the snapshot may have been killed before it saw to that.
+            // The broker that made the snapshot may have been killed before its name was on disk.
             if !isCertain { try store.syncNames() }
             let files = JournalFiles(names: try store.names())
             return .trimmed(bytes: try store.removeSegments(of: files, before: segment))
         } catch {
-            // What can't be removed now goes with the next snapshot.
+            // What can't be removed now is removed with the next snapshot.
             return .trimmed(bytes: 0)
         }
     }
@@ -153,7 +153,7 @@ enum JournalWork {
     }
 }
 
-/// Does the work at once: for tests, and for commands that have nothing else to do.
+/// Does the work at once, for tests and for commands with nothing else to do.
 public final class ImmediateWorker: JournalWorker {
     private let store: any FileStore
     private var done: [WorkDone] = []

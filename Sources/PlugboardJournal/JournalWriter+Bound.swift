@@ -1,48 +1,51 @@
-// What the journal takes up stays within what is promised also while a snapshot is made beside the
-// loop: the faster it grows meanwhile, the longer the loop rests, so that the snapshot is soon there;
-// and where no more may be taken up, it waits for it.
+// Keeps the journal's size within the promise while a snapshot is made beside the loop. The
+// faster the journal grows meanwhile, the longer the loop rests, so that the snapshot is
+// finished soon. If the journal may not grow any more, the loop waits for it.
 
-/// What is under way beside the loop that will give room back.
+/// Work beside the loop that will give room back.
 struct RoomWork {
-    /// Trims that are not done yet.
+    /// The number of trims that aren't done yet.
     var trims = 0
-    /// Room behind segments that have ended, which is yet to be given back, in their order.
+    /// Room after ended segments that will be given back, in the order of the segments.
     var unreleased: [Int] = []
-    /// Removed files keep their room until they are let go of.
+    /// There are removed files that keep their room until they are closed.
     var isClosing = false
-    /// How far the snapshot is.
+    /// The progress of the snapshot.
     var progress: CompactionProgress?
-    /// Bytes of segments when it was begun, and how far they have grown since when that was last looked at.
+    /// The bytes of segments when it began, and how much they had grown when that was last
+    /// checked.
     var begun = 0
     var paced = 0
 }
 
 extension JournalWriter {
-    /// Bytes that everything takes up: reserved room, and the snapshot that is being made, included.
+    /// Bytes that everything takes up, including reserved room and the snapshot that is being
+    /// made.
     var taken: Int {
         let next = if case .none = nextFile { 0 } else { preparedBytes + JournalLimits.preparedRoomBytes }
         let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased.reduce(next, +)
         return snapshotBytes + heldBytes + rest + (isCompacting ? liveThen.next : 0)
     }
 
-    /// Bytes that may be taken up, the largest record aside.
+    /// Bytes that the journal may take up, without the largest record.
     func promised(_ live: Int) -> Int {
         let most = isCompacting ? max(live, liveThen.last, liveThen.next) : live
         let history = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
         return 3 * most + history + JournalLimits.promisedBytes - JournalLimits.roundingBytes
     }
 
-    /// Something will give room back when it is done.
+    /// Something under way will give room back.
     var isRoomComing: Bool { isCompacting || roomWork.trims > 0 || !roomWork.unreleased.isEmpty }
 
-    /// Waits until room has been given back, if `more` bytes would be more than is promised.
+    /// Waits for room to be given back, if `more` bytes would break the promise.
     func keepPromise(_ more: Int, _ live: Int?) {
         guard let live, isRoomComing, taken + more > promised(live) else { return }
         awaitRoom()
     }
 
-    /// Rests as long as the snapshot has not come as far as the journal has grown since it was begun,
-    /// longer the more was written: so nobody waits long at once. A small one is soon there anyway.
+    /// Rests while the snapshot has made less progress than the journal has grown since it began;
+    /// longer if more was written, so that nobody waits long at once. A small snapshot is finished
+    /// soon anyway.
     func pace() {
         guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
             let progress = roomWork.progress
@@ -58,7 +61,7 @@ extension JournalWriter {
         }
     }
 
-    /// Returns when all the room that was to be given back has been.
+    /// Returns when all room that was to be given back has been.
     func awaitRoom(isClosing: Bool = false) {
         worker.finishCompaction()
         takeRoomWork()

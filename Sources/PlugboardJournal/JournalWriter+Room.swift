@@ -1,17 +1,18 @@
-// How much a journal takes up: what is held beyond what is promised is put together, and where the
-// disk is small, in time. Rewritten is only what as much was written for.
+// Decides how much room the journal takes up. When it holds more than it should, it makes a
+// snapshot; on a small disk, early enough. It makes one only when so much was written that
+// the rewriting is worthwhile.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension JournalWriter {
-    /// Bytes that are left alone, so that the next snapshot and the segment after it find room.
+    /// Bytes that stay free, so that the next snapshot and the segment after it have room.
     func heldBack(_ live: Int?) -> Int {
         (live ?? 0) + JournalLimits.roomBytesMin
     }
 
-    /// So much is held that to put it together is worth its while. Of what is promised enough is left for
-    /// what is written meanwhile. What is kept as history has to be there in any case.
+    /// Whether so much is held that a snapshot is worthwhile. Some of the promised bytes are left
+    /// for writes during the snapshot. What is kept as history doesn't count.
     func holdsTooMuch(_ live: Int?) -> Bool {
         guard !isCompacting, let live else { return false }
         let spare = live + share(of: live) + options.slackBytes
@@ -19,8 +20,8 @@ extension JournalWriter {
         return snapshotBytes + heldBytes + bytes - spare > kept && isWorthRewriting(live)
     }
 
-    /// More would be gained than there is left on the disk; or what is left would soon be too little
-    /// for a snapshot.
+    /// Whether a snapshot would give back more than the disk has free, or the free room would soon
+    /// be too little for one.
     func isShort(_ live: Int?) -> Bool {
         guard let live, let free = store.freeBytes() else { return false }
         if isWorthRewriting(live) { return free < snapshotBytes + heldBytes + live }
@@ -28,8 +29,8 @@ extension JournalWriter {
         return left < heldBack(live) && work(live) >= JournalLimits.workBytesMin
     }
 
-    /// What was written since the last snapshot, and what is gone since: to rewrite what there
-    /// is may come to half as much again.
+    /// Whether enough was written or deleted since the last snapshot: then a
+    /// snapshot rewrites at most one and a half times as much.
     private func isWorthRewriting(_ live: Int) -> Bool {
         work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes), share(of: live))
     }
@@ -40,7 +41,7 @@ extension JournalWriter {
         live / JournalLimits.workShare.1 * JournalLimits.workShare.0
     }
 
-    /// Bytes of ended segments to keep: on a small disk no more than a part of what there is room for.
+    /// Bytes of ended segments to keep: on a small disk, only a part of the room.
     var history: Int {
         guard let free = store.freeBytes() else { return options.historyBytes }
         return min(options.historyBytes, (free + heldBytes) / JournalLimits.segmentsPerDisk)
@@ -61,8 +62,8 @@ extension JournalWriter {
         worker.trim(before: segment, isCertain: isSnapshotCertain)
     }
 
-    /// Gains room where there is none: what was made beforehand goes, and what has ended is put together
-    /// here and now, if that is soon done. False: there is nothing to be gained.
+    /// Gains room when there is none. It removes the file that was made ahead, and makes a
+    /// snapshot at once if that is quick. Returns false if there is nothing to gain.
     func relieve(_ records: inout RecordBuffer) throws -> Bool {
         guard let live = records.liveBytes else { return false }
         let isAwaited = live <= JournalLimits.awaitedStateBytesMax
@@ -77,14 +78,14 @@ extension JournalWriter {
         return gained > before
     }
 
-    /// A snapshot finds room, and gains some, however little: else writes would be refused. Where it
-    /// finds none, what is reserved is of more use to what can't be refused.
+    /// Whether a snapshot has room and would gain some, however little; otherwise writes would be
+    /// refused. If it has no room, the reserved room is left for writes that can't be refused.
     private func isReliefPossible(_ live: Int) -> Bool {
         !isCompacting && !isReliefVain && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes)
             && gained >= live + JournalLimits.roomBytesMin
     }
 
-    /// A turn has written so much that its segment ends in the middle of it.
+    /// Ends the segment in the middle of a turn that has written very much.
     func endLongSegment(_ records: inout RecordBuffer) throws {
         let live = records.liveBytes
         guard records.isEmpty, bytes > segmentEnd || holdsTooMuch(live) else { return }
@@ -92,7 +93,7 @@ extension JournalWriter {
         pace()
     }
 
-    /// Ends the segment, if need be with the room behind its end for the next one.
+    /// Ends the segment. If necessary, its own unused room goes to the next one.
     private func endSegment(_ records: inout RecordBuffer) throws -> Bool {
         let ended = segment
         try beginSegment(&records)
@@ -105,7 +106,7 @@ extension JournalWriter {
         return segment > ended
     }
 
-    /// Room that there is, reserved or not.
+    /// The free room, reserved or not.
     private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
 
     private func dropHistory() {
@@ -115,15 +116,15 @@ extension JournalWriter {
         awaitRoom()
     }
 
-    /// Lets go of what is too much while nobody writes: of a broker before this one, or what came while a
-    /// snapshot was made.
+    /// Makes a snapshot while nobody writes, if too much is held: from an earlier broker, or from
+    /// the time when the last snapshot was made.
     public func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
         guard records.isEmpty, holdsTooMuch(records.liveBytes) else { return }
         if try endSegment(&records) { beginCompaction(nil, records.liveBytes) }
     }
 
-    /// Takes note of a snapshot that was made, or not, and of what was removed.
+    /// Notes the result of a snapshot, or what was removed.
     func take(_ work: WorkDone) {
         switch work {
         case .compacted(let result):
@@ -148,7 +149,7 @@ extension JournalWriter {
 }
 
 extension FileStore {
-    /// Bytes of all segments that are there.
+    /// The bytes of all segments that exist.
     func bytesOfSegments() throws -> Int {
         try JournalFiles(names: try names()).segments.reduce(0) {
             try $0 + open(JournalFiles.segment($1)).bytes

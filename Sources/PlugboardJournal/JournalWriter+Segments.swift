@@ -1,5 +1,6 @@
-// Where one segment ends and the next begins, and how the next one's file comes about: made at
-// that moment, or beforehand beside the loop.
+// Ends a segment and begins the next one. The file for the next segment is made ahead
+// beside the loop, or at that moment. A new segment always begins with the checksum of the
+// one before it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -11,7 +12,7 @@ extension JournalWriter {
 
     func beginSegment(_ records: inout RecordBuffer) throws {
         guard let (next, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
-            // The old one goes on growing, and it is tried again later.
+            // The old segment goes on growing, and this is tried again later.
             segmentEnd += options.segmentBytes
             return
         }
@@ -41,7 +42,7 @@ extension JournalWriter {
         trimHistory()
     }
 
-    /// The next segment's file, with room for what comes first.
+    /// Makes the file for the next segment, with room for its first bytes.
     private func makeNextFile(live: Int?) -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
         guard let file = try? store.create(name) else { return nil }
@@ -57,8 +58,8 @@ extension JournalWriter {
         return nil
     }
 
-    /// How long the segment that begins is to be: on a small disk short, so that what it follows upon can
-    /// be put together while there is room for that.
+    /// Chooses the length of a new segment. On a small disk it is short, so that a snapshot can be
+    /// made while there is room for it.
     func beginMeasuring(live: Int?) {
         let part = (live ?? 0) / JournalLimits.segmentsPerState
         var end = max(options.segmentBytes, min(JournalLimits.segmentBytesMax, part))
@@ -71,10 +72,11 @@ extension JournalWriter {
 
     // MARK: The next file
 
-    /// Has the next segment's file made while this one fills, with all the room that it needs: to
-    /// find that may take the disk's time. It is laid out, too, where it is wanted soon and nobody
-    /// waits for the disk, to which that would have to be brought as well: the system takes twice as
-    /// long to find memory for bytes that are new as to change those that it has.
+    /// Lets the worker make the next segment's file while this segment fills, with all the room
+    /// that it needs, because finding that may take the disk's time. If the file is needed soon
+    /// and nobody waits for the disk, it is laid out as well: changing bytes that are in memory
+    /// takes the system half as long as finding memory for new ones. But a sync would have to
+    /// write the laid-out bytes, too.
     func prepare(live: Int?) {
         preparationStart = .max
         guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
@@ -85,13 +87,13 @@ extension JournalWriter {
         worker.prepare(bytes: preparedBytes, isLaidOut: isLaidOut)
     }
 
-    /// What is promised leaves room for it.
+    /// Whether the promise leaves room for it.
     private func leavesRoom(_ live: Int?) -> Bool {
         guard let live else { return true }
         return taken + segmentEnd + JournalLimits.preparedRoomBytes <= promised(live)
     }
 
-    /// The file that was made beforehand, under its name.
+    /// Gives the file that was made ahead its name as the next segment.
     private func takeNextFile() -> (any AppendableFile, room: Int)? {
         guard case .ready(let file) = nextFile else { return nil }
         nextFile = .none
@@ -100,7 +102,7 @@ extension JournalWriter {
         return (file, preparedBytes + JournalLimits.preparedRoomBytes)
     }
 
-    /// Nobody needs it any more. What can't be removed the next recovery removes.
+    /// Removes the file that was made ahead. If that fails, the next recovery removes it.
     func removeNextFile() {
         if case .none = nextFile { return }
         nextFile = .none

@@ -1,13 +1,16 @@
-// The writer's side of snapshots, and of who reads segments again.
+// The writer's side of snapshots, and of clients that read segments again to catch
+// up. The worker does both beside the loop. A segment stays as long as a client reads
+// it, within limits.
 
 import PlugboardWire
 
 extension JournalWriter {
-    /// The last `flush` has ended a segment: `compact` is to be called, before anything changes.
+    /// The last `flush` has ended a segment: call `compact` before anything changes.
     public var hasEndedSegment: Bool { segmentBefore != nil }
 
-    /// Asks for a snapshot, if it is time for one: of the present state of `keys` keys where that is
-    /// little, for which `body` gives each value once; else of the files.
+    /// Asks for a snapshot if it is time for one. If the state of `keys` keys is small, the
+    /// snapshot has the present state, and `body` passes each value once. Otherwise the worker
+    /// reads the files.
     public func compact(keys: Int, live: Int?, _ body: ((Commit) throws -> Void) throws -> Void) {
         guard let end = segmentBefore else { return }
         segmentBefore = nil
@@ -37,8 +40,8 @@ extension JournalWriter {
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
-    /// What a snapshot that is on disk has taken the place of needn't get there any more: so the
-    /// system may forget it unwritten.
+    /// Closes ended segments that a snapshot on disk has replaced. They needn't get to disk any
+    /// more, so the system may drop them unwritten.
     func letGo(before segment: UInt64) {
         let gone = ended.filter { $0.segment < segment }
         guard !gone.isEmpty else { return }
@@ -49,21 +52,21 @@ extension JournalWriter {
 
     // MARK: Reading again
 
-    /// Where everything lies that was written after a revision; nil where some of it is gone. It
-    /// stays there until `endReading`, as far as limits allow.
+    /// The place from which everything after a revision can be read; nil if some of it is gone. It
+    /// stays available until `endReading`, within limits.
     public func beginReading(after revision: UInt64) -> ReadPlace? {
         guard let number = index.segment(after: revision) else { return nil }
         index.pin(number)
         return ReadPlace(segment: number)
     }
 
-    /// Goes on from one place to another, or nowhere.
+    /// Goes on from one place to another, or ends.
     public func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
         if let next { index.pin(next.segment) }
         index.unpin(place.segment)
     }
 
-    /// Reads on beside the loop. All that it is to find has been flushed.
+    /// Reads on beside the loop. All that it is to read has been flushed.
     public func read(_ request: ReadRequest) {
         var request = request
         request.last = segment

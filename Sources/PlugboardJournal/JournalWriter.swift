@@ -1,30 +1,31 @@
-// The end of a journal, where records are added: one write a turn, new segments as they
-// fill, and the asking for syncs and snapshots. Used by the loop's thread alone.
+// Writes the end of a journal: one write per turn, new segments when one is full, and
+// requests for syncs and snapshots. The broker's `Durability` owns it, and only the loop's thread uses it.
+// Records are written in the order of their revisions.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// What the loop has to act upon.
+/// What the loop must react to.
 public enum JournalNews: Sendable {
     /// Everything up to this mark is on disk.
     case synced(JournalMark)
-    /// A snapshot couldn't be made; the segments stay, and it is tried again later.
+    /// A snapshot failed. The segments stay, and the writer tries again later.
     case compactionFailed(String)
-    /// The disk is full: nothing is written any more, or is again.
+    /// The disk is full and nothing is written, or it has room again.
     case full(Bool)
-    /// What was read again for somebody.
+    /// Records that were read again for a client.
     case read(ReadPiece)
 }
 
 extension JournalWriter {
-    /// Whether `takeNews` may have something.
+    /// Whether `takeNews` may have news.
     public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
 
-    /// Whether `tick` has something to do in a second.
+    /// Whether `tick` has work once a second.
     public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
 }
 
-/// A point in what was written, that a sync can pass: how many commits there were.
+/// A point in the journal that a sync can pass: the number of commits before it.
 public typealias JournalMark = UInt64
 
 /// Adds records to a journal.
@@ -38,65 +39,66 @@ public final class JournalWriter {
     var file: any AppendableFile
     var isFileNew = true
     var segment: UInt64
-    /// What is noted as the newest one.
+    /// The signpost that is on disk.
     var signpost: Signpost?
-    /// When it began.
+    /// When the segment began.
     var segmentBegan: UInt64
     /// Bytes of the segment that were written.
     var bytes = 0
-    /// Bytes past which it ends.
+    /// After so many bytes the segment ends.
     var segmentEnd: Int
-    /// Bytes past which it is time to think of the next one.
+    /// After so many bytes the next segment is prepared.
     var preparationStart: Int
-    /// What the next one is written to.
+    /// The file for the next segment.
     var nextFile = NextFile.none
     var preparedBytes = 0
-    /// Bytes of the segment that are certain to have room; nil where that can't be known.
+    /// Bytes of the segment that certainly have room; nil if that can't be known.
     var roomEnd: Int? = 0
-    /// Bytes up to which the segment is laid out, and those it had when that was last thought of.
+    /// The end of the laid-out room, and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
-    /// Somebody has waited for the disk in this segment.
+    /// A reply has waited for the disk in this segment.
     var isAwaited = false
     var loose: (bytes: Int, segments: Int)
-    /// Bytes of all segments that have ended and are there.
+    /// Bytes of all ended segments that exist.
     var heldBytes: Int
     var snapshotBytes: Int
-    /// The last segment that a snapshot stands for, and whether that is certain to be on disk.
+    /// The last segment that a snapshot replaces, and whether that snapshot is certainly on disk.
     var snapshotSegment: UInt64
     var isSnapshotCertain = false
-    /// What the values came to when the last snapshot was made, and the one that is being made.
+    /// The bytes of all values when the last snapshot was made, and for the one that is being
+    /// made.
     var liveThen: (last: Int, next: Int)
     var isCompacting = false
     var roomWork = RoomWork()
-    /// It was tried in vain to gain room, and no time has passed since.
+    /// A try to gain room has failed, and no tick has come since.
     var isReliefVain = false
     /// The revision of the last commit.
     var revision: UInt64
-    /// A segment has just ended: the state is what it left.
+    /// Set when a segment has just ended and the state is the one at its end.
     var segmentBefore: SnapshotText.End?
-    /// Which revisions lie where.
+    /// Which revisions are in which segment.
     var index: SegmentIndex
-    /// What the worker has done that is yet to be looked at.
+    /// What the worker has done and the loop hasn't looked at yet.
     var setAside: [WorkDone] = []
-    /// The most that there was no room for, until there is.
+    /// The size of the largest record that had no room, until there is room.
     private var refused = 0
     var isFull = false
     fileprivate var written: JournalMark = 0
     fileprivate var asked: JournalMark = 0
     private var synced: JournalMark = 0
-    /// Ended segments that are not on disk yet.
+    /// Ended segments that aren't on disk yet.
     var ended: [(segment: UInt64, request: SyncRequest)] = []
     private var syncNumber: UInt64 = 0
     /// A sync is under way.
     public private(set) var isSyncing = false
     private var isSyncWanted = false
-    /// A broker before this one left something that may not be on disk.
+    /// An earlier broker left something that may not be on disk.
     private var wantsSyncAtOnce = false
-    /// Which mark a sync under way brings to disk, and the bytes of the present segment then.
+    /// The mark that the sync under way brings to disk, and the bytes of its segment then.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
-    /// When it was asked for.
+    /// When the sync was asked for.
     private var syncBegan: UInt64 = 0
-    /// Syncs since the last one that took its time.
+    /// The number of quick syncs since the last slow one.
     private var quickSyncs = 0
     var news: [JournalNews] = []
 
@@ -139,16 +141,16 @@ public final class JournalWriter {
         records.begin(after: chain)
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
-        // What a broker before this one was killed too soon to see to.
+        // Brings to disk what a killed broker before this one had no time for.
         if wantsSyncAtOnce, options.sync == .interval { beginSync() }
         if segment > 1 { compactIfWorthwhile(nil) }
     }
 
     // MARK: Writing
 
-    /// Writes what the turn recorded. Call it before anybody is told of it, and `compact` after it
-    /// where a segment has ended. What finds no room stays, and `records.room` says that there is
-    /// none.
+    /// Writes what the turn recorded. Call it before anybody is told of it, and call `compact`
+    /// after it if a segment has ended. Records without room stay, and `records.room` then says
+    /// that there is none.
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
         segmentBefore = nil
         if records.isEmpty { return }
@@ -164,7 +166,8 @@ public final class JournalWriter {
         pace()
     }
 
-    /// Makes room for a record of `needed` bytes by writing what waits. False: the disk is full.
+    /// Makes room for a record of `needed` bytes by writing what waits. Returns false if the disk
+    /// is full.
     public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
         self.revision = revision
         try write(&records)
@@ -198,23 +201,23 @@ public final class JournalWriter {
         news.append(.full(full))
     }
 
-    /// Keeps enough room reserved for what the next turn may bring.
+    /// Keeps enough room reserved for the next turn.
     private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
-        // A turn that asks for no room of its own leaves some for the next one.
+        // A turn that needs no room of its own leaves some for the next one.
         let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
         if let end = roomEnd, end - bytes < least { keepPromise(least - (end - bytes), records.liveBytes) }
         try reserve(least, records.liveBytes)
         if let end = roomEnd, end - bytes < least, try relieve(&records) {
             try reserve(least, records.liveBytes)
         }
-        // Where nothing is certain, what waits is the first to find room.
+        // If nothing is certain, the waiting records are the first to get room.
         records.ownRoom = roomEnd.map { max(0, $0 - bytes) } ?? (records.isEmpty ? .max : 0)
         records.room = records.ownRoom == .max ? .max : max(0, records.ownRoom - JournalLimits.roomBytesMin)
         note(full: records.room == 0 || !records.isEmpty || refused > 0)
     }
 
-    /// As much as there is, down to the least that is of use. What was reserved before stays. So much
-    /// is left that the next snapshot finds room, also of what is written here.
+    /// Reserves as much as possible, but at least `least`. Room that was reserved before stays.
+    /// Enough stays free for the next snapshot, including what is written here.
     private func reserve(_ least: Int, _ live: Int?) throws {
         guard let end = roomEnd else { return }
         let wanted = max(JournalLimits.reservedBytes, least)
@@ -238,9 +241,9 @@ public final class JournalWriter {
 
     // MARK: Syncing
 
-    /// So many replies wait for what was written: it is brought to disk as soon as that can be.
-    /// Where the disk has been quick for long, few are not worth the way to the worker and back,
-    /// which takes as long as the sync: it is waited for here and now.
+    /// Brings the journal to disk soon, because `waiting` replies wait for that. If the disk has
+    /// been quick for long and few replies wait, the loop itself syncs: handing the work to the
+    /// worker takes as long as the sync.
     public func wantSync(for waiting: Int = .max) throws {
         isAwaited = true
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
@@ -250,13 +253,13 @@ public final class JournalWriter {
         if !isSyncing { beginSync() }
     }
 
-    /// One slow sync, and the next ones are the worker's.
+    /// After one slow sync, the worker does the next ones.
     private func noteSyncTime() {
         let isQuick = time.nanoseconds() - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
     }
 
-    /// Once a second. What found no room is tried again.
+    /// To call once a second. Tries again to write what had no room.
     public func tick(_ records: inout RecordBuffer) throws {
         isReliefVain = false
         if isFull {
@@ -289,9 +292,9 @@ public final class JournalWriter {
         return ended.map(\.request) + [.file(file, isNew: isFileNew)]
     }
 
-    /// The same with room laid out for the next ones, if these are few bytes each: a sync then is
-    /// one write of the disk's, where it would be two or three one after the other. Laying out
-    /// takes its time, once in many syncs.
+    /// Syncs in the loop, and lays out room for the next syncs if they are small. A sync then is
+    /// one write to the disk instead of two or three in a row. Laying out takes longer, but is
+    /// needed only once in many syncs.
     private func syncInPlace() throws {
         let fresh = bytes - laidOut.seen
         laidOut.seen = bytes
@@ -308,7 +311,7 @@ public final class JournalWriter {
         return true
     }
 
-    /// Waits for the disk here and now.
+    /// Waits for the disk.
     private func syncNow() throws {
         asked = written
         syncBegan = time.nanoseconds()
@@ -327,8 +330,8 @@ public final class JournalWriter {
 
     // MARK: What was done
 
-    /// Takes note of what the worker has done, and tells. Throws `JournalError.failed`:
-    /// then nothing more can be promised, and the broker has to end.
+    /// Notes what the worker has done and returns the news. Throws `JournalError.failed`: then
+    /// nothing more can be promised, and the broker must end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
         let done = setAside + worker.takeDone()
         setAside = []
@@ -358,8 +361,8 @@ public final class JournalWriter {
         if isSyncWanted, written > asked { beginSync() }
     }
 
-    /// Brings everything to disk, then writes the last line, which says that it is there. Where the
-    /// disk is full there is none, and the next recovery takes it for a kill.
+    /// Brings everything to disk, then writes the last line, which says so. If the disk is full,
+    /// there is no last line, and the next recovery takes that for a kill.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
         worker.finish()
         removeNextFile()
@@ -372,7 +375,8 @@ public final class JournalWriter {
         }
         try? file.releaseRoom()
         if let free = store.freeBytes(), free < JournalLimits.smallDiskBytes {
-            // So that the next broker can make a snapshot, and write, whoever fills the disk meanwhile.
+            // So that the next broker can write and make a snapshot even if others fill the disk
+            // meanwhile.
             let least = heldBack(records.liveBytes)
             if (try? file.reserve(least + JournalLimits.shortBytes)) == nil { _ = try? file.reserve(least) }
         }
@@ -382,7 +386,7 @@ public final class JournalWriter {
         try store.syncNames()
     }
 
-    /// Leaves word for the next broker that what was written last can't be relied on.
+    /// Tells the next broker that it can't rely on the last writes.
     public func noteFailure() {
         _ = try? store.create(JournalFiles.failed)
     }

@@ -1,16 +1,17 @@
-// Keys and where their newest records stand: a table whose keys lie one after another in
-// one piece of memory, so that a million of them cost little more than their own bytes.
+// A table of keys and the places of their newest records. The keys are in one piece of
+// memory, one after another, so that a million of them need little more than their own
+// bytes. A survey owns it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Places by key.
+/// The places of records by key.
 struct KeyPlaces: ~Copyable {
     private struct Slot: BitwiseCopyable {
         var place: KeyPlace
         var hash: UInt64
-        /// Where the key lies; its length is 0 where the slot is free.
+        /// The key's place in `keys`. Its length is 0 if the slot is free.
         var keyStart: Int
         var keyCount: UInt16
         var isPresent: Bool
@@ -19,9 +20,9 @@ struct KeyPlaces: ~Copyable {
     private var slots: [Slot]
     private var keys = ByteBuffer()
     private var used = 0
-    /// Keys that are present.
+    /// The number of keys that are present.
     private(set) var count = 0
-    /// The slot that was asked for last: most records are of a key that was written just before.
+    /// The slot that was used last. Most records have a key that was written just before.
     private var last = 0
 
     init() {
@@ -35,7 +36,7 @@ struct KeyPlaces: ~Copyable {
         slots[index].place = place
     }
 
-    /// A key that isn't there stays so.
+    /// Removes a key, if it is present.
     mutating func remove(_ key: Span<UInt8>) {
         let index = isAt(last, key) ? last : slot(of: key, hash: Self.hash(key))
         guard slots[index].isPresent else { return }
@@ -43,7 +44,7 @@ struct KeyPlaces: ~Copyable {
         count -= 1
     }
 
-    /// All places, in no order.
+    /// All places, in no particular order.
     func places() -> [KeyPlace] {
         var places: [KeyPlace] = []
         places.reserveCapacity(count)
@@ -51,7 +52,7 @@ struct KeyPlaces: ~Copyable {
         return places
     }
 
-    /// Forgets everything, in a way that no other thread waits for.
+    /// Removes everything, without making other threads wait for the memory.
     mutating func removeAll() {
         var freedSlots = slots.mutableSpan
         MemoryPages.giveBack(&freedSlots)
@@ -60,7 +61,7 @@ struct KeyPlaces: ~Copyable {
         self = KeyPlaces()
     }
 
-    /// The slot of a key, which is its own from now on.
+    /// The slot of a key. If it had none, it gets a free one.
     private mutating func claimed(_ key: Span<UInt8>) -> Int {
         if isAt(last, key) { return last }
         if (used + 1) * 4 > slots.count * 3 { grow() }
@@ -76,7 +77,7 @@ struct KeyPlaces: ~Copyable {
         return last
     }
 
-    /// The slot of a key, or the free one where it would go.
+    /// The slot of a key, or the free slot that it would get.
     private func slot(of key: Span<UInt8>, hash: UInt64) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash) & mask
@@ -87,7 +88,7 @@ struct KeyPlaces: ~Copyable {
         return index
     }
 
-    /// Whether a slot is this key's.
+    /// Whether a slot has this key.
     private func isAt(_ index: Int, _ key: Span<UInt8>) -> Bool {
         let count = slots[index].keyCount
         guard count == UInt16(truncatingIfNeeded: key.count), count > 0 else { return false }

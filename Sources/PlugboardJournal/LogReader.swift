@@ -1,49 +1,51 @@
-// Reads one file of a journal line by line and holds every line against its checksum.
+// Reads one file of a journal line by line and checks the checksum of every line. It never
+// changes the file. Each checksum continues that of the line before, so a line that is lost
+// or moved is noticed.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a reader comes to next.
+/// What a reader finds next.
 enum LogStep {
-    /// A line whose checksum is right: the reader's `line`, at its `place`.
+    /// A line with a valid checksum: the reader's `line`, at its `place`.
     case line
-    /// A line that isn't what was written.
+    /// A line that differs from what was written.
     case damage(Damage)
     case end
 }
 
-/// A line that isn't what was written.
+/// A line that differs from what was written.
 struct Damage {
     let place: JournalPlace
     /// What is wrong, for a person.
     let what: String
-    /// A write that was under way when the machine stopped leaves this: an end that is missing,
-    /// or zeros where nothing was written.
+    /// Whether a write that was under way when the machine stopped may have left this: its end is
+    /// missing, or there are zeros where nothing was written.
     let isUnwritten: Bool
 }
 
-/// A file under way. Used by one thread.
+/// A file under way. One thread uses it.
 struct LogReader: ~Copyable {
     let name: String
     private let file: any ReadableFile
     private var window = ByteBuffer()
     private var searched = 0
-    /// Bytes of the window that the last step showed.
+    /// The bytes of the window that the last step passed to the caller.
     private var shown = 0
     /// The offset of the window's first byte.
     private(set) var offset = 0
     private(set) var lineNumber = 1
-    /// The checksum of the last line that was right.
+    /// The checksum of the last valid line.
     private(set) var chain: UInt32 = 0
     private var hasAllRead = false
-    /// The offset behind the last line that isn't empty, as far as `nextVerifying` has come, or where
-    /// there is damage.
+    /// The offset after the last line that isn't empty, as far as `nextVerifying` has read, or
+    /// after the damage.
     private(set) var writtenBytes = 0
-    /// What the last line says its checksum is; nil where it says none.
+    /// The checksum at the end of the last line; nil if it has none.
     private var said: UInt32? = 0
 
-    /// Bytes read at a time.
+    /// Bytes to read at a time.
     private let readBytes: Int
 
     /// Reads from the file's start.
@@ -53,7 +55,7 @@ struct LogReader: ~Copyable {
         self.readBytes = min(readBytes, max(file.bytes, 1))
     }
 
-    /// Goes on behind a line that was right, whose checksum is `chain`.
+    /// Goes on after a valid line, whose checksum is `chain`.
     init(_ name: String, in store: any FileStore, from offset: Int, chain: UInt32) throws {
         self.name = name
         readBytes = JournalLimits.pieceBytesMax
@@ -65,10 +67,10 @@ struct LogReader: ~Copyable {
     /// The bytes of the whole file.
     var fileBytes: Int { file.bytes }
 
-    /// The place of the line that the last step showed; before the first, of the first.
+    /// The place of the line of the last step; before the first step, the place of the first line.
     var place: JournalPlace { JournalPlace(file: name, offset: offset, line: lineNumber) }
 
-    /// The line that the last step came to, without its line feed.
+    /// The line of the last step, without its line feed.
     var line: Span<UInt8> {
         @_lifetime(borrow self)
         get { window.bytes[..<max(0, shown - 1)] }
@@ -96,20 +98,22 @@ struct LogReader: ~Copyable {
         return .line
     }
 
-    /// An empty line is room that was laid out, and the end. What stands behind it was written there
-    /// when the machine stopped, and something before it wasn't.
+    /// An empty line is room that was laid out, and so the end. If there is something after it,
+    /// the machine stopped while that was written, and something before it wasn't written.
     private mutating func passRoom() throws -> LogStep {
         let end = place
         while true {
             pass(emptyLines)
             if !window.isEmpty {
-                return .damage(Damage(place: end, what: "something stands behind the end", isUnwritten: true))
+                return .damage(
+                    Damage(place: end, what: "there is something after the end", isUnwritten: true)
+                )
             }
             guard try read() else { return .end }
         }
     }
 
-    /// How many of them the window begins with.
+    /// The number of empty lines that the window begins with.
     private var emptyLines: Int {
         let bytes = window.bytes
         var count = 0
@@ -129,8 +133,8 @@ struct LogReader: ~Copyable {
         searched = 0
     }
 
-    /// Whether an empty line begins in the window there: no two line feeds of the journal's own
-    /// follow upon each other.
+    /// Whether there is an empty line at this place in the window. The journal itself never writes
+    /// two line feeds in a row.
     private mutating func isRoom(at index: Int) throws -> Bool {
         while window.count <= index { guard try read() else { return false } }
         return window.bytes[index] == 0x0A
@@ -141,8 +145,8 @@ struct LogReader: ~Copyable {
         return Checksum.extended(chain, by: body) == said
     }
 
-    /// Goes on whatever is damaged: the next line that follows rightly upon the one before it,
-    /// as far as they say themselves. False behind the last.
+    /// Moves past any damage to the next line whose checksum continues the one that the line
+    /// before it has. Returns false after the last.
     mutating func nextVerifying() throws -> Bool {
         while true {
             passShown()
@@ -162,8 +166,8 @@ struct LogReader: ~Copyable {
         }
     }
 
-    /// Whether some of a line was never written: a run of zeros is what a file system leaves
-    /// where a write was lost.
+    /// Whether some of a line was never written. After a lost write, file systems leave a run of
+    /// zeros.
     private static func hasHole(_ line: Span<UInt8>) -> Bool {
         var zeros = 0
         for index in line.indices {
@@ -173,7 +177,7 @@ struct LogReader: ~Copyable {
         return false
     }
 
-    /// Fewer than any record has, more than damage to single bits makes.
+    /// Fewer zeros than any record has bytes, but more than damage to single bits makes.
     private static let holeBytesMin = 32
 
     private mutating func passShown() {
@@ -193,7 +197,7 @@ struct LogReader: ~Copyable {
         }
     }
 
-    /// False: the file has ended.
+    /// Returns false at the end of the file.
     private mutating func read() throws -> Bool {
         if hasAllRead { return false }
         let before = window.count

@@ -1,6 +1,6 @@
-// Records as nearly all of them are spelled: an update or a delete whose members stand in the
-// order in which `RecordBuffer` writes them, without any that few have. They are read by
-// stepping from one to the next; whatever differs is read by `RecordLine`, to the same end.
+// Reads the most common records quickly: updates and deletes with only the common members,
+// in the order in which `RecordBuffer` writes them. It goes from one member to the next.
+// `RecordLine` reads all other records, and reads these with the same result.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,10 +10,10 @@ import PlugboardWire
 struct PlainRecord: ~Escapable {
     private let line: Span<UInt8>
     let isUpdate: Bool
-    /// Without quotes, as spelled.
+    /// The key as spelled, without quotes.
     let key: ByteRange
     let revision: UInt64
-    /// Where its value begins, or of a delete the writer's member.
+    /// The place of the value; in a delete, of the writer's member.
     private let rest: Int
 
     private static let update: StaticString = #"{"event":"update","key":""#
@@ -24,7 +24,7 @@ struct PlainRecord: ~Escapable {
     private static let timeStart: StaticString = #","when":"#
     private static let digitsMax = 15
 
-    /// Nil where it is spelled otherwise; what stands behind the revision isn't looked at.
+    /// Nil if the record is spelled differently. Nothing after the value's beginning is looked at.
     @inline(__always)
     @_lifetime(copy line)
     init?(_ line: Span<UInt8>) {
@@ -46,7 +46,7 @@ struct PlainRecord: ~Escapable {
         rest = place
     }
 
-    /// The whole record; nil where it has further members, or isn't one.
+    /// The whole record; nil if it has further members or isn't one.
     func record() -> RecordLine? {
         var record = RecordLine()
         record.kind = isUpdate ? .update : .delete
@@ -69,13 +69,13 @@ struct PlainRecord: ~Escapable {
         return record
     }
 
-    /// When it was written; nil where that isn't the last member before the checksum.
+    /// When it was written; nil if that isn't the last member before the checksum.
     var when: UInt64? {
         // A time has 13 digits from 2001 to 2286.
         time(at: line.count - RecordEnd.bytes - 13 - Self.timeStart.utf8CodeUnitCount)
     }
 
-    /// The time that is the member at `place` and the last one.
+    /// The time, if it is the member at `place` and the last one.
     @inline(__always)
     private func time(at place: Int) -> UInt64? {
         guard place >= rest, Self.stands(Self.timeStart, in: line, at: place) else { return nil }
@@ -86,7 +86,7 @@ struct PlainRecord: ~Escapable {
         return when
     }
 
-    /// Where the quote stands that ends a key without escapes.
+    /// The place of the quote at the end of a key without escapes.
     @inline(__always)
     private static func keyEnd(_ line: Span<UInt8>, from start: Int) -> Int? {
         var place = start
@@ -99,7 +99,7 @@ struct PlainRecord: ~Escapable {
         return nil
     }
 
-    /// Moves behind the digits at `place`; nil where there are none, or too many for a glance.
+    /// Moves past the digits at `place`; nil if there are none, or too many for this fast path.
     @inline(__always)
     private static func number(_ line: Span<UInt8>, _ place: inout Int) -> UInt64? {
         let start = place

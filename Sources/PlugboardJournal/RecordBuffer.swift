@@ -1,6 +1,6 @@
-// The records of the turn under way: one line a commit, encoded where the commit is made
-// and written in one piece at the turn's end. Each ends with a checksum that continues
-// that of the line before. Owned by the hub.
+// The records of the present turn: one line per commit. A commit is encoded when it is
+// made, and all lines are written together at the end of the turn. Each line ends with a
+// checksum that continues that of the line before. The hub owns the buffer.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,32 +8,33 @@ import PlugboardWire
 
 /// Lines on their way to the journal.
 public struct RecordBuffer: ~Copyable {
-    /// Somebody keeps what is written.
+    /// Whether there is a journal.
     public private(set) var isKept = false
     /// The checksum of the last line.
     public private(set) var chain: UInt32 = 0
-    /// Commits that were added since the beginning.
+    /// The number of commits that were added.
     public private(set) var commits: UInt64 = 0
-    /// Bytes that are certain to find room in the file.
+    /// Bytes that certainly have room in the file.
     public var room = Int.max
-    /// The same with what is kept back for the broker's own writes, which nobody can refuse.
+    /// The same, including the room that is reserved for the broker's own writes, which nobody can
+    /// refuse.
     public var ownRoom = Int.max
-    /// Bytes that a record of each value would come to, about; nil where nobody counts them.
+    /// About how many bytes a record of every value would have; nil if nobody counts them.
     public var liveBytes: Int?
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
     private var isFirstOfBatch: Bool { eventsOfBatch == 0 }
-    /// Events that the batch under way has so far; 0 without one.
+    /// The number of events in the present batch; 0 without a batch.
     public private(set) var eventsOfBatch = 0
     private let clock: () -> UInt64
-    /// The time of the last line, milliseconds since 1970.
+    /// The time of the last line, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
-    /// `,"when":…`, the same all through a turn, and whether it is this turn's.
+    /// `,"when":…`, which is the same for a whole turn, and whether it is this turn's.
     private var whenText = ByteBuffer()
     private var isTimed = false
 
-    /// Keeps nothing until it is told to. `clock` gives milliseconds since 1970.
+    /// Keeps nothing until `begin`. `clock` returns milliseconds since 1970.
     public init(clock: @escaping () -> UInt64 = { WallClock.millisecondsSince1970() }) {
         self.clock = clock
     }
@@ -46,37 +47,37 @@ public struct RecordBuffer: ~Copyable {
     @inlinable public var isEmpty: Bool { count == 0 }
     public var count: Int { lines.count }
 
-    /// Whether a commit whose values come to `bytes` is certain to find room.
+    /// Whether a commit with values of `bytes` bytes certainly has room.
     @inlinable
     @inline(__always)
     public func hasRoom(for bytes: Int) -> Bool {
         room == .max || count &+ Self.needed(for: bytes) <= room
     }
 
-    /// Whether what the broker itself writes is certain to find room: the end of a value.
+    /// Whether the broker's own writes, such as the end of a value, certainly have room.
     public var hasOwnRoom: Bool { count + Self.needed(for: 0) <= ownRoom }
 
-    /// Bytes that such a record has at most, but for what a batch has for each of its writes,
-    /// which is no more than the line that it came in.
+    /// The most bytes that such a record needs, without what a batch has for each of its writes.
+    /// That is no more than the line that the batch came in.
     @inlinable
     public static func needed(for bytes: Int) -> Int { bytes &+ bytes &+ 4_096 }
 
-    /// The same of a record of one write.
+    /// The same for a record of a single write.
     public static func neededAlone(for bytes: Int) -> Int { bytes &+ 4_096 }
 
-    /// Begins to keep lines, behind one with the checksum `chain`.
+    /// Begins to keep lines, after one with the checksum `chain`.
     public mutating func begin(after chain: UInt32) {
         isKept = true
         self.chain = chain
     }
 
-    /// Forgets lines that were written.
+    /// Removes lines that were written.
     public mutating func removeFirst(_ count: Int) {
         lines.removeFirst(count)
         if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
     }
 
-    /// The time is asked for anew with the next record.
+    /// Ends a turn: the next record gets a new time.
     public mutating func endTurn() {
         isTimed = false
     }
@@ -92,7 +93,7 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Commits up to `endBatch` are one record.
+    /// Makes one record of all commits up to `endBatch`.
     public mutating func beginBatch(revision: UInt64) {
         isBatch = true
         beginLine()
@@ -101,7 +102,7 @@ public struct RecordBuffer: ~Copyable {
         lines.append(#","events":["#)
     }
 
-    /// Ends the record; a batch that kept nothing leaves none.
+    /// Ends the record. A batch that kept nothing leaves none.
     public mutating func endBatch() {
         isBatch = false
         defer { eventsOfBatch = 0 }
@@ -110,33 +111,32 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Notes that a revision was taken for something that isn't kept, so that it is never taken
-    /// again.
+    /// Notes that something that isn't kept has used a revision, so that it is never used again.
     public mutating func append(passedRevision revision: UInt64) {
         if isKept { append(own: #"{"event":"revision","revision":\#(revision)"#) }
     }
 
-    /// Begins a file: its first line continues no checksum but says the one it follows.
+    /// Begins a file. Its first line continues no checksum, but has the one before it as a member.
     mutating func beginFile(_ header: String) {
         chain = 0
         append(own: header)
     }
 
-    /// Adds a line of the journal's own, without what all lines end with.
+    /// Adds a line of the journal's own, given without its time and checksum.
     mutating func append(own text: String) {
         beginLine()
         lines.append(string: text)
         endLine()
     }
 
-    /// Adds a record as it was read, without what all lines end with.
+    /// Adds a record that was read, given without its checksum.
     mutating func append(body: Span<UInt8>) {
         beginLine()
         lines.append(body)
         seal()
     }
 
-    /// An update as nearly all are: its pieces one after the other, where there is room for them all.
+    /// Adds an update without rare members, with room for all its pieces at once.
     @inline(__always)
     private mutating func appendPlain(_ commit: borrowing Commit) {
         let pieces = commit.keyPrefix.count &+ commit.value.count &+ commit.by.count
@@ -151,8 +151,8 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// What such a record has beside its pieces: names, a revision, the time and the end, each with
-    /// what is written behind it and written over.
+    /// Bytes of such an update beside its pieces: names, a revision, the time and the end, each
+    /// with the bytes that are written after it and then overwritten.
     private static let plainBytesMax = 160
 
     private mutating func appendToBatch(_ commit: borrowing Commit) {
@@ -226,7 +226,7 @@ public struct Commit: ~Escapable {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
     public var keyPrefix: Span<UInt8>
     public var revision: UInt64
-    /// Empty, as no JSON is: the key was deleted.
+    /// Empty if the key was deleted; no JSON is empty.
     public var value: Span<UInt8>
     /// As `EventEncoder.appendAuthor` wrote it.
     public var by: Span<UInt8>
@@ -234,7 +234,7 @@ public struct Commit: ~Escapable {
     public var reason: EventReason?
     /// The value ends with its writer's connection.
     public var isWhileConnected = false
-    /// When the value ends by itself, in milliseconds since 1970; 0 for never.
+    /// When the value ends by itself, in milliseconds since 1970; 0 if never.
     public var expires: UInt64 = 0
 
     @inlinable

@@ -1,13 +1,15 @@
-// The end of a line: its checksum, eight digits at a time.
+// The end of every line: its checksum, written and read eight digits at a time. A checksum
+// has only one spelling, so that a changed digit is always noticed. Writing and reading
+// both use this code.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
 enum RecordEnd {
-    /// Bytes of it, without the line feed.
+    /// The number of its bytes, without the line feed.
     static let bytes = 18
-    /// `,"crc":"` as it lies in memory, and `"}` with a line feed and nothing behind it.
+    /// `,"crc":"` as it is in memory, and `"}` with a line feed and a zero byte.
     private static let start: UInt64 = 0x223A_2263_7263_222C
     private static let close: UInt32 = 0x000A_7D22
     private static let closeBytes = 3
@@ -19,8 +21,8 @@ enum RecordEnd {
         line.append(word: UInt64(close), count: closeBytes)
     }
 
-    /// The checksum that a line says it has; nil where it doesn't end like one. Only the
-    /// spelling that `append` writes counts, so that no two lines say the same.
+    /// The checksum at the end of a line; nil if there is none. Only the spelling that `append`
+    /// writes is valid, so that no two lines have the same meaning.
     @inline(__always)
     static func checksum(of line: Span<UInt8>) -> UInt32? {
         guard line.count > bytes else { return nil }
@@ -32,7 +34,7 @@ enum RecordEnd {
     }
 }
 
-/// Eight hexadecimal digits as the eight bytes of a word, the first of them lowest.
+/// Eight hexadecimal digits as the eight bytes of a word, the first one lowest.
 private enum HexDigits {
     private static let each: UInt64 = 0x0101_0101_0101_0101
     private static let evens: UInt64 = 0x00FF_00FF_00FF_00FF
@@ -48,7 +50,7 @@ private enum HexDigits {
         return word &+ each &* 0x30 &+ letters &* 39
     }
 
-    /// Nil where it isn't what `text` writes.
+    /// Nil if the text isn't what `text` writes.
     @inline(__always)
     static func value(_ text: UInt64) -> UInt32? {
         var word = (text & (each &* 0x0F)) &+ (text &>> 6 & each) &* 9

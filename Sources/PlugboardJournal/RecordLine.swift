@@ -1,16 +1,18 @@
-// A record as it is read back: places within a line whose checksum was found right.
+// A record that was read: the places of its members in a line whose
+// checksum is valid. It owns no bytes and means something only together
+// with that line.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What a line of a journal is.
+/// The kind of a journal's line.
 public enum RecordKind: Equatable, Sendable {
     case update, delete, batch
     /// The first line of a segment, and of a snapshot.
     case segment, snapshot
-    /// What lies before it is on disk; the last line of a snapshot.
+    /// What comes before it is on disk. It is also the last line of a snapshot.
     case synced
-    /// A revision that was taken by something that isn't kept.
+    /// A revision that something used that isn't kept.
     case revision
     /// The broker ended in order.
     case closed
@@ -30,18 +32,17 @@ public enum RecordKind: Equatable, Sendable {
     }
 }
 
-/// The members of a record. Those that it doesn't have are empty or 0; names that are not
-/// known here are passed over.
+/// The members of a record. Missing members are empty or 0. Unknown names are ignored.
 public struct RecordLine: Sendable {
     public internal(set) var kind = RecordKind.update
-    /// Without quotes, as spelled.
+    /// As spelled, without quotes.
     public internal(set) var key = ByteRange.none
     public internal(set) var value = ByteRange.none
     /// The array of a batch.
     public internal(set) var events = ByteRange.none
-    /// The writer's name with its quotes.
+    /// The writer's name, with quotes.
     public internal(set) var by = ByteRange.none
-    /// The writer's user, where what that keeps is counted.
+    /// The writer's user, if what that user keeps is counted.
     public internal(set) var user: UInt32?
     public internal(set) var reason: EventReason?
     public internal(set) var isWhileConnected = false
@@ -53,20 +54,21 @@ public struct RecordLine: Sendable {
     public internal(set) var version: UInt64 = 0
     public internal(set) var segment: UInt64 = 0
     public internal(set) var keys: UInt64 = 0
-    /// Bytes of its segment that are on disk.
+    /// The number of bytes of its segment that are on disk.
     public internal(set) var bytes: UInt64 = 0
     public internal(set) var epoch = ByteRange.none
     public internal(set) var boot = ByteRange.none
     /// The checksum of the line that a segment or snapshot continues.
     public internal(set) var previous: UInt32?
 
-    /// It says what was left when a snapshot was made, and no longer all that had happened.
+    /// It comes from a snapshot, which has only the values that were left, not everything that
+    /// happened.
     public internal(set) var isOfSnapshot = false
 
-    /// Nothing, so far.
+    /// Has no members yet.
     init() {}
 
-    /// Reads a line; nil where it is no record.
+    /// Reads a line; nil if it is no record.
     public init?(_ line: Span<UInt8>) {
         if let plain = PlainRecord(line)?.record() {
             self = plain
@@ -91,7 +93,8 @@ public struct RecordLine: Sendable {
         guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
     }
 
-    /// The events of a batch, each a record by itself: where it stands in the line.
+    /// Passes the place of each event of a batch to `body`. Each is a record by itself. Returns
+    /// false if the array is malformed or empty.
     public func forEachEvent(of line: Span<UInt8>, _ body: (ByteRange) throws -> Void) rethrows -> Bool {
         let array = events.bytes(of: line)
         guard array.count > 2 else { return false }
@@ -117,7 +120,7 @@ public struct RecordLine: Sendable {
         }
     }
 
-    /// Reads one member. Without white space: records are written without.
+    /// Reads one member. There is no white space, because records are written without.
     private mutating func readMember(
         _ scanner: inout JSONScanner,
         _ line: Span<UInt8>,
@@ -143,7 +146,7 @@ public struct RecordLine: Sendable {
         return take(word?.word ?? 0, place, line)
     }
 
-    /// Notes a member. False where it can't be what its name says.
+    /// Notes a member. Returns false if its value doesn't suit its name.
     private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
         switch name {
         case NameWord("value").word: value = place
@@ -201,7 +204,7 @@ public struct RecordLine: Sendable {
         }
     }
 
-    /// Nil where it is no integer, or one that is too large.
+    /// Nil if it is not an integer, or too large.
     private static func number(_ digits: Span<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for index in digits.indices {
@@ -212,7 +215,7 @@ public struct RecordLine: Sendable {
         return digits.isEmpty ? nil : number
     }
 
-    /// What stands between the quotes of a string.
+    /// The text between the quotes of a string.
     @_lifetime(copy line)
     private static func inner(_ place: ByteRange, _ line: Span<UInt8>) -> Span<UInt8>? {
         guard place.count >= 2, line[place.start] == UInt8(ascii: "\"") else { return nil }

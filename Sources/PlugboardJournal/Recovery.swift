@@ -1,50 +1,51 @@
-// From files to a state: the newest snapshot, then every record after it, each held against
-// its checksum. What a crash can leave at the end is cut off and kept aside; anything else
-// that isn't as it was written stops the recovery, which then has changed nothing.
+// Reads the state from the files: the newest snapshot, then every record after it. It
+// checks each checksum. It cuts off what a crash can leave at the end, and keeps it in
+// another file. Anything else that isn't as it was written stops the recovery, which then
+// has changed nothing.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a recovery found besides the state itself.
+/// What a recovery found beside the state itself.
 public struct Recovered: Sendable {
-    /// The life of the revision counter; nil where there was no journal.
+    /// The life of the revision counter; nil if there was no journal.
     public internal(set) var epoch: String?
     public internal(set) var revision: UInt64 = 0
-    /// The machine's start during which it was written last.
+    /// The machine's start during which it was last written.
     public internal(set) var boot = ""
-    /// The broker had ended in order.
+    /// The last broker ended in order.
     public internal(set) var isClosed = false
-    /// What was cut off: where, and the file that it is kept in.
+    /// What was cut off: the place, and the file that keeps it.
     public internal(set) var torn: (place: JournalPlace, keptAs: String)?
-    /// Something may be missing that had been told, since the machine went down before it was on
-    /// disk. Revisions then begin a new epoch.
+    /// Writes that clients were told of may be missing, because the machine stopped before they
+    /// were on disk. Then the revisions begin a new epoch.
     public internal(set) var mayLack = false
     /// The number of the last segment; 0 for none.
     var lastSegment: UInt64 = 0
-    /// What is said to be the newest segment.
+    /// The newest signpost.
     var signpost: Signpost?
-    /// The number of the snapshot that was read; 0 for none, and its size.
+    /// The number of the snapshot that was read, or 0 if there is none, and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
-    /// The disk has failed the broker before this one.
+    /// The disk failed under an earlier broker.
     var hasFailed = false
-    /// Segments that may not be on disk, as far as they say themselves: a broker that was killed
-    /// had no time for it.
+    /// Segments that may not be on disk, according to their own lines. A killed broker had no time
+    /// to sync them.
     var unsynced: [UInt64] = []
-    /// Bytes of the segments after it, and how many there are.
+    /// The bytes and the number of the segments after the snapshot.
     var looseBytes = 0
     var looseSegments = 0
-    /// Writes up to this revision are in the snapshot, as far as they still counted; 0 where there
-    /// is none.
+    /// Writes up to this revision are in the snapshot, if they were still the newest of their
+    /// keys; 0 if there is no snapshot.
     public internal(set) var snapshotRevision: UInt64 = 0
     /// The checksum of the last record.
     var chain: UInt32 = 0
 
-    /// It was put together anew by `JournalRepair`, and nobody has gone on with it yet.
+    /// `JournalRepair` made it, and no broker has used it yet.
     public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
 
-    /// Much more has come together than a snapshot is made of.
+    /// Much more has collected than a snapshot is made for.
     func isOverdue(_ options: JournalOptions) -> Bool {
         let bytes = max(options.looseBytes, 2 * snapshotBytes)
         return looseBytes > JournalLimits.overdueFactor * bytes
@@ -52,7 +53,7 @@ public struct Recovered: Sendable {
     }
 }
 
-/// Takes the records of a recovery, in their order: only updates and deletes.
+/// Takes the records of a recovery, in order. It only gets updates and deletes.
 public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
 
 /// A recovery under way.
@@ -70,7 +71,7 @@ struct Recovery: ~Copyable {
         self.files = files
     }
 
-    /// Whether a snapshot says all that it was to say.
+    /// Whether a snapshot is complete and undamaged.
     mutating func isWhole(snapshot number: UInt64) throws -> Bool {
         do {
             try readSnapshot(number) { _, _ in }
@@ -80,8 +81,8 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Reads everything. With `isCutting` false nothing on disk is changed, and a torn end is
-    /// told and left as it is.
+    /// Reads everything. If `isCutting` is false, nothing on disk changes: a torn end is reported
+    /// and left as it is.
     mutating func run(isCutting: Bool, boot: String, _ take: RecordTaker) throws -> Recovered {
         self.boot = boot
         try files.checkNewest()
@@ -111,11 +112,13 @@ struct Recovery: ~Copyable {
         var isWhole = false
         while var record = try Self.record(&reader) {
             record.isOfSnapshot = true
-            guard !isWhole else { throw Self.damage(reader.place, "something follows the end") }
+            guard !isWhole else { throw Self.damage(reader.place, "there is something after the end") }
             if record.kind == .synced {
                 isWhole = true
             } else {
-                guard record.kind == .update else { throw Self.damage(reader.place, "no value") }
+                guard record.kind == .update else {
+                    throw Self.damage(reader.place, "the record is no value")
+                }
                 keys += 1
                 try take(record, reader.line)
             }
@@ -139,12 +142,13 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Without what a first segment follows upon, only that tells whether it was a segment or a snapshot.
+    /// Names the missing file. Before a first segment without a snapshot, nobody knows whether a
+    /// segment or a snapshot is missing.
     private static func before(_ number: UInt64, _ expected: UInt64, hasBase: Bool) -> String {
         hasBase ? JournalFiles.segment(expected) : "what comes before \(JournalFiles.segment(number))"
     }
 
-    /// False: it was cut, and nothing can follow.
+    /// Returns false if the segment was cut; then nothing can follow it.
     private mutating func readSegment(
         _ number: UInt64,
         later: [UInt64],
@@ -172,15 +176,15 @@ struct Recovery: ~Copyable {
                 return false
             case .line:
                 guard let record = RecordLine(reader.line) else {
-                    throw Self.damage(reader.place, "no record")
+                    throw Self.damage(reader.place, "the line is no record")
                 }
                 try apply(record, reader.line, reader, take)
             }
         }
     }
 
-    /// Reads the first line of a segment. What is returned is damage that a crash may explain:
-    /// the line isn't there, or what it continues isn't.
+    /// Reads the first line of a segment. Returns damage that a crash may explain: the line isn't
+    /// there, or the one that it continues isn't.
     private mutating func open(_ reader: inout LogReader, _ number: UInt64) throws -> Damage? {
         switch try reader.next() {
         case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
@@ -226,26 +230,30 @@ struct Recovery: ~Copyable {
         case .batch:
             let isWhole = try record.forEachEvent(of: line) { event in
                 let bytes = event.bytes(of: line)
-                guard var part = RecordLine(bytes) else { throw Self.damage(reader.place, "no event") }
+                guard var part = RecordLine(bytes) else {
+                    throw Self.damage(reader.place, "an event of the batch is no record")
+                }
                 part.when = record.when
                 try take(part, bytes)
             }
-            guard isWhole else { throw Self.damage(reader.place, "no batch") }
+            guard isWhole else { throw Self.damage(reader.place, "the batch can't be read") }
         case .revision: break
         case .synced:
-            // And so is all before this segment.
+            // All segments before this one are on disk as well.
             found.unsynced = []
             return
         case .closed: return
-        case .segment, .snapshot: throw Self.damage(reader.place, "a beginning in the middle")
+        case .segment, .snapshot: throw Self.damage(reader.place, "another file begins here")
         }
-        guard record.revision > found.revision else { throw Self.damage(reader.place, "revisions go back") }
+        guard record.revision > found.revision else {
+            throw Self.damage(reader.place, "the revision is not above the one before")
+        }
         found.revision = record.revision
     }
 
     // MARK: The end
 
-    /// Decides about damage: what a crash leaves is cut off, anything else is thrown.
+    /// Handles damage: cuts off what a crash can leave, and throws for anything else.
     private mutating func cut(
         _ reader: inout LogReader,
         _ damage: Damage,
@@ -260,7 +268,7 @@ struct Recovery: ~Copyable {
             throw Self.damage(damage.place, damage.what)
         }
         if reader.writtenBytes == 0, later.isEmpty {
-            // It has a name and perhaps room, and nothing in it: nothing is missing.
+            // It has a name and perhaps room, but nothing in it, so nothing is missing.
             found.isClosed = false
             if isCutting {
                 try turnSignpostBack(before: number)
@@ -277,15 +285,16 @@ struct Recovery: ~Copyable {
         try TailCut(store).cut(number, at: offset, writtenTo: end, later: later, keptAs: kept)
     }
 
-    /// A segment has begun before it is said to be the newest: only a machine that stopped can have
-    /// lost that again. As long as it runs, nothing does.
+    /// A segment begins before a signpost names it. Only a stopped machine can lose that again.
+    /// While the machine runs, nothing is lost, so this must be damage.
     private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
         guard let signpost = found.signpost, signpost.segment >= number else { return }
         guard let mark = Signpost.mark(ofBoot: boot) else { return }
         if found.boot == boot || signpost.boot == mark { throw Self.damage(damage.place, damage.what) }
     }
 
-    /// What is taken out of the way is missed no more, not even where its name goes first.
+    /// Turns the signpost back, because what is cut off will not be missed, even if its name is
+    /// removed first.
     private mutating func turnSignpostBack(before number: UInt64) throws {
         guard let old = found.signpost, old.segment >= number else { return }
         let new = number > 1 ? Signpost(segment: number - 1) : nil
@@ -299,8 +308,8 @@ struct Recovery: ~Copyable {
         try store.syncNames()
     }
 
-    /// What a crash of the machine may have taken can't be seen, so it is told from how the
-    /// journal was left: a broker that was killed loses nothing that the system had.
+    /// Decides whether writes may be missing. That can't be seen, so it follows from how the
+    /// journal was left: a killed broker loses nothing that the system already has.
     private mutating func judge() {
         let isSameBoot = !boot.isEmpty && found.boot == boot
         found.mayLack = !isSameBoot && !found.isClosed
@@ -339,13 +348,15 @@ struct Recovery: ~Copyable {
         )
     }
 
-    /// The next record of a file that was written whole; nil at its end.
+    /// The next record of a file that was written completely; nil at its end.
     private static func record(_ reader: inout LogReader) throws -> RecordLine? {
         switch try reader.next() {
         case .end: return nil
         case .damage(let damage): throw Self.damage(damage.place, damage.what)
         case .line:
-            guard let record = RecordLine(reader.line) else { throw damage(reader.place, "no record") }
+            guard let record = RecordLine(reader.line) else {
+                throw damage(reader.place, "the line is no record")
+            }
             return record
         }
     }
@@ -355,7 +366,7 @@ struct Recovery: ~Copyable {
     }
 }
 
-/// The form of the files.
+/// The version of the files' format.
 public enum JournalVersion {
     public static let number: UInt64 = 1
 }

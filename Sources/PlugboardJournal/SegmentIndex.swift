@@ -1,26 +1,27 @@
-// Which revisions lie in which segment, so that who comes back is read what it missed; and
-// which segments stay for that after their snapshot was made. Owned by the writer.
+// Which revisions are in which segment, so that a client that comes back can be
+// told what it missed; and which segments stay for that after a snapshot. The
+// writer owns it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The segments that are there, one after the other without a gap.
+/// The existing segments, one after the other without a gap.
 struct SegmentIndex {
     private struct Entry {
         let number: UInt64
         /// The revision of the last record before it.
         let revision: UInt64
-        /// 0 for the segment under way.
+        /// 0 for the present segment.
         var bytes: Int
     }
 
     private var entries: [Entry] = []
-    /// How many read which segment.
+    /// How many clients read which segment.
     private var pins: [UInt64: Int] = [:]
 
-    /// Looks at the first lines of the files of this epoch. What can't be read is left out, with
-    /// all before it.
+    /// Reads the first lines of the files of this epoch. A segment that can't be read is left out,
+    /// and so are all before it.
     init(_ store: any FileStore, epoch: String) {
         let numbers = (try? store.names()).map { JournalFiles(names: $0).segments } ?? []
         var found: [Entry] = []
@@ -41,18 +42,18 @@ struct SegmentIndex {
         return Entry(number: number, revision: header.revision, bytes: reader.fileBytes)
     }
 
-    /// The next segment begins.
+    /// Begins the next segment.
     mutating func begin(_ number: UInt64, after revision: UInt64) {
         if let last = entries.last, last.number + 1 != number { entries = [] }
         entries.append(Entry(number: number, revision: revision, bytes: 0))
     }
 
-    /// The last one has ended.
+    /// Ends the last segment.
     mutating func end(bytes: Int) {
         if let last = entries.indices.last { entries[last].bytes = bytes }
     }
 
-    /// The segment in which the first write after a revision lies; nil where that is gone.
+    /// The segment with the first write after a revision; nil if it is gone.
     func segment(after revision: UInt64) -> UInt64? {
         entries.last { $0.revision <= revision }?.number
     }
@@ -66,14 +67,15 @@ struct SegmentIndex {
         pins[number] = count > 0 ? count : nil
     }
 
-    /// Bytes of ended segments to keep: the history, and more where somebody reads there.
+    /// Bytes of ended segments to keep: the history, and more while a client reads there.
     func bytesToKeep(upTo last: UInt64, _ historyBytes: Int) -> Int {
         guard let first = pins.keys.min() else { return historyBytes }
         let read = entries.filter { $0.number >= first && $0.number <= last }.reduce(0) { $0 + $1.bytes }
         return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
     }
 
-    /// Bytes of the segments that are there for that: a history begins where a file does.
+    /// Bytes of the segments that are kept for that. A history always begins at the beginning of a
+    /// file.
     func bytesKept(upTo last: UInt64, _ historyBytes: Int) -> Int {
         let wanted = bytesToKeep(upTo: last, historyBytes)
         var bytes = 0
@@ -84,8 +86,8 @@ struct SegmentIndex {
         return bytes
     }
 
-    /// Forgets the segments that go when a snapshot was made. Those after `snapshot`, which none stands
-    /// for yet, stay. Returns the first one that does.
+    /// Removes the segments that go after a snapshot. Segments after `snapshot` stay, because no
+    /// snapshot replaces them yet. Returns the first segment that stays, if any was removed.
     @discardableResult
     mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> UInt64? {
         let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
@@ -96,7 +98,8 @@ struct SegmentIndex {
         return entries.count < count ? entries.first?.number : nil
     }
 
-    /// The first segment that is kept of those up to `last`: as many as it takes to keep that much.
+    /// The first segment to keep of those up to `last`: as many as are needed for the bytes of the
+    /// history.
     static func firstKept(
         of numbers: [UInt64],
         upTo last: UInt64,

@@ -1,11 +1,12 @@
-// Records read again for somebody who missed them, a piece at a time: from the place where
-// the piece before ended, up to as much as the loop hands on in a turn.
+// Reads records again for a client that missed them, one piece at a time. A piece begins
+// where the last one ended, and is no larger than what the loop passes on in a turn. It
+// only reads lines that were flushed before.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Where a reading of a journal's segments stands: between two lines.
+/// The place of a reading in the journal's segments, always between two lines.
 public struct ReadPlace: Sendable, Equatable {
     let segment: UInt64
     var offset = 0
@@ -13,19 +14,19 @@ public struct ReadPlace: Sendable, Equatable {
     var chain: UInt32 = 0
 }
 
-/// What somebody wants to have read.
+/// What a client wants to read.
 public struct ReadRequest: Sendable {
-    /// Who asks.
+    /// The number of the client's request.
     public let number: UInt64
     let place: ReadPlace
-    /// Records of this revision and older ones are passed over, and of the next one so many events.
+    /// Records up to this revision are skipped, and so many events of the next revision.
     let after: UInt64
     let skipping: Int
-    /// Records of later revisions end the reading.
+    /// The reading ends with this revision.
     let upTo: UInt64
-    /// Keys that match one of these are told.
+    /// Only keys that match one of these are passed on.
     let patterns: [[UInt8]]
-    /// The segment under way.
+    /// The number of the present segment.
     var last: UInt64 = 0
 
     public init(
@@ -45,21 +46,21 @@ public struct ReadRequest: Sendable {
     }
 }
 
-/// Events in their order: updates and deletes, those of a batch one by one.
+/// Events in order: updates and deletes. Those of a batch come one by one.
 public struct ReadPiece: Sendable {
-    /// One event: where its bytes are, and what they say.
+    /// One event: the place of its bytes, and its members.
     public struct Entry: Sendable {
         public let place: ByteRange
         public let record: RecordLine
     }
 
-    /// Whom it is for.
+    /// The number of the client's request.
     public let number: UInt64
     public fileprivate(set) var bytes: [UInt8] = []
     public fileprivate(set) var entries: [Entry] = []
-    /// Where it goes on; nil: this was all.
+    /// Where the next piece begins; nil after the last piece.
     public fileprivate(set) var next: ReadPlace?
-    /// What follows can't be read.
+    /// The records after these can't be read.
     public fileprivate(set) var hasFailed = false
 }
 
@@ -69,7 +70,7 @@ struct SegmentReading {
     private let store: any FileStore
     private var piece: ReadPiece
 
-    /// The next piece. What can't be read is said in it.
+    /// The next piece. If a read fails, the piece says so.
     static func piece(_ request: ReadRequest, _ store: any FileStore) -> ReadPiece {
         var reading = SegmentReading(request, store)
         do { try reading.run() } catch { reading.piece.hasFailed = true }
@@ -90,7 +91,7 @@ struct SegmentReading {
         }
     }
 
-    /// Returns whether the segment came to its end, and more is wanted.
+    /// Returns whether the segment ended and more is wanted.
     private mutating func read(from place: ReadPlace) throws -> Bool {
         let name = JournalFiles.segment(place.segment)
         var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
@@ -101,10 +102,10 @@ struct SegmentReading {
             case .line:
                 let line = reader.line
                 guard let record = RecordLine(line) else {
-                    throw JournalError.damaged(reader.place, "no record")
+                    throw JournalError.damaged(reader.place, "the line is no record")
                 }
                 guard take(record, line) else { return false }
-                // What stands behind the last that is wanted may be half written by now.
+                // Later lines may be half written at this moment.
                 if record.revision >= request.upTo { return false }
                 if isFull {
                     let end = reader.offset + line.count + 1
@@ -120,7 +121,7 @@ struct SegmentReading {
             || piece.entries.count >= JournalLimits.pieceRecordsMax
     }
 
-    /// False: this and what follows is not wanted.
+    /// Returns false if neither this nor any later record is wanted.
     private mutating func take(_ record: RecordLine, _ line: Span<UInt8>) -> Bool {
         switch record.kind {
         case .segment, .snapshot, .synced, .closed, .revision: return true

@@ -1,18 +1,19 @@
-// An empty file whose name says which segment is the newest, so that one that is lost is missed though
-// nothing follows it. It gets its next name once that segment has begun, before anybody is told
-// of what is in it, and comes to the disk with the segment's own name: where a crash takes that, it
-// takes this as well. It also says during which of the machine's starts that was: as long as the
-// machine runs, what has begun can't be gone.
+// An empty file whose name says which segment is the newest. So a lost newest segment is
+// noticed, although nothing follows it. The file gets its next name when that segment has
+// begun, before anybody is told of its records. The name gets to disk together with the
+// segment's own: a crash loses both or neither. It also names the machine's start at that
+// time, because nothing that has begun is lost while the machine runs.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// What such a name says.
+/// What the name of a signpost says.
 struct Signpost: Equatable {
     let segment: UInt64
-    /// The broker has ended in order: the segment's last line says so, and is on disk.
+    /// The broker ended in order: the segment's last line says so and is on disk.
     var isClosed = false
-    /// A mark of the machine's start during which the segment began; nil where that isn't said.
+    /// A mark of the machine's start during which the segment began; nil if the name doesn't say
+    /// it.
     var boot: UInt32?
 
     static func mark(ofBoot boot: String) -> UInt32? {
@@ -23,7 +24,7 @@ struct Signpost: Equatable {
 }
 
 extension FileStore {
-    /// Turns the signpost from one place to the other; nil: there is none.
+    /// Renames the signpost. Nil means that there is none.
     func turn(_ old: Signpost?, to new: Signpost?) throws {
         switch (old, new) {
         case (let old?, let new?): if old != new { try rename(old.name, to: new.name) }
@@ -35,14 +36,14 @@ extension FileStore {
 }
 
 extension JournalWriter {
-    /// Notes that the present segment has begun, or ended in order. Where that can't be noted, the
-    /// place before it stays noted, and it is tried again with the next turn.
+    /// Notes that the present segment has begun, or has ended in order. If that fails, the old
+    /// signpost stays, and the next turn tries again.
     func turnSignpost(isClosed: Bool = false) {
         let mark = isClosed ? nil : Signpost.mark(ofBoot: boot)
         let new = Signpost(segment: segment, isClosed: isClosed, boot: mark)
         guard (try? store.turn(signpost, to: new)) != nil else { return }
         signpost = new
-        // The name has to come to the disk, too.
+        // The new name must get to disk as well.
         isFileNew = true
     }
 }

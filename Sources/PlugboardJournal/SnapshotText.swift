@@ -1,5 +1,6 @@
-// A snapshot made where the state is: the loop writes down what its keys hold at the moment when
-// a segment ends, if that is little, and nobody has to read the segment again for it.
+// A snapshot that the loop itself writes in memory when a segment ends, if the state is
+// small. Then nobody has to read the segments again. It has exactly the values at the
+// end of that segment.
 
 import PlugboardWire
 
@@ -8,12 +9,12 @@ public struct SnapshotText: Sendable {
     let keys: Int
     let bytes: [UInt8]
 
-    /// The end of a segment: what it leaves behind.
+    /// The end of a segment, which a snapshot continues.
     struct End {
         let segment: UInt64
         let epoch: String
         let boot: String
-        /// The last revision in it, its last checksum, and the time then.
+        /// Its last revision, its last checksum and its last time.
         let revision: UInt64
         let chain: UInt32
         let when: UInt64
@@ -21,7 +22,7 @@ public struct SnapshotText: Sendable {
 
     private struct TooLong: Error {}
 
-    /// Writes down a state of so many keys; nil where that is too long. `body` adds each value once.
+    /// Writes a state of `keys` keys; nil if that is too long. `body` adds each value once.
     init?(of end: End, keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
         guard keys <= JournalLimits.stateKeysMax else { return nil }
         let when = end.when

@@ -1,5 +1,6 @@
-// Where the newest record of each key stands in files that are read once, front to back.
-// Values stay in their files; only keys and places are kept.
+// Finds the newest record of each key in files that are read once, from front
+// to back. It keeps only keys and places; values stay in their files. The
+// compactor owns it.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -25,7 +26,7 @@ struct Survey: ~Copyable {
         self.progress = progress
     }
 
-    /// Forgets all places.
+    /// Removes all places.
     mutating func removeAll() {
         index.removeAll()
     }
@@ -65,7 +66,7 @@ struct Survey: ~Copyable {
         }
     }
 
-    /// False at the end.
+    /// Returns false at the end.
     private func next(_ reader: inout LogReader) throws -> Bool {
         switch try reader.next() {
         case .end: return false
@@ -76,7 +77,7 @@ struct Survey: ~Copyable {
 
     private static func record(_ reader: borrowing LogReader) throws -> RecordLine {
         guard let record = RecordLine(reader.line) else {
-            throw JournalError.damaged(reader.place, "no record")
+            throw JournalError.damaged(reader.place, "the line is no record")
         }
         return record
     }
@@ -92,7 +93,7 @@ struct Survey: ~Copyable {
         if record.kind == .snapshot { chain = record.previous ?? 0 }
     }
 
-    /// Its value stays where it is, so that it needn't be looked at.
+    /// Notes a record. It needn't look at the value, which stays in its file.
     @inline(__always)
     private mutating func take(_ record: PlainRecord, _ line: Span<UInt8>, _ place: KeyPlace) {
         if record.isUpdate {
@@ -123,8 +124,8 @@ struct Survey: ~Copyable {
         revision = max(revision, record.revision)
     }
 
-    /// Shows each key's newest record, in the order of the files: from its brace up to the
-    /// checksum, or, of a batch, to the closing brace.
+    /// Passes the newest record of each key to `body`, in the order of the files: from its opening
+    /// brace to its checksum or, in a batch, to its closing brace.
     mutating func forEachLatest(_ body: (Span<UInt8>) throws -> Void) throws {
         var places = index.places()
         places.sort { ($0.file, $0.offset) < ($1.file, $1.offset) }
@@ -148,7 +149,7 @@ struct Survey: ~Copyable {
             guard try reader.move(to: Int(place.offset), count: Int(place.count)) else {
                 throw JournalError.damaged(
                     JournalPlace(file: name, offset: Int(place.offset), line: 0),
-                    "it changed"
+                    "the file has changed"
                 )
             }
             try body(reader.record)
@@ -156,10 +157,10 @@ struct Survey: ~Copyable {
     }
 }
 
-/// Where a record stands.
+/// The place of a record.
 struct KeyPlace: BitwiseCopyable {
     var file: UInt32
-    /// Bytes of a record within a batch; 0: up to the end of its line.
+    /// Bytes of a record in a batch; 0 if it goes up to the end of its line.
     var count: UInt32 = 0
     var offset: UInt64
 
@@ -181,13 +182,13 @@ private struct PlaceReader: ~Copyable {
         self.file = file
     }
 
-    /// The record without what its line ends with.
+    /// The record without the end of its line.
     var record: Span<UInt8> {
         @_lifetime(borrow self)
         get { window.bytes[..<recordBytes] }
     }
 
-    /// Moves to a record. False where the file isn't what it was.
+    /// Moves to a record. Returns false if the file has changed.
     mutating func move(to place: Int, count: Int) throws -> Bool {
         if place > offset + window.count || place < offset {
             window.removeAll()

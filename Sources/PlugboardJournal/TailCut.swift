@@ -1,13 +1,13 @@
-// The end of a journal after a crash. Bytes that were on their way to the disk may be there
-// in part, or as zeros, or not at all, also in the middle; bytes that were known to be on
-// disk must be right.
+// Handles the end of a journal after a crash. Bytes that were on their way to the disk may
+// be there in part, or as zeros, or not at all, even in the middle. Bytes that are known to
+// have been on disk must be right; otherwise it isn't a crash but damage.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Looks for what speaks against a crash: a later line which says that the damaged place had
-/// been on disk.
+/// Looks for a later line that says that the damaged place was on disk, which a crash can't
+/// explain.
 struct TailSearch {
     private let store: any FileStore
 
@@ -15,8 +15,8 @@ struct TailSearch {
         self.store = store
     }
 
-    /// Whether a later line says that the byte at `offset` of the segment under way, or what came
-    /// before the `later` segments, was on disk.
+    /// Whether a later line says that the byte at `offset` of this segment, or everything before
+    /// the `later` segments, was on disk.
     func wasSafe(_ reader: inout LogReader, offset: Int, later: [UInt64]) throws -> Bool {
         while try reader.nextVerifying() {
             guard let record = RecordLine(reader.line) else { continue }
@@ -26,7 +26,7 @@ struct TailSearch {
         return try wasSafe(before: later)
     }
 
-    /// A segment says that something of it is on disk only when all before it is.
+    /// A segment only says that something in it is on disk when all segments before it are.
     func wasSafe(before later: [UInt64]) throws -> Bool {
         for number in later {
             var reader = try LogReader(JournalFiles.segment(number), in: store)
@@ -39,8 +39,8 @@ struct TailSearch {
     }
 }
 
-/// Takes the unusable end out of the way and keeps it for a person to look at. Interrupted at
-/// any point, it can be done again.
+/// Cuts off the unusable end, and keeps it for a person to look at. It can be repeated if
+/// it is interrupted at any point.
 struct TailCut {
     private let store: any FileStore
 
@@ -48,8 +48,8 @@ struct TailCut {
         self.store = store
     }
 
-    /// Cuts a segment at `offset`; the segments after it are kept aside whole. Behind `end` there is
-    /// nothing but room.
+    /// Cuts a segment at `offset`, and renames the segments after it. After `end` there is nothing
+    /// but room.
     func cut(
         _ number: UInt64,
         at offset: Int,
@@ -64,7 +64,7 @@ struct TailCut {
         }
         let segment = JournalFiles.segment(number)
         if offset == 0 {
-            // Not even its first line is there: the segment never began.
+            // Not even its first line is there, so the segment never began.
             try store.rename(segment, to: name)
             return try store.syncNames()
         }
@@ -94,7 +94,7 @@ struct TailCut {
 }
 
 extension AppendableFile {
-    /// Appends all of it, or throws.
+    /// Appends all bytes, or throws.
     func appendAll(_ bytes: Span<UInt8>) throws {
         var rest = bytes
         while !rest.isEmpty {

@@ -1,9 +1,11 @@
-// One thread that does one piece of work after the other.
+// One thread that does one piece of work after the other, in the order in which they were
+// added. The background worker owns it. When `finish` returns, all pieces are done and
+// the thread has ended.
 
 import PlugboardPosix
 import Synchronization
 
-/// Work for one thread, in its order.
+/// The work for one thread.
 final class WorkQueue: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -14,8 +16,8 @@ final class WorkQueue: Sendable {
     private let arrived: Wakeup
     private let ended: Wakeup
 
-    /// Starts the thread, which takes no processor from others unless somebody waits for what it
-    /// does. Throws `SystemError`.
+    /// Starts the thread. If nobody waits for its work, it takes no processor time from others.
+    /// Throws `SystemError`.
     init(isAwaited: Bool) throws {
         arrived = try Wakeup()
         ended = try Wakeup()
@@ -30,7 +32,7 @@ final class WorkQueue: Sendable {
         arrived.signal()
     }
 
-    /// Returns when all that was added is done.
+    /// Returns when all pieces that were added are done.
     func wait() {
         guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
         let isDone = Shared(false)
@@ -41,7 +43,7 @@ final class WorkQueue: Sendable {
         while !isDone.get() { PipeCalls.waitReadable(wakeup.raw) }
     }
 
-    /// Returns when all that was added is done, and the thread has ended.
+    /// Returns when all pieces are done and the thread has ended.
     func finish() {
         state.withLock { $0.isEnding = true }
         arrived.signal()
@@ -55,7 +57,8 @@ final class WorkQueue: Sendable {
                 return (Array(state.waiting.reversed()), state.isEnding)
             }
             let isIdle = pieces.isEmpty
-            // Each lets go of what it refers to before the next one: who waits finds files closed.
+            // Each piece releases what it refers to before the next begins, so that `wait` returns
+            // with its files closed.
             while let piece = pieces.popLast() { piece() }
             if isIdle {
                 if isEnding { return ended.signal() }

@@ -1,12 +1,13 @@
-// Growable bytes with one owner: what inboxes, outboxes and encoders are made of.
-// Storage comes with the first byte and can be given back while the buffer lives,
-// so that an idle connection holds none. Taken from the front, added at the back.
+// A growable buffer of bytes with one owner. Inboxes, outboxes and encoders consist of
+// them. Bytes are added at the back and taken from the front. The buffer owns no memory
+// before the first byte, and can give its memory back while it lives, so that an idle
+// connection holds none.
 //
-// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds, the bytes between
-// start and end were written before, the memory has no other owner (the type can't be
-// copied), and spans of it can't outlive a borrow of the buffer.
+// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds, the bytes between start and
+// end were written before, the memory has no other owner (the type can't be copied), and spans of
+// it can't outlive a borrow of the buffer.
 
-/// A queue of bytes in one piece of memory. Not shared between threads.
+/// A queue of bytes in one piece of memory. One thread uses it.
 @safe
 public struct ByteBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>?
@@ -14,7 +15,7 @@ public struct ByteBuffer: ~Copyable {
     @usableFromInline var start = 0
     @usableFromInline var end = 0
 
-    /// Holds nothing and owns no memory yet.
+    /// An empty buffer without memory.
     @inlinable
     public init() {
         unsafe storage = nil
@@ -24,10 +25,10 @@ public struct ByteBuffer: ~Copyable {
         unsafe storage?.deallocate()
     }
 
-    /// Bytes waiting.
+    /// The number of waiting bytes.
     @inlinable public var count: Int { end &- start }
     @inlinable public var isEmpty: Bool { end == start }
-    /// Bytes of memory owned.
+    /// The number of bytes of memory that it owns.
     @inlinable public var allocatedBytes: Int { capacity }
 
     /// The waiting bytes.
@@ -41,7 +42,7 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// The same, to be changed in place.
+    /// The waiting bytes, to change in place.
     @inlinable
     public var mutableBytes: MutableSpan<UInt8> {
         @_lifetime(&self)
@@ -53,27 +54,27 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     @inlinable
     public mutating func removeAll() {
         start = 0
         end = 0
     }
 
-    /// Forgets the bytes from `count` on.
+    /// Removes the bytes from `count` on.
     @inlinable
     public mutating func truncate(to count: Int) {
         if count < self.count { end = start + max(0, count) }
     }
 
-    /// Takes `count` bytes from the front, or all if there are fewer.
+    /// Removes `count` bytes from the front, or all if there are fewer.
     @inlinable
     public mutating func removeFirst(_ count: Int) {
         start += min(max(0, count), self.count)
         if start == end { removeAll() }
     }
 
-    /// Forgets the bytes and gives the memory back.
+    /// Removes all bytes and gives the memory back.
     public mutating func releaseMemory() {
         unsafe storage?.deallocate()
         unsafe storage = nil
@@ -81,19 +82,19 @@ public struct ByteBuffer: ~Copyable {
         removeAll()
     }
 
-    /// Whether so many bytes can be added in the memory that it has.
+    /// Whether `count` bytes can be added without another allocation.
     public func hasRoom(for count: Int) -> Bool {
         capacity - end >= count || start >= self.count && capacity - self.count >= count
     }
 
-    /// Makes sure that so many bytes more can be added without another allocation.
+    /// Makes sure that `count` more bytes can be added without another allocation.
     @inlinable
     @inline(__always)
     public mutating func reserve(_ count: Int) {
         if capacity &- end < count { _ = unsafe grow(by: count) }
     }
 
-    /// Where the next byte goes, with room for so many.
+    /// The address of the next byte, with room for `count`.
     @inlinable
     @inline(__always)
     mutating func place(for count: Int) -> UnsafeMutablePointer<UInt8> {
@@ -101,7 +102,7 @@ public struct ByteBuffer: ~Copyable {
         return unsafe grow(by: count)
     }
 
-    /// Adds bytes that lie outside of this buffer.
+    /// Adds bytes that are outside of this buffer.
     @inlinable
     @inline(__always)
     mutating func append(from first: UnsafePointer<UInt8>, count: Int) {
@@ -109,8 +110,8 @@ public struct ByteBuffer: ~Copyable {
         end &+= count
     }
 
-    /// Has at most `count` bytes written at the back by whom `body` calls, which returns how
-    /// many these were; more than there is room for is a mistake of its own, and stops the program.
+    /// Lets `body` write up to `count` bytes at the back. `body` returns how many it wrote. If it
+    /// returns more than `count`, that is a mistake of our own and stops the program.
     @inlinable
     public mutating func append<Failure: Error>(
         upTo count: Int,
@@ -134,15 +135,15 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// Adds what waits in another buffer. Where both are parts of one structure, a span of the one
-    /// would lock the other as well.
+    /// Adds the waiting bytes of another buffer. If both buffers are parts of one structure, a
+    /// span of one would lock the other as well.
     @inlinable
     @inline(__always)
     public mutating func append(contentsOf other: borrowing ByteBuffer) {
         append(other.bytes)
     }
 
-    /// Adds bytes of its own at the back once more.
+    /// Adds a part of the buffer's own bytes again at the back.
     public mutating func append(again range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         reserve(range.count)
@@ -166,7 +167,7 @@ public struct ByteBuffer: ~Copyable {
         end &+= 1
     }
 
-    /// Adds the low `count` bytes of a word, the lowest first; at most eight.
+    /// Adds the lowest `count` bytes of a word, the lowest first; at most eight.
     @inlinable
     @inline(__always)
     public mutating func append(word: UInt64, count: Int) {
@@ -176,7 +177,7 @@ public struct ByteBuffer: ~Copyable {
         end &+= count
     }
 
-    /// Adds the UTF-8 of a string; for what is off the path of each message.
+    /// Adds the UTF-8 of a string. Not for code that runs for each message.
     public mutating func append(string text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -185,8 +186,8 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// Doubles, or moves the waiting bytes to the front where that makes the room. Returns where
-    /// the next byte goes.
+    /// Makes room: moves the waiting bytes to the front if that suffices, or else doubles the
+    /// memory. Returns the address of the next byte.
     @usableFromInline
     @inline(never)
     mutating func grow(by count: Int) -> UnsafeMutablePointer<UInt8> {

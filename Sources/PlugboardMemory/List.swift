@@ -1,11 +1,11 @@
-// A growable row of plain values with one owner. Unlike Array it is never shared, so
-// no reference is counted and nothing is copied when it is changed in place.
+// A growable list of plain values with one owner. Unlike an Array it is never shared, so no
+// references are counted, and nothing is copied when an element changes.
 //
 // Why the raw memory is safe: 0 ≤ length ≤ capacity always holds, each of the first `length`
-// elements was written before, every place is checked, the memory has no other owner (the
-// type can't be copied), and spans of it can't outlive a borrow of the list.
+// elements was written before, every index is checked, the memory has no other owner (the type
+// can't be copied), and spans of it can't outlive a borrow of the list.
 
-/// A list that owns its memory; empty lists own none. Not shared between threads.
+/// A list that owns its memory. Before its first element it has none. One thread uses it.
 @safe
 public struct List<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline var base: UnsafeMutablePointer<Element>?
@@ -17,7 +17,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         unsafe base = nil
     }
 
-    /// An empty one with room for some elements from the start.
+    /// An empty list with room for `count` elements.
     @inlinable
     public init(reserving count: Int32) {
         unsafe base = nil
@@ -68,7 +68,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         }
     }
 
-    /// The same, to be changed in place.
+    /// The elements, to change in place.
     @inlinable
     public var mutableSpan: MutableSpan<Element> {
         @_lifetime(&self)
@@ -102,20 +102,20 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         return last
     }
 
-    /// Forgets the elements and keeps the memory.
+    /// Removes all elements and keeps the memory.
     @inlinable
     public mutating func removeAll() {
         length = 0
     }
 
-    /// Forgets the elements; memory for more than `keptMax` of them is given back.
+    /// Removes all elements. Gives the memory back if it has room for more than `keptMax`.
     @inlinable
     public mutating func removeAll(keeping keptMax: Int) {
         length = 0
         if Int(capacity) > keptMax { releaseMemory() }
     }
 
-    /// Forgets the first so many elements.
+    /// Removes the first `number` elements.
     @inlinable
     public mutating func removeFirst(_ number: Int) {
         precondition(number >= 0 && number <= count)
@@ -123,13 +123,13 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         truncate(to: count &- number)
     }
 
-    /// Keeps the first `count` elements.
+    /// Keeps only the first `count` elements.
     @inlinable
     public mutating func truncate(to count: Int) {
         length = Int32(min(self.count, max(0, count)))
     }
 
-    /// Forgets the elements and gives the memory back.
+    /// Removes all elements and gives the memory back.
     public mutating func releaseMemory() {
         unsafe base?.deallocate()
         unsafe base = nil
@@ -140,7 +140,8 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline
     @inline(never)
     mutating func grow() {
-        // Most lists hold one element for ever: a subscription's keys, a key's observers.
+        // Most lists have one element for ever, such as a subscription's keys or a key's
+        // observers.
         let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
         let fresh = UnsafeMutablePointer<Element>.allocate(capacity: Int(wanted))
         if let base = unsafe base {
@@ -153,7 +154,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
 }
 
 extension List {
-    /// Sorts in place, in n·log n steps whatever the order was, and without more memory.
+    /// Sorts in place, in n·log n steps for any order, without more memory.
     public mutating func sort(by isBefore: (Element, Element) -> Bool) {
         if count <= 16 { return insertionSort(by: isBefore) }
         for root in (0..<count / 2).reversed() { sift(root, count, isBefore) }
@@ -182,7 +183,7 @@ extension List {
         }
     }
 
-    /// Restores the heap below `root`, of which only the root may be out of place.
+    /// Restores the heap below `root`. Only the root may be out of place.
     private mutating func sift(_ root: Int, _ end: Int, _ isBefore: (Element, Element) -> Bool) {
         var root = root
         while 2 * root + 1 < end {

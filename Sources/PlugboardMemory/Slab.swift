@@ -1,17 +1,17 @@
-// Things that live as long as somebody wants and are named by handles, never by addresses.
-// A slot that is freed and used again has another generation, so that a handle which has
-// gone stale is refused and never followed.
+// Elements that are named by handles instead of addresses. When a slot is freed and used
+// again, it gets another generation. So a handle of a removed element is noticed and never
+// followed.
 //
-// Why the raw memory is safe: a slot's element is there exactly while the slot's generation
-// is odd, a handle is followed only where its generation is the slot's and odd, chunks stay
-// where they are until the slab ends, and the slab can't be copied.
+// Why the raw memory is safe: a slot has an element exactly while its generation is odd, a handle
+// is followed only if its generation is odd and equals the slot's, chunks never move before the
+// slab ends, and the slab can't be copied.
 
-/// Names an element of a slab: its slot, and which of the slot's elements it is. Only the slab
-/// that made it can follow it.
+/// Names an element of a slab by its slot and the slot's generation. Only the slab that
+/// made it can follow it.
 @frozen
 public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
     @usableFromInline let slot: UInt32
-    /// Odd in every handle that was ever given out.
+    /// Odd in every handle that a slab gave out.
     @usableFromInline let generation: UInt32
 
     @inlinable
@@ -20,18 +20,18 @@ public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
         self.generation = generation
     }
 
-    /// Names nothing; every slab refuses it.
+    /// Names no element; every slab refuses it.
     @inlinable
     public static var none: Handle { Handle(slot: 0, generation: 0) }
 }
 
-/// Elements in chunks of memory that never move. Not shared between threads.
+/// Elements in chunks of memory that never move. One thread uses it.
 @safe
 public struct Slab<Element: ~Copyable>: ~Copyable {
     @usableFromInline
     struct Slot: ~Copyable {
         @usableFromInline var generation: UInt32
-        /// Free slots: the next free one.
+        /// In a free slot: the next free one.
         @usableFromInline var next: UInt32
     }
 
@@ -53,13 +53,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
     }
 
     @usableFromInline var chunks = List<Chunk>()
-    /// Slots that have ever been used; those behind were never written.
+    /// The number of slots that were ever used. Later ones were never written.
     @usableFromInline var used: UInt32 = 0
     @usableFromInline var free: UInt32 = Slab.nowhere
-    /// Elements that are there.
+    /// The number of elements.
     public private(set) var count = 0
 
-    /// Holds nothing and owns no memory yet.
+    /// An empty slab without memory.
     public init() {}
 
     deinit {
@@ -76,7 +76,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         }
     }
 
-    /// Whether a handle names an element that is there.
+    /// Whether a handle names an element of this slab.
     @inlinable
     public func contains(_ handle: Handle<Element>) -> Bool {
         guard handle.slot < used, handle.generation & 1 == 1 else { return false }
@@ -84,7 +84,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
             .slots[Int(handle.slot & (Slab.chunkSlots &- 1))].generation == handle.generation
     }
 
-    /// Keeps an element, and returns its handle.
+    /// Adds an element and returns its handle.
     public mutating func insert(_ element: consuming Element) -> Handle<Element> {
         let slot = takeSlot()
         let place = Int(slot & (Slab.chunkSlots &- 1))
@@ -95,12 +95,12 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return Handle(slot: slot, generation: unsafe chunk.slots[place].generation)
     }
 
-    /// Takes an element out; its handle is stale from now on.
+    /// Removes and returns an element. Its handle is stale from now on.
     public mutating func remove(_ handle: Handle<Element>) -> Element {
         let address = unsafe address(of: handle)
         let place = Int(handle.slot & (Slab.chunkSlots &- 1))
         let chunk = chunks[Int(handle.slot >> Slab.chunkBits)]
-        // Even: free. Behind the last generation the slot is never used again.
+        // An even generation means free. After its last generation, a slot is never used again.
         unsafe chunk.slots[place].generation &+= 1
         if unsafe chunk.slots[place].generation != 0 {
             unsafe chunk.slots[place].next = free
@@ -110,8 +110,8 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return unsafe address.move()
     }
 
-    /// The element that a handle names. A stale handle stops the program: who may have one asks
-    /// `contains` first.
+    /// The element that a handle names. A stale handle stops the program, so check `contains`
+    /// first if it may be stale.
     @inlinable
     public subscript(handle: Handle<Element>) -> Element {
         @inline(__always)

@@ -1,7 +1,8 @@
-// What is done with borrowed bytes everywhere: parts of them, words, searches, comparisons.
+// What all modules do with borrowed bytes: parts of them, words, searches, comparisons.
+// Nothing here copies bytes, except into a String or an Array.
 //
-// Why the raw memory is safe: every place is checked against the span's count before it is
-// read, and the C library is given the span's own address and count within one call.
+// Why the raw memory is safe: every place is compared with the span's count before it is read, and
+// the C library gets the span's own address and count within one call.
 
 #if canImport(Darwin)
     import Darwin
@@ -34,7 +35,7 @@ extension Span where Element == UInt8 {
     @inlinable public var first: UInt8? { isEmpty ? nil : self[0] }
     @inlinable public var last: UInt8? { isEmpty ? nil : self[count &- 1] }
 
-    /// The eight bytes from a place on, the first of them lowest.
+    /// The eight bytes from a place on, the first one lowest.
     @inlinable
     @inline(__always)
     public func word(at place: Int) -> UInt64 {
@@ -44,8 +45,8 @@ extension Span where Element == UInt8 {
         )
     }
 
-    /// The offset of the first `byte` at or after `start`. The C library's search: no loop in
-    /// Swift comes near it.
+    /// The offset of the first `byte` at or after `start`. It uses the C library's search, because
+    /// no loop in Swift is nearly as fast.
     @inlinable
     @inline(__always)
     public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
@@ -62,7 +63,7 @@ extension Span where Element == UInt8 {
     @inlinable
     public func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
 
-    /// Whether both hold the same bytes.
+    /// Whether both have the same bytes.
     @inlinable
     @inline(__always)
     public func isEqual(to other: Span<UInt8>) -> Bool {
@@ -75,7 +76,8 @@ extension Span where Element == UInt8 {
         }
     }
 
-    /// Below 0, 0 or above 0, as these bytes come before others, are the same, or come after them.
+    /// Negative, 0 or positive, if these bytes come before the others, are the same, or come after
+    /// them.
     @inlinable
     public func order(to other: Span<UInt8>) -> Int {
         let common = min(count, other.count)
@@ -88,7 +90,7 @@ extension Span where Element == UInt8 {
         return order == 0 ? count - other.count : Int(order)
     }
 
-    /// A hash that nobody outside of the process can foresee, and that another process has otherwise.
+    /// A hash that nobody outside of the process can foresee. Other processes have other hashes.
     public var seededHash: UInt64 {
         var hasher = Hasher()
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
@@ -101,7 +103,7 @@ extension Span where Element == UInt8 {
         count >= prefix.count && self[..<prefix.count].isEqual(to: prefix)
     }
 
-    /// Whether a literal's bytes are the same.
+    /// Whether these bytes are those of a literal.
     @inlinable
     public func isEqual(to text: StaticString) -> Bool { isEqual(to: text.bytes) }
 }
@@ -120,7 +122,7 @@ extension StaticString {
 }
 
 extension StaticString {
-    /// Up to eight bytes of a literal as a word, the first lowest; the compiler computes it.
+    /// Up to eight bytes of a literal as a word, the first one lowest. The compiler computes it.
     @inlinable
     @inline(__always)
     public var word: UInt64 {
@@ -133,13 +135,13 @@ extension StaticString {
 }
 
 extension String {
-    /// The text of bytes that are UTF-8; what isn't is replaced.
+    /// The text of bytes in UTF-8. Malformed bytes are replaced.
     @inlinable
     public init(_ bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Lends the string's UTF-8.
+    /// Lends the string's UTF-8 to `body`.
     @inlinable
     public func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         var text = self

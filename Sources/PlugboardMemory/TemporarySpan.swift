@@ -1,9 +1,10 @@
-// Memory for the time of one call, mostly on the stack.
+// Memory for the duration of one call, mostly on the stack.
 //
-// Why the raw memory is safe: all of it is written before it is lent, it lasts until the call
+// Why the raw memory is safe: all of it is written before it is lent, it stays until the call
 // returns, and a span can't outlive the call.
 
-/// Lends `count` elements that are `initial` at first; up to about a kilobyte lies on the stack.
+/// Lends `count` elements that are `initial` at first. Up to about a kilobyte of them is on
+/// the stack.
 @inlinable
 public func withTemporarySpan<Element: BitwiseCopyable, Result>(
     of initial: Element,

@@ -1,15 +1,17 @@
-// Every limit of the protocol, in one place: the greeting, the documentation and
-// the tests all print or compare these numbers, none is written down twice.
+// All limits of the protocol in one place. The greeting and most messages print these
+// numbers, and tests compare the specification with them. Only `Key.Fault` repeats one,
+// because a raw value must be a literal.
 
-/// The limits that the broker announces in its greeting.
+/// The limits of the protocol. The broker announces most of them in its greeting.
 public enum Limits {
     /// Bytes of one line, without its line feed.
     public static let lineBytesMax = 1_048_576
     /// Bytes of a key or a pattern.
     public static let keyBytesMax = 256
-    /// Nesting of arrays and objects within one value; `[` alone is 1.
+    /// How deep arrays and objects nest within one value; `[` alone is 1.
     public static let depthMax = 64
-    /// Bytes of a kept value; only a patch's result can come near it.
+    /// Bytes of a kept value. Only the result of a patch can reach it, because a published value
+    /// shares its line with other fields.
     public static let valueBytesMax = 1_048_576
     /// Bytes of a request's `id`, between the quotes as written.
     public static let idBytesMax = 64
@@ -27,61 +29,62 @@ public enum Limits {
     public static let everyMax = 86_400_000
     /// The last phase of a subscription; the first is 0.
     public static let phaseMax = 9
-    /// Lines that one `step` lets through.
+    /// Lines that one `step` allows.
     public static let stepsMax = 1_000_000
     /// Milliseconds of a call's `timeout`: an hour.
     public static let timeoutMax = 3_600_000
-    /// Calls of one client that wait for their answers at a time.
+    /// Calls of one client that wait for their answers at the same time.
     public static let callsMax = 1_024
     /// Keys and patterns that one client serves.
     public static let servicesMax = 1_024
-    /// Milliseconds that a call waits which names none.
+    /// Milliseconds that a call waits if it has no `timeout`.
     public static let timeoutDefault = 5_000
-    /// Bytes of the code in a server's error.
+    /// Bytes of the `code` in a server's error.
     public static let codeBytesMax = 64
     /// Fields of one envelope, known and unknown ones together.
     public static let fieldsMax = 32
-    /// JSON Pointers of one `fields`, and of one `where`; a set of them fits a machine word.
+    /// JSON Pointers of one `fields`, or of one `where`. A set of them fits in a machine word.
     public static let pointersMax = 64
-    /// Bytes of a JSON Pointer, escapes of JSON decoded.
+    /// Bytes of a JSON Pointer, after JSON's escapes are decoded.
     public static let pointerBytesMax = 256
     /// Bytes of a `where`, as written.
     public static let whereBytesMax = 16_384
     /// Operators with their operands in one `where`.
     public static let conditionsMax = 64
-    /// Values that an `in` of a `where` chooses from.
+    /// Values in an `in` of a `where`.
     public static let choicesMax = 256
     /// Keys in one reply to `keys`.
     public static let pageKeysMax = 10_000
-    /// Keys in a reply to `keys` that names no `limit`.
+    /// Keys in a reply to `keys` without a `limit`.
     public static let pageKeysDefault = 1_000
-    /// Steps in a reply to `why` that names no `limit`.
+    /// Steps in a reply to `why` without a `limit`.
     public static let chainStepsDefault = 100
     /// Observers in one reply to `who`.
     public static let listedObserversMax = 1_000
-    /// Observers that are named of those whom another one waits for.
+    /// Observers that one line names, of those that another observer waits for.
     public static let awaitedObserversMax = 8
-    /// Connections at a time.
+    /// Connections at the same time.
     public static let clientsMax = 16_384
-    /// Bytes that may wait in the broker for a peer that doesn't read.
+    /// Bytes that may wait in the broker for a client that doesn't read.
     public static let outboxBytesMax = 4_194_304
-    /// Unread bytes past which a peer is owed what comes, instead of being queued it.
+    /// With more unread bytes than this, a client is owed new events instead of getting them
+    /// queued.
     public static let highWaterBytes = 1_048_576
-    /// Unread bytes below which it is told what it is owed.
+    /// With fewer unread bytes than this, a client gets what it is owed.
     public static let lowWaterBytes = 262_144
-    /// Bytes of lines, per client, that wait beside the outbox: emits, and what `delivery`
-    /// "all" asks for.
+    /// Bytes of lines, per client, that wait beside the outbox: emits, and updates with `delivery`
+    /// "all".
     public static let queueBytesMax = 1_048_576
     /// Keys owed to one client, over all its subscriptions.
     public static let owedKeysMax = 4_194_304
-    /// Durable writes of one client that wait for the disk at a time.
+    /// Durable writes of one client that wait for the disk at the same time.
     public static let durablesMax = 16_384
-    /// Lines over the limit in a row before the connection is closed.
+    /// Lines over the limit in a row, before the broker closes the connection.
     public static let overlongLinesMax = 64
     /// The largest magnitude of an integer in an envelope: 2^53 − 1 (RFC 7493, section 2.2).
     public static let integerMax: UInt64 = 9_007_199_254_740_991
 
-    /// Each announced limit with its name in the greeting.
+    /// Each announced limit, with its name in the greeting.
     public static let announced: [(name: String, value: Int)] = [
         ("line", lineBytesMax),
         ("key", keyBytesMax),
@@ -108,13 +111,13 @@ public enum Limits {
     ]
 }
 
-/// What this build of the protocol is called.
+/// The version of the protocol and of this build.
 public enum ProtocolVersion {
-    /// The number of the protocol; it grows only when old clients would break.
+    /// The number of the protocol. It grows only if old clients would break.
     public static let number = 1
     /// The version of the project.
     public static let software = "0.1.0"
-    /// What a client may ask for beyond the plainest core, sorted.
+    /// The words of the greeting's `features`, sorted: abilities beyond the simplest core.
     public static let features = [
         "ack", "batch", "calls", "cause", "delivery", "diff", "durable", "every", "explain", "fields", "if",
         "initial", "live", "old", "patch", "pause", "phase", "shorthand", "since", "trace", "ttl", "values",

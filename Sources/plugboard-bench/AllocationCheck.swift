@@ -1,18 +1,19 @@
-// Whether a broker that is warm asks the system for memory to pass a message on: it must
-// not, in any row that isn't named here. `plugboard bench --allocations` is this check.
+// Checks that a warm broker allocates no memory to pass a message on, in any row that isn't
+// exempt. `plugboard bench --allocations` is this check. A row fails if every try has an
+// allocation of the broker.
 
-/// Counts the allocations of many rows, and judges them.
+/// Counts the allocations of many rows and judges them.
 struct AllocationCheck {
-    /// A value is bound to its writer or to a time anew with each message; more is told at once
-    /// than is kept from turn to turn; what is owed comes and goes, and who traces may be owed much, as
-    /// nobody waits for it.
+    /// Rows that may allocate. In some, each message binds a value to its writer or to a time. In
+    /// others, more is told at once than is kept from turn to turn, or what is owed comes and
+    /// goes. A client that traces may be owed much, because nobody waits for it.
     static let exempt: Set<String> = [
         "publish-while", "publish-ttl", "1000-patterns-all-match", "1→10-every", "1→10-one-stopped",
         "1→10-traced",
     ]
-    /// What a broker keeps of the memory of outboxes from turn to turn.
+    /// Bytes of outboxes' memory that a broker keeps from turn to turn.
     private static let keptBytes = 33_554_432
-    /// The rows that must be free of them; with no more on its way than what can wait for its
+    /// The rows that must be free of allocations. At most so much is on its way as can wait for
     /// observers in half of that memory.
     static let standard = Workloads.all
         .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
@@ -21,12 +22,12 @@ struct AllocationCheck {
             return workload.with { $0.window = min($0.window, max(1, keptBytes / 2 / batchBytes)) }
         }
 
-    /// What one row came to.
+    /// The result of one row.
     struct Result: Sendable {
         let workload: Workload
         let count: Allocations.Count?
 
-        /// Nil where it can't be counted.
+        /// Nil if it can't be counted.
         var isFree: Bool? { count.map { $0.byBroker == 0 } }
 
         /// One line for a person.
@@ -38,17 +39,17 @@ struct AllocationCheck {
     }
 
     let workloads: [Workload]
-    /// A busy machine may hold more back than ever before, so that something grows once more. That
-    /// is once; what happens again and again is in every try.
+    /// On a busy machine, more may wait than ever before, so that something grows once more. That
+    /// happens once. What happens regularly shows in every try.
     var triesMax = 5
     let count: (Workload) throws -> Allocations.Count?
 
-    /// Counts row by row, telling each. Returns whether no row has any.
+    /// Counts row by row and reports each. Returns whether no row has any allocation.
     @discardableResult
     func run(tell: (Result) throws -> Void) throws -> Bool {
         var areFree = true
         for workload in workloads {
-            // The first try without any, or the last one.
+            // The first try without any, or the last try.
             var result = Result(workload: workload, count: try count(workload))
             for _ in 1..<triesMax where result.isFree == false {
                 result = Result(workload: workload, count: try count(workload))

@@ -1,6 +1,6 @@
-// How often the broker asks the system for memory: glibc writes down every allocation of
-// a broker that runs under its debugging library. That begins after a warm-up, by which
-// everything has grown to the size it keeps, and ends while nothing is on its way.
+// Counts how often the broker allocates memory. glibc writes down every allocation of a
+// broker that runs with its debugging library. Counting begins after a warm-up, when
+// everything has reached its final size, and ends while nothing is on its way.
 
 import PlugboardPosix
 
@@ -13,15 +13,15 @@ struct Allocations {
     struct Count: Equatable, Sendable {
         let messages: Int
         let allocations: Int
-        /// Those of them that Swift's library made for code that isn't optimised.
+        /// Those that Swift's library made for code that isn't optimized.
         let frames: Int
 
-        /// Those that an optimised build would make as well.
+        /// Those that an optimized build would make as well.
         var byBroker: Int { allocations - frames }
         var perMessage: Double { Double(allocations) / Double(messages) }
     }
 
-    /// Counts in steady state. Nil where it can't be done: on other systems, or in a program
+    /// Counts in the steady state. Nil if that isn't possible: on other systems, or in a program
     /// that glibc's loader doesn't load.
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
@@ -50,7 +50,7 @@ struct Allocations {
         return Count(messages: messages, allocations: allocations, frames: frames)
     }
 
-    /// Enough to see what happens once in many turns; fewer of what takes longer.
+    /// Enough to see what happens once in many turns; fewer for batches that take longer.
     private func batches(of workload: Workload) -> Int {
         let messages = max(bench.options.countedMessagesMin, workload.keys * workload.publishers)
         let effort = max(1, workload.deliveriesPerMessage / 100) * max(1, workload.valueBytes / 1024)
@@ -58,7 +58,7 @@ struct Allocations {
     }
 }
 
-/// What a trace of glibc's tells.
+/// The contents of a trace from glibc.
 struct Trace {
     private static let bytesMax = 1 << 30
     private let bytes: [UInt8]
@@ -72,17 +72,19 @@ struct Trace {
         self.bytes = bytes
     }
 
-    /// Its last line says that it ended.
+    /// Whether its last line says that it ended.
     var isComplete: Bool {
         let end = "= End\n".utf8
         return bytes.suffix(end.count).elementsEqual(end)
     }
 
-    /// How often memory was given out, and how often of that within Swift's library but not by its
-    /// allocator: the frames of accessors, which only a build without optimisation calls.
+    /// How often memory was allocated, and how many of those allocations Swift's library made
+    /// outside of its allocator. Those are the frames of accessors, which only a build without
+    /// optimization calls.
     ///
-    /// `@ CALLER + ADDRESS SIZE` is memory given out, with a `>` memory that was moved; the
-    /// others are its return. The caller may have spaces, so they are counted from the end.
+    /// `@ CALLER + ADDRESS SIZE` is an allocation, and one with `>` is memory that was moved.
+    /// Other lines are returns of memory. The caller may have spaces, so fields are counted from
+    /// the end.
     func counts() -> (allocations: Int, frames: Int) {
         var counts = (allocations: 0, frames: 0)
         for line in bytes.split(separator: UInt8(ascii: "\n")) where line.first == UInt8(ascii: "@") {

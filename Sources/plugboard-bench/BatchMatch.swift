@@ -1,16 +1,16 @@
-// What a message costs depends on how many of them a server's turn takes in. So the
-// publishers of a system that is compared by CPU write as much at once as it needs to
-// take in about as many a turn as the broker did.
+// Chooses how much a system's publishers write at once. A message costs less when a
+// server's turn reads more of them. So a system whose CPU is compared gets a batch with
+// which it reads about as many messages per turn as the broker did.
 
-/// Chooses the batch of one system by the batch of another.
+/// Chooses the batch of one system by the mean batch of another.
 enum BatchMatch {
     private static let triesMax = 3
-    /// Mean batches this far apart are equal.
+    /// A mean that is off by at most this part is good enough.
     private static let tolerance = 0.1
     private static let growthMax = 4
 
-    /// Sets the session's batch so that it takes in about so many messages a read; as near
-    /// as a few tries come.
+    /// Sets the session's batch so that the system takes in about so many messages per read, as
+    /// exactly as a few tries allow.
     static func approach(messagesPerRead wanted: Double, _ session: Session) throws {
         let given = session.workload.batch
         var best: (batch: Int, distance: Double)?
@@ -27,7 +27,7 @@ enum BatchMatch {
         if let best, best.batch != session.workload.batch { try session.setBatch(best.batch) }
     }
 
-    /// The batch to try next, where `batch` came to `mean` messages a read.
+    /// The batch to try next, after `batch` led to `mean` messages per read.
     static func next(batch: Int, mean: Double, wanted: Double, given: Int) -> Int {
         let scaled = (Double(batch) * wanted / mean).rounded()
         let bounds = Double(max(1, given / growthMax))...Double(given * growthMax)

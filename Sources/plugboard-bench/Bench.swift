@@ -1,20 +1,21 @@
-// The order of a bench: row by row, and within a row run by run, each system in turn,
-// so that what disturbs the machine for a while disturbs all of them alike.
+// Decides the order of a bench: row by row, and in each row run by run,
+// with each system in turn. So a disturbance of the machine affects all
+// systems alike.
 
 import PlugboardPosix
 
-/// A bench of this machine. Used by one thread.
+/// A bench of this machine. One thread uses it.
 struct Bench {
-    /// Descriptors for everything but connections.
+    /// Descriptors for everything except connections.
     private static let descriptorsSpare = 256
     var options: BenchOptions
     let programs: Programs
-    /// What comes in ends the bench, with its servers.
+    /// A signal ends the bench and its servers.
     let signals: Signals?
-    /// As many as this process may open.
+    /// The number of descriptors that this process may open.
     var descriptors = OpenFiles.raiseLimit()
 
-    /// What a bench tells while it goes on.
+    /// What a bench reports while it runs.
     enum Progress {
         case begun(Machine, [SystemVersion])
         case row(Row)
@@ -30,7 +31,7 @@ struct Bench {
         }
     }
 
-    /// Measures every row, telling each as soon as it is complete.
+    /// Measures every row, and reports each as soon as it is complete.
     func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
         let machine = Machine.current()
         let dialects = dialects
@@ -74,10 +75,10 @@ struct Bench {
         ]
     }
 
-    /// What each of these systems came to, in their order, those for which the row means something:
-    /// every system set up side by side, then run after run each in turn. Where that would take more
-    /// connections than this process may have, one system is done with before the next begins. Throws
-    /// only where a signal ended the bench; what fails is told in the row.
+    /// The figures of these systems, in order, without those for which the row means nothing. All
+    /// systems are set up side by side, then each runs in turn. If that would take more
+    /// connections than this process may have, each system is finished before the next begins.
+    /// Throws only if a signal ended the bench; other failures are in the row.
     func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
         let supporting = dialects.filter { $0.supports(workload) && (workload.isLoad || !$0.isVariant) }
         let connections = workload.publishers + workload.observers + workload.connectionsAtRest
@@ -117,7 +118,8 @@ struct Bench {
         }
     }
 
-    /// The broker sets the mean batch; the limit, to which its CPU is compared, takes on the same.
+    /// The broker decides the mean batch. The limit, which its CPU is compared with, gets the
+    /// same.
     private func setUp(_ workload: Workload, _ dialect: any Dialect, _ wanted: inout Double?) throws
         -> any Probe
     {
@@ -137,8 +139,8 @@ protocol Probe: AnyObject {
     var dialect: any Dialect { get }
     /// Messages that its publishers write at once.
     var batch: Int { get }
-    /// One run: a value for each quantity.
+    /// Makes one run. Returns a value for each quantity.
     func run() throws -> [Quantity: Double]
-    /// What there is to say once, after all runs.
+    /// Values that are known only after all runs.
     func finish() throws -> [Quantity: Double]
 }

@@ -1,16 +1,18 @@
-// Why a measurement ended early. What the system refused is a `SystemError`.
+// Why a measurement ended early. Errors of the system are thrown as a
+// `SystemError` instead. A failure of a peer ends only its own figures; an
+// interruption ends the bench.
 
 /// A measurement that could not be finished.
 enum BenchError: Error, Equatable, CustomStringConvertible {
     /// The server closed a connection.
     case closed
-    /// Nothing moved for too long; what was waited for.
+    /// Nothing moved for too long. It says what was awaited.
     case stalled(String)
-    /// The server answered something else.
+    /// The server answered something unexpected.
     case unexpected(String)
-    /// A signal asked to stop.
+    /// A signal asked the bench to stop.
     case interrupted
-    /// No row has that name.
+    /// No row has this name.
     case unknownWorkload(String)
 
     var description: String {

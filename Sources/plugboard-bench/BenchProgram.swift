@@ -1,4 +1,6 @@
-// From the words of `plugboard bench` to what it prints, draws and writes, and to its exit status.
+// The program: it reads the arguments of `plugboard bench`, then prints, draws and writes
+// the results. It returns the exit status: 1 if a server of this project failed, 64 for
+// wrong arguments.
 
 import PlugboardBroker
 import PlugboardPosix
@@ -19,7 +21,7 @@ struct Refusal: Error {
     }
 }
 
-/// Nobody reads what is printed any more.
+/// Nobody reads the output any more.
 struct ReaderGone: Error {}
 
 /// The whole program.
@@ -61,7 +63,7 @@ enum BenchProgram {
         }
     }
 
-    /// What a terminal shows has nothing in it but text and line feeds.
+    /// A terminal gets only text and line feeds.
     private static func bytes(_ text: String, isShown: Bool) -> [UInt8] {
         guard isShown else { return Array(text.utf8) }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -93,7 +95,7 @@ enum BenchProgram {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let bench = Bench(options: options, programs: programs, signals: signals)
         guard arguments.has(.allocations) else { return try measure(bench, arguments) }
-        // Runs of the usual length: what is warm is a matter of it.
+        // Runs of the usual length, because the warm-up depends on it.
         let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
         let check = AllocationCheck(
             workloads: arguments.has(.only) ? options.workloads : AllocationCheck.standard,
@@ -106,7 +108,7 @@ enum BenchProgram {
 
     private static func measure(_ bench: Bench, _ arguments: Arguments) throws {
         let (chart, page) = (arguments[.chart], arguments[.into])
-        // What can't be written is found out before the minutes that measuring takes.
+        // Fails before the minutes of measuring if the page can't be written.
         if let page { _ = try contents(of: page, with: "") }
         if let chart { try checkWritable(chart) }
         let isJSON = arguments.has(.json)
@@ -122,17 +124,17 @@ enum BenchProgram {
             )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
-        // What a peer fails at is its own matter, and stands in its row.
+        // A peer's failure is shown in its row and fails nothing else.
         if let failure = report.ownFailures.first { throw Refusal(1, "\(failure)") }
     }
 
-    /// A file beside the page is named without their folder.
+    /// The path of a file from the page, if both are in the same folder.
     private static func link(to file: String, from page: String) -> String {
         let folder = SocketPath.folder(of: page) + "/"
         return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
     }
 
-    /// A page with the figures in their place.
+    /// The page with the figures in their place.
     private static func contents(of path: String, with text: String) throws -> String {
         let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
         guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {

@@ -1,10 +1,10 @@
-// A connection beside those that a row measures: it is told things, and either reads and
-// forgets them, or doesn't read at all. What one that doesn't read costs the broker, and
-// whether it is up to date once it reads again, is known from it at the end.
+// A connection beside those that a row measures. It gets events, and either reads and
+// ignores them, or doesn't read at all. At the end it tells what an observer that doesn't
+// read costs the broker, and whether it is up to date when it reads again.
 
 import PlugboardPosix
 
-/// One bystander of a row. Used by one thread.
+/// One bystander of a row. One thread uses it.
 final class Bystander {
     let reads: Bool
     private let link: Link
@@ -23,12 +23,12 @@ final class Bystander {
         guard !reply.hasPrefix("{\"error\"") else { throw BenchError.unexpected(reply) }
     }
 
-    /// A generator reads for one that reads.
+    /// If it reads, a generator reads for it.
     func add(to generator: LoadGenerator) throws {
         if reads { try generator.drain(link) }
     }
 
-    /// Reads everything it is owed. Throws where the last of that isn't what was published last.
+    /// Reads everything that it is owed. Throws if that doesn't end with what was published last.
     func wake(keys: Int, lastMark: String) throws -> [Quantity: Double] {
         let memory = try ProcessUsage.memoryBytes(of: server.pid)
         try link.send("{\"op\":\"sync\"}\n")

@@ -1,30 +1,33 @@
-// What is measured, with its unit, and what several runs of it come to.
+// What is measured, with its unit, and the figures that several runs give
+// together. A figure always has its smallest and largest value, so that nobody
+// takes noise for a difference.
 
 /// A quantity of the table.
 enum Quantity: String, CaseIterable, Sendable {
     case messagesPerSecond
     case cpuNanosecondsPerMessage
     case cpuNanosecondsPerDelivery
-    /// Messages for each `read` of the server's.
+    /// Messages for each `read` of the server.
     case messagesPerRead
     case generatorNanosecondsPerMessage
     case roundTripP50Microseconds
     case roundTripP99Microseconds
     case roundTripP999Microseconds
     case bytesPerConnection
-    /// How often the server asked for memory.
+    /// How often the server allocated memory.
     case allocationsPerMessage
     case startMilliseconds
     case longestRoundTripMilliseconds
-    /// By how much the server's memory grew while one observer didn't read.
+    /// How much the server's memory grew while one observer didn't read.
     case bytesOfStopped
-    /// Lines for each changed key that it was told when it read again, beside what had been on its way.
+    /// Lines per changed key that it got when it read again, without those that were already on
+    /// their way.
     case linesPerKeyAfterWaking
 
     /// More of it is better.
     var isGain: Bool { self == .messagesPerSecond }
 
-    /// As it stands behind a number.
+    /// The unit after a number.
     var unit: String {
         switch self {
         case .messagesPerSecond: "messages/s"
@@ -36,13 +39,13 @@ enum Quantity: String, CaseIterable, Sendable {
     }
 }
 
-/// The median of several runs, with the least and the most.
+/// The median of several runs, with the smallest and the largest value.
 struct Figure: Equatable, Sendable {
     let median: Double
     let least: Double
     let most: Double
 
-    /// Nil of nothing.
+    /// Nil for no values.
     init?(of values: [Double]) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
@@ -51,8 +54,8 @@ struct Figure: Equatable, Sendable {
         median = Figure.quantile(0.5, ofSorted: sorted)
     }
 
-    /// The value below which that part of them lies, between two values where it must;
-    /// 0 of nothing.
+    /// The value below which this part of the values is, interpolated between two of them if
+    /// necessary; 0 for no values.
     static func quantile(_ part: Double, ofSorted sorted: [Double]) -> Double {
         guard let last = sorted.indices.last else { return 0 }
         let place = part * Double(last)
@@ -62,7 +65,7 @@ struct Figure: Equatable, Sendable {
     }
 }
 
-/// One system's values of one workload, a value for each run.
+/// One system's values for one workload, one for each run.
 struct Samples: Sendable {
     private(set) var values: [Quantity: [Double]] = [:]
 
@@ -70,13 +73,13 @@ struct Samples: Sendable {
         for (quantity, value) in run { values[quantity, default: []].append(value) }
     }
 
-    /// Nil where this quantity wasn't measured.
+    /// Nil if this quantity wasn't measured.
     func figure(_ quantity: Quantity) -> Figure? {
         values[quantity].flatMap(Figure.init)
     }
 
-    /// How many times as much of it there is as in `other`: the median over pairs of
-    /// runs, which were made one after the other.
+    /// How many times as much there is as in `other`: the median over pairs of runs that were made
+    /// one after the other.
     func ratio(_ quantity: Quantity, to other: Samples) -> Double? {
         guard let ours = values[quantity], let theirs = other.values[quantity] else { return nil }
         return Figure(of: zip(ours, theirs).filter { $0.1 > 0 }.map { $0.0 / $0.1 })?.median

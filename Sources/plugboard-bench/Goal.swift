@@ -1,13 +1,14 @@
-// The figures to reach: what has to hold of a bench, and what it is hoped for. Each is
-// a ratio within one report where it can be, since machines differ.
+// The goals of a bench: what must hold, and what would be better still. If possible,
+// each is a ratio within one report, because machines differ. A goal that wasn't
+// measured is left out.
 
-/// What one figure must not exceed, or must reach.
+/// A limit for one figure.
 struct Goal: Sendable {
     typealias Measure = @Sendable (Report) -> Double?
 
     struct Bound: Sendable {
         let value: Double
-        /// It is the least rather than the most.
+        /// The figure must be at least this value, instead of at most.
         let isLeast: Bool
 
         var text: String { (isLeast ? "≥ " : "≤ ") + Digits.short(value) }
@@ -15,23 +16,23 @@ struct Goal: Sendable {
         func holds(_ measured: Double) -> Bool { isLeast ? measured >= value : measured <= value }
     }
 
-    /// What a report came to.
+    /// The result for a report.
     enum Verdict: String, Sendable {
         case holds
         case missed
-        /// There is no bound for it.
+        /// It has no limit.
         case shown
     }
 
-    /// What of which workload, and in which unit.
+    /// What it measures, in which workload and unit.
     let what: String
-    /// Nil where it is shown only.
+    /// Nil if the figure is only shown.
     let must: Bound?
     let aim: Bound?
-    /// Nil where the report has no such figure.
+    /// It returns nil if the report has no such figure.
     let measure: Measure
 
-    /// It must not exceed that, or is shown only.
+    /// A figure that must be at most a value, or is only shown.
     init(_ what: String, most: Double? = nil, aim: Double? = nil, _ measure: @escaping Measure) {
         self.what = what
         self.measure = measure
@@ -39,7 +40,7 @@ struct Goal: Sendable {
         self.aim = aim.map { Bound(value: $0, isLeast: false) }
     }
 
-    /// It must reach that.
+    /// A figure that must be at least a value.
     init(_ what: String, least: Double, aim: Double? = nil, _ measure: @escaping Measure) {
         self.what = what
         self.measure = measure
@@ -51,9 +52,9 @@ struct Goal: Sendable {
         must.map { $0.holds(value) ? .holds : .missed } ?? .shown
     }
 
-    /// Its line in a table: what, measured, must, aim, and whether it holds.
+    /// Its line in a table: the name, the figure, the limit, the aim, and the verdict.
     func cells(_ value: Double) -> [String] {
-        // Of a bound that is small the third digit decides.
+        // With a small limit, the third digit matters.
         let isClose = must.map { $0.value < 10 } ?? false
         let verdict = verdict(value)
         let isAimed = verdict == .holds && aim?.holds(value) == true
@@ -64,11 +65,11 @@ struct Goal: Sendable {
     }
 }
 
-/// All of them.
+/// All goals.
 enum Goals {
     static let all: [Goal] = load + kept + resting
 
-    /// Those that were measured, each with what it came to.
+    /// The goals that were measured, each with its figure.
     static func measured(in report: Report) -> [(goal: Goal, value: Double)] {
         all.compactMap { goal in goal.measure(report).map { (goal, $0) } }
     }
@@ -174,7 +175,7 @@ enum Goals {
             }
         }
 
-    /// The broker's own.
+    /// The broker's own figure.
     private static func figure(_ quantity: Quantity, _ row: String) -> Goal.Measure {
         { $0.row(row)?.samples(of: "plugboard")?.figure(quantity)?.median }
     }
@@ -187,7 +188,7 @@ enum Goals {
         { $0.row(row)?.ratio(.messagesPerSecond, "plugboard", to: system) }
     }
 
-    /// CPU of a message as a multiple of that in another row.
+    /// The CPU time of a message, as a multiple of that in another row.
     private static func rows(_ row: String, _ other: String) -> Goal.Measure {
         { report in
             guard let ours = figure(perMessage, row)(report), let theirs = figure(perMessage, other)(report)

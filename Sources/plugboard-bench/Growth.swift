@@ -1,18 +1,19 @@
-// What a message costs as something grows, by powers of ten. A series is a row of the
-// bench for each size, so it is measured and shown by what measures and shows rows.
+// What a message costs as something grows by powers of ten. A
+// series has a row of the bench for each size, so the same code
+// measures and shows it.
 
 /// One thing that grows.
 struct Growth: Sendable {
-    /// Short, unique, what `--only` looks for.
+    /// A short, unique name, for `--only`.
     let name: String
-    /// What there is ever more of.
+    /// What grows.
     let what: String
-    /// Of which flat is the goal.
+    /// The quantity that should stay flat.
     let quantity: Quantity
     let sizes: [Int]
     let workload: @Sendable (_ size: Int) -> Workload
 
-    /// What a cost of it is the cost of.
+    /// The unit of the cost.
     var cost: String { quantity == .cpuNanosecondsPerDelivery ? "delivery" : "message" }
 }
 
@@ -45,18 +46,18 @@ enum Growths {
 /// A measured series.
 struct GrowthRows: Sendable {
     let growth: Growth
-    /// One for each size, in their order.
+    /// One row for each size, in order.
     let rows: [Row]
 
-    /// The systems that were measured from the smallest size on, if not at all of them.
+    /// The systems that were measured at the smallest size. Some may lack larger sizes.
     var systems: [String] { (rows.first?.systems ?? []).map(\.system) }
 
-    /// A system's figures, one for each size; nil where it wasn't measured.
+    /// A system's figures, one for each size; nil if it wasn't measured.
     func figures(of system: String) -> [Figure?] {
         rows.map { $0.samples(of: system)?.figure(growth.quantity) }
     }
 
-    /// How many times its lowest cost a system's highest cost is: 1 is flat.
+    /// A system's highest cost as a multiple of its lowest: 1 is flat.
     func factor(of system: String) -> Double? {
         let medians = figures(of: system).compactMap(\.?.median)
         guard let least = medians.min(), let most = medians.max(), least > 0 else { return nil }

@@ -1,11 +1,10 @@
-// What any broker costs at the least on this machine: a process that waits with the
-// same poller, reads once and writes once per connection and turn, and copies every
-// byte of every publisher to every observer without looking at it. It stands beside
-// the broker in each comparison.
+// The least that any broker costs on this machine. It waits with the same poller, reads and
+// writes once per connection and turn, and copies every byte of every publisher to every
+// observer without looking at it. Each comparison shows it beside the broker.
 
 import PlugboardPosix
 
-/// The copying server. Used by one thread.
+/// The copying server. One thread uses it.
 struct LimitServer: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let readBytes = 65_536
@@ -14,9 +13,9 @@ struct LimitServer: ~Copyable {
     private let poller: any Poller
     private var peers: [LimitPeer?] = []
     private var observers: [LimitPeer] = []
-    /// Publishers that have batches to be told of.
+    /// Publishers that must be told that their batches arrived.
     private var owed: [LimitPeer] = []
-    /// What this turn's reads brought, in order.
+    /// What the reads of this turn brought, in order.
     private var turn: UnsafeMutableRawBufferPointer
     private var turnBytes = 0
 
@@ -95,7 +94,7 @@ struct LimitServer: ~Copyable {
         }
     }
 
-    /// Room for one more read; a turn of many publishers grows it.
+    /// Makes room for one more read. A turn with many publishers needs more.
     private mutating func reserveTurn() {
         guard turn.count - turnBytes < Self.readBytes else { return }
         let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: turn.count * 2, alignment: 64)
@@ -111,7 +110,7 @@ final class LimitPeer {
         case unknown
         case observer
         case resting
-        /// Is told of each `batchBytes` taken in; never, where that is 0.
+        /// It is told after each `batchBytes` bytes that were read; never, if that is 0.
         case publisher(batchBytes: Int)
 
         /// From the first line of a connection: `O`, `R` or `P 1234`.
@@ -128,9 +127,9 @@ final class LimitPeer {
 
     private let descriptor: Descriptor
     var role = Role.unknown
-    /// Bytes since the last batch that was told.
+    /// Bytes since the last batch that it was told of.
     var takenBytes = 0
-    /// What the system would not take yet.
+    /// What the system hasn't taken yet.
     private var kept: [UInt8] = []
 
     init(_ descriptor: consuming Descriptor) {
@@ -154,7 +153,7 @@ final class LimitPeer {
         if kept.isEmpty { try poller.change(fd, token: UInt64(fd), interest: .read) }
     }
 
-    /// One byte for each batch that was taken in whole.
+    /// Sends one byte for each batch that was read completely.
     func tellBatches() {
         guard case .publisher(let batchBytes) = role else { return }
         let batches = takenBytes / batchBytes

@@ -1,4 +1,6 @@
-// What a measurement was made on: without it the figures mean little.
+// The machine on which a measurement was made, and the releases of the
+// systems. Without them, figures mean little. It has only what the system
+// tells; nothing here is measured.
 
 import PlugboardPosix
 import PlugboardWire
@@ -12,12 +14,12 @@ struct Machine: Sendable {
     let kernel: String
     /// The Swift release that this program was built with.
     let swift: String
-    /// The program loads Swift's library when it starts, rather than having it within.
+    /// Whether the program loads Swift's library when it starts, instead of containing it.
     let isDynamic: Bool
-    /// Programs that wanted to run, on average over the last minute, before the bench began.
+    /// How many programs wanted to run, on average over the last minute before the bench.
     let load: Double?
 
-    /// This machine, now.
+    /// This machine at this moment.
     static func current() -> Machine {
         let cpus = lines(of: "/proc/cpuinfo")
         return Machine(
@@ -31,7 +33,7 @@ struct Machine: Sendable {
         )
     }
 
-    /// Whether a process, by its number or `self`, has a library in memory.
+    /// Whether a process, named by its number or `self`, has loaded a library.
     static func hasLoaded(_ library: String, process: String) -> Bool {
         lines(of: "/proc/\(process)/maps").contains { $0.contains(library) }
     }
@@ -46,13 +48,13 @@ struct Machine: Sendable {
 
     private static let fileBytesMax = 4_194_304
 
-    /// None where the system has no such file.
+    /// Empty if the system has no such file.
     private static func lines(of path: String) -> [String] {
         let bytes = (try? InputFile.contents(path: path, limit: fileBytesMax)) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// What stands behind `name :`.
+    /// The text after `name :`.
     private static func value(of name: String, in lines: [String]) -> String? {
         let line = lines.first { $0.hasPrefix(name) }
         let value = line?.split(separator: ":", maxSplits: 1).dropFirst().first
@@ -60,10 +62,10 @@ struct Machine: Sendable {
     }
 }
 
-/// A server of the bench, and which release of it.
+/// A server of the bench and its release.
 struct SystemVersion: Sendable {
     let server: String
-    /// Nil where it isn't installed.
+    /// Nil if it isn't installed.
     let version: String?
 
     /// Asks the dialect's program.
@@ -75,7 +77,7 @@ struct SystemVersion: Sendable {
         return SystemVersion(server: dialect.server, version: said.map { number(in: $0) ?? "unknown" })
     }
 
-    /// The first number with a dot in it, such as `7.0.15`.
+    /// The first number with a dot, such as `7.0.15`.
     static func number(in text: String) -> String? {
         let parts = text.split { !($0.isNumber && $0.isASCII) && $0 != "." }
         return parts.first { $0.contains(".") && $0.first != "." && $0.last != "." }.map(String.init)

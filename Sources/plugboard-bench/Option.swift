@@ -1,4 +1,6 @@
-// The options of `plugboard bench`, and the help that is made of them.
+// The options of `plugboard bench`, and the help text that is made of
+// them. Whatever is accepted is in the help, and whatever isn't is a
+// usage error that names it.
 
 import PlugboardWire
 
@@ -6,7 +8,7 @@ import PlugboardWire
 enum Option: String, CaseIterable {
     case json, peers, growth, allocations, chart, into, only, batch, runs, seconds, help
 
-    /// How its value is called, empty for one that takes none, and what it does.
+    /// The name of its value, empty if it takes none, and what it does.
     var words: (value: String, help: String) {
         switch self {
         case .json: ("", "print JSON lines, also on a terminal")
@@ -34,7 +36,7 @@ enum Option: String, CaseIterable {
     /// `--runs N`.
     var usage: String { words.value.isEmpty ? "--\(rawValue)" : "--\(rawValue) \(words.value)" }
 
-    /// Why this is no value of it; nil where it is one.
+    /// Why this is not a valid value; nil if it is.
     func fault(of value: String) -> String? {
         switch self {
         case .runs: Self.fault(of: value, upTo: 1000)
@@ -51,11 +53,11 @@ enum Option: String, CaseIterable {
     }
 }
 
-/// What a bench was called with.
+/// The options of one call.
 struct Arguments {
     private var values: [Option: String] = [:]
 
-    /// Reads `--name VALUE`, `--name=VALUE` and `--name`, or throws a `Refusal`.
+    /// Reads `--name VALUE`, `--name=VALUE` and `--name`. Throws a `Refusal`.
     init(_ words: [String]) throws {
         var rest = words[...]
         while let word = rest.popFirst() {

@@ -1,8 +1,10 @@
-// The programs that the bench starts: this project's own, and those of other systems.
+// The programs that the bench starts. This project's own are in one folder, mostly
+// that of this program. Those of other systems are looked up in the usual places,
+// and may be missing.
 
 import PlugboardPosix
 
-/// Where they are, and how they are started.
+/// Where the programs are, and how to start them.
 struct Programs: Sendable {
     private static let outputBytesMax = 65_536
     let plugboard: String
@@ -10,20 +12,21 @@ struct Programs: Sendable {
     let bench: String
     private let tiesServers: Bool
 
-    /// Those in a folder. With `tiesServers` what is started ends when this process does.
+    /// The programs in a folder. With `tiesServers`, whatever it starts ends when this process
+    /// ends.
     init(folder: String, tiesServers: Bool = true) {
         plugboard = folder + "/plugboard"
         bench = folder + "/plugboard-bench"
         self.tiesServers = tiesServers
     }
 
-    /// Those beside this one; nil where there is no `plugboard`.
+    /// The programs beside this one; nil if there is no `plugboard`.
     static func beside() -> Programs? {
         let programs = ProgramPath.current().map { Programs(folder: SocketPath.folder(of: $0)) }
         return programs.flatMap { FileStatus.isRunnable(path: $0.plugboard) ? $0 : nil }
     }
 
-    /// The start of a program, with nothing in between if `directly`.
+    /// The start of a program. With `directly`, no other program is in between.
     func start(_ program: String, _ arguments: [String], directly: Bool = false) -> ChildStart {
         let words = ["launch", "--", "\(getpid())", program] + arguments
         return tiesServers && !directly
@@ -31,7 +34,7 @@ struct Programs: Sendable {
             : ChildStart(program: program, arguments: arguments, output: .piped)
     }
 
-    /// What a program prints, from its start to its end.
+    /// What a program prints from its start to its end.
     func output(of program: String, _ arguments: [String]) throws -> String {
         var process = try ChildProcess(starting: start(program, arguments))
         guard let fd = process.outputFD else { return "" }
@@ -48,13 +51,13 @@ struct Programs: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Where a program of the system is; nil where it isn't installed.
+    /// The path of a program of the system; nil if it isn't installed.
     static func find(_ name: String) -> String? {
         let folders = (SocketPath.variable("PATH") ?? "").split(separator: ":").map(String.init)
         let candidates = (folders + ["/usr/sbin", "/usr/local/sbin"]).map { "\($0)/\(name)" }
         return candidates.first(where: FileStatus.isRunnable)
     }
 
-    /// The same, or the name alone.
+    /// The path of a program, or its name if it isn't installed.
     static func path(_ name: String) -> String { find(name) ?? name }
 }

@@ -1,19 +1,19 @@
-// What a server costs while nothing is sent, and what it keeps: the memory of idle connections, the
-// time until it first answers, on nothing or on all keys of a row, and how long clients wait while
-// it puts those together.
+// Measures a server while nothing is sent, and while it keeps something: the memory of idle
+// connections, the time to its first reply (empty, or with all keys of a row), and how long
+// clients wait while it makes a snapshot.
 
 import PlugboardPosix
 
-/// A row that tells one quantity of a server that is started anew for each run. Used by one thread.
+/// A row with one quantity of a server that starts anew for each run. One thread uses it.
 final class RestingProbe: Probe {
     /// Connections made before the first look, so that code and tables are in memory.
     private static let warmingConnections = 100
-    /// So many times all keys are written, and a snapshot has to have been made.
+    /// After all keys were written this many times, there must have been a snapshot.
     private static let roundsMax = 20
     let dialect: any Dialect
     private let workload: Workload
     private let bench: Bench
-    /// Of a row on what was kept: filled once, then a server is started on it run by run.
+    /// In a row on kept data: filled once; then each run starts a server on it.
     private let kept: TemporaryFolder?
 
     var batch: Int { workload.batch }
@@ -57,7 +57,7 @@ final class RestingProbe: Probe {
         return (Double(after) - Double(before)) / Double(connections)
     }
 
-    /// Milliseconds from starting the process to its first reply.
+    /// Milliseconds from the start of the process to its first reply.
     private func startUp() throws -> Double {
         let begun = MonotonicClock.nanoseconds()
         let server = try start(in: kept)
@@ -65,15 +65,15 @@ final class RestingProbe: Probe {
         return Double(MonotonicClock.nanoseconds() - begun) / 1e6
     }
 
-    /// The longest that a batch waited for its answer, in milliseconds, while a publisher wrote all
-    /// keys, a batch after each answer, until a snapshot of all of them had been made meanwhile.
+    /// The longest wait of a batch for its answer, in milliseconds. A publisher writes all keys,
+    /// each batch after the answer to the last, until a snapshot of all keys was made meanwhile.
     private func longestWait() throws -> Double {
         let folder = try TemporaryFolder(named: "pb", isOnDisk: true)
         let server = try start(in: folder)
         defer { withExtendedLifetime(server) {} }
         let generator = try Self.generator(server, workload, dialect, bench)
         _ = try Self.writeAll(generator)
-        // One that stands for this segment, too, is begun from now on.
+        // A snapshot that includes this segment begins after this moment.
         let segment = try Self.newest("segment-", in: folder)
         var longest: UInt64 = 0
         for _ in 0..<Self.roundsMax {
@@ -84,7 +84,7 @@ final class RestingProbe: Probe {
     }
 
     private func start(in folder: TemporaryFolder? = nil) throws -> Server {
-        // A start that is timed has no other step in it.
+        // A measured start has no other program in between.
         let isDirect = workload.measure == .startUp || workload.measure == .recovery
         return try Server(dialect, for: workload, bench.programs, folder: folder, directly: isDirect)
     }
@@ -93,7 +93,7 @@ final class RestingProbe: Probe {
         try generator.run(nanoseconds: 0, batchesMin: generator.batchesOfScript)
     }
 
-    /// The one publisher.
+    /// The only publisher.
     private static func generator(
         _ server: Server,
         _ workload: Workload,
@@ -105,7 +105,8 @@ final class RestingProbe: Probe {
         return try LoadGenerator(workload, [publisher], [], bench.signals)
     }
 
-    /// The highest number in the names of the broker's files that begin so; 0 without any.
+    /// The highest number in the names of the broker's files that begin with `start`; 0 if there
+    /// are none.
     private static func newest(_ start: String, in folder: TemporaryFolder) throws -> Int {
         try DataFolder(path: folder.path + "/state").names()
             .filter { $0.hasPrefix(start) && $0.hasSuffix(".jsonl") }

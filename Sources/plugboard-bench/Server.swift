@@ -1,17 +1,18 @@
-// A server under measurement: a process of its own in a folder of its own, ended
-// with whoever holds it, also when that ends by an error or a signal.
+// A server to measure: a process of its own, in a folder of its own. A
+// session or a probe owns it. It ends with its owner, even if that ends by an
+// error or a signal.
 
 import PlugboardPosix
 
-/// A running server. Used by one thread.
+/// A running server. One thread uses it.
 final class Server {
     private static let patienceSeconds = 10.0
     let endpoint: Endpoint
     private let folder: TemporaryFolder
     private var process: ChildProcess
 
-    /// Starts a server for a row, in `folder` or one of its own; it may not listen yet. Throws
-    /// `SystemError`.
+    /// Starts a server for a row, in `folder` or in a folder of its own. It may not listen yet.
+    /// Throws `SystemError`.
     init(
         _ dialect: any Dialect,
         for workload: Workload,
@@ -27,7 +28,7 @@ final class Server {
         process = try ChildProcess(starting: start)
     }
 
-    /// Asks it to end and waits for that; what doesn't end is killed.
+    /// Asks the server to end and waits for that. A server that doesn't end is killed.
     deinit {
         process.signalGroup(SIGTERM)
         _ = Patience.wait(seconds: Self.patienceSeconds) { process.end() != nil }
@@ -35,7 +36,7 @@ final class Server {
 
     var pid: Int32 { process.pid }
 
-    /// A connection, as soon as the server takes one.
+    /// Connects as soon as the server accepts.
     func connectWhenReady() throws -> Link {
         var link: Link?
         let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
@@ -47,7 +48,7 @@ final class Server {
         return link
     }
 
-    /// A connection that is open for a row.
+    /// A connection that is ready for a row.
     func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> Link {
         let link = try endpoint.connect()
         try dialect.open(link, workload: workload, as: role)
@@ -61,15 +62,15 @@ final class Server {
         return link
     }
 
-    /// Sends it a signal.
+    /// Sends the server a signal.
     func signal(_ number: Int32) {
         process.signalGroup(number)
     }
 }
 
-/// Waiting for what is about to come true.
+/// Waits for a condition.
 enum Patience {
-    /// Whether it did, in so many seconds.
+    /// Whether it came true within so many seconds.
     static func wait(seconds: Double, pause: Double = 0.001, _ isTrue: () throws -> Bool) rethrows -> Bool {
         let deadline = MonotonicClock.nanoseconds() + UInt64(seconds * 1e9)
         while try !isTrue() {

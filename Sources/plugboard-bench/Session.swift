@@ -1,12 +1,13 @@
-// One system under load for one workload: its server runs, everyone is connected and
-// subscribed. Each run of it is one value in the table.
+// One system under load for one workload: its server runs, and everyone is
+// connected and subscribed. Each run gives one value in the table. The server ends
+// with the session.
 
 import PlugboardPosix
 
-/// A system and a workload, ready to be measured. Used by one thread.
+/// A system and a workload, ready to be measured. One thread uses it.
 final class Session: Probe {
     let dialect: any Dialect
-    /// With the batch that this system's publishers write.
+    /// The row with the batch that this system's publishers write.
     private(set) var workload: Workload
     /// In all runs so far.
     private(set) var messagesPublished = 0
@@ -19,9 +20,9 @@ final class Session: Probe {
 
     var batch: Int { workload.batch }
 
-    /// Sets everything up and warms it.
+    /// Sets everything up and warms the server.
     init(_ row: Workload, _ dialect: any Dialect, _ bench: Bench) throws {
-        // Of a round trip both ways go from one processor to another, for every system alike.
+        // In a round trip, both ways go between two processors, for every system alike.
         let place = row.measure == .roundTrip ? try ProcessorPlace(.allButFirst) : nil
         let started = Result { try Server(dialect, for: row, bench.programs) }
         place?.leave()
@@ -56,7 +57,7 @@ final class Session: Probe {
         try run(nanoseconds: UInt64(bench.options.secondsPerRun * 1e9))
     }
 
-    /// What there is to say of a bystander, and how often the broker asks for memory.
+    /// What a bystander found, and how often the broker allocates memory.
     func finish() throws -> [Quantity: Double] {
         var values: [Quantity: Double] = [:]
         if let bystander, !bystander.reads {
@@ -75,7 +76,7 @@ final class Session: Probe {
         try publish(nanoseconds: 0, batchesMin: batches)
     }
 
-    /// Publishers, connected anew, write batches of this many messages from now on.
+    /// From now on, publishers on new connections write batches of this many messages.
     func setBatch(_ batch: Int) throws {
         workload.batch = batch
         generator = try Self.generator(workload, dialect, server, observing, bench.signals)
@@ -83,7 +84,7 @@ final class Session: Probe {
         try publish(nanoseconds: bench.options.settlingNanoseconds)
     }
 
-    /// Messages for each of the server's reads, in a short run.
+    /// Messages per read of the server, in a short run.
     func messagesPerRead() throws -> Double? {
         try run(nanoseconds: bench.options.settlingNanoseconds)[.messagesPerRead]
     }
@@ -93,7 +94,7 @@ final class Session: Probe {
         server.signal(number)
     }
 
-    /// Whether the server's process has this library in memory.
+    /// Whether the server's process has loaded this library.
     func serverHasLoaded(_ library: String) -> Bool {
         Machine.hasLoaded(library, process: "\(server.pid)")
     }
@@ -153,7 +154,7 @@ final class Session: Probe {
 }
 
 extension Workload {
-    /// The first observer acknowledges or serves, where the row wants that.
+    /// The first observer acknowledges or serves, if the row wants that.
     fileprivate func answers(_ number: Int) -> Bool {
         number == 0 && (acknowledging != nil || operation == .call)
     }

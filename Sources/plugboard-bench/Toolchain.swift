@@ -1,5 +1,6 @@
-// Which compiler this program was built with. It tells no number, only whether it is at least of
-// one; and the library's own number is another one, which need not change with a patch.
+// Tells which compiler built this program. The compiler only tells whether it is at least
+// of some release, not which one it is. The number of Swift's library is another one, and
+// may stay the same with a patch.
 
 /// The compiler's release.
 enum Toolchain {

@@ -1,4 +1,6 @@
-// The rows of the bench, in the order of the table.
+// The rows of the bench, in the order of the table. A new row needs only a
+// few lines here. Each name is unique, because `--only` and the goals find
+// rows by their names.
 
 /// All rows.
 enum Workloads {
@@ -15,7 +17,7 @@ enum Workloads {
         Workload(name: "publish-100000-keys", keys: 100_000, batch: 256),
     ]
 
-    /// One key, many observers; many writers, one observer.
+    /// One key with many observers; many writers with one observer.
     static let fanOut = [
         Workload(name: "1→1", observers: 1),
         Workload(name: "1→10", observers: 10),
@@ -49,10 +51,10 @@ enum Workloads {
         Workload(name: "100000-subscriptions", observers: 1, keys: 100_000),
     ]
 
-    /// What only this project's broker has: each beside the same row without it.
+    /// What only this project's broker has: each option beside the same row without it.
     static let options = told + written + beside
 
-    /// What an observer asks for. Values end with a number that each has for itself.
+    /// What an observer asks for. Each value ends with a number of its own.
     private static let told =
         [
             ("values-false", #""values":false"#, true), ("old", #""old":true"#, true),
@@ -71,7 +73,7 @@ enum Workloads {
         ("while", #""while":"connected""#), ("ttl", #""ttl":60000"#), ("cause", #""cause":1"#),
     ].map { Workload(name: "publish-\($0)", writing: $1, batch: 256) }
 
-    /// What else goes on, or has to.
+    /// What else happens, or must happen.
     private static let beside = [
         Workload(
             name: "1→10-one-stopped",
@@ -102,8 +104,8 @@ enum Workloads {
         ),
     ]
 
-    /// What is kept on disk: a journal beside none, and writers that wait for the disk with
-    /// each write, or with some.
+    /// What is kept on disk: a journal beside none, and writers that wait for the disk with each
+    /// write or with some.
     static let keeping =
         [
             Workload(name: "publish-journal", keeping: .journal, batch: 256),
@@ -127,7 +129,7 @@ enum Workloads {
         Workload(name: "round-trip-100", measure: .roundTrip, observers: 100, batch: 1, window: 1),
     ]
 
-    /// Nothing is sent, or it is another thing that counts.
+    /// Nothing is sent, or something else counts.
     static let resting = [
         Workload(name: "idle-connection", measure: .idle(connections: 10_000)),
         Workload(name: "start", measure: .startUp),

@@ -1,5 +1,6 @@
-// The program `plugboard-bench`. `plugboard bench` becomes it, and it starts itself for two of its
-// servers.
+// The program `plugboard-bench`. `plugboard bench` becomes it by `exec`, so
+// signals and the exit status are this program's. It also starts itself, for
+// two of its servers.
 
 import PlugboardPosix
 

@@ -4,24 +4,25 @@ import Testing
 
 @testable import plugboard_bench
 
-/// The publish path asks the system for no memory once everything has its size.
+/// The publish path allocates no memory when everything has reached its final size.
 @Suite("Allocations", .someAtATime)
 struct AllocationTests {
-    /// Where glibc's debugging library lies.
+    /// The folder of glibc's debugging library.
     private static let canTrace = [
         "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
     ].contains { FileStatus(path: "\($0)/\(AllocationTrace.library).so.0").kind == .file }
 
-    /// `plugboard bench --allocations` of a release build is the one that must find none; a debug
-    /// build allocates for calls that an optimised one specialises.
+    /// `plugboard bench --allocations` of a release build must find none. A debug build allocates
+    /// for calls that an optimized one specializes.
     @Test(
-        "a broker that asks for memory with each message is found, and named",
+        "a broker that allocates with each message is found and named",
         .enabled(if: canTrace, "glibc's tracing isn't here")
     )
     func found() throws {
         var results: [AllocationCheck.Result] = []
         let workload = Workload("small").with { $0.observers = 2 }
-        // Once, and of few messages: glibc writes down all that a debug build asks for.
+        // Only once and with few messages, because glibc writes down every allocation of a debug
+        // build.
         var options = BenchOptions()
         options.secondsPerRun = 0.005
         let bench = Bench(options: options, programs: Products.programs, signals: nil)
@@ -38,7 +39,7 @@ struct AllocationTests {
         #expect(results.last?.text.hasPrefix("small: ") == true)
     }
 
-    @Test("a row is counted until none is found, five times at most")
+    @Test("a row is counted until a try has no allocation, five times at most")
     func tries() throws {
         for (found, tries) in [([0, 9], 1), ([3, 1, 0, 9], 3), ([5, 4, 3, 2, 1, 0], 5)] {
             var left = found[...]
@@ -50,7 +51,7 @@ struct AllocationTests {
         }
     }
 
-    @Test("what is checked is every row in which messages are published, but for those said to need memory")
+    @Test("every row that publishes messages is checked, except those that are known to need memory")
     func checked() {
         let names = AllocationCheck.standard.map(\.name)
         for name in ["publish", "publish-100000-keys", "1→1", "1→1000", "8→1", "1→10-old", "publish-cause"] {
@@ -60,7 +61,7 @@ struct AllocationTests {
         #expect(Set(Workloads.all.map(\.name)).isSuperset(of: AllocationCheck.exempt))
     }
 
-    @Test("none is free, one is not, and what can't be counted is neither")
+    @Test("zero allocations pass, one fails, and an unknown count does neither")
     func judged() {
         let result = { (allocations: Int?) in
             AllocationCheck.Result(
@@ -74,7 +75,7 @@ struct AllocationTests {
     }
 
     @Test(
-        "those that there are would be seen",
+        "allocations are noticed if there are any",
         .enabled(if: canTrace, "glibc's tracing isn't here")
     )
     func seen() throws {
@@ -83,7 +84,7 @@ struct AllocationTests {
         let dialect = PlugboardDialect(programs: Products.programs, allocationLog: log)
         let server = try Server(dialect, for: Workload("none"), Products.programs)
         let links = try (0..<4).map { _ in
-            // Greeted: a trace must not end while the broker is still at work.
+            // It was greeted, because a trace must not end while the broker still works.
             let link = try server.connectWhenReady()
             try dialect.open(link, workload: Workload("none"), as: .observer)
             return link
@@ -99,7 +100,7 @@ struct AllocationTests {
         #expect(counts.allocations - counts.frames >= links.count)
     }
 
-    @Test("a trace is read line by line: memory given out and moved, not what is returned")
+    @Test("a trace is read line by line: memory that is allocated and moved counts, returned memory doesn't")
     func trace() {
         let text = """
             = Start

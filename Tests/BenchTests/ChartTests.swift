@@ -34,14 +34,14 @@ struct ChartTests {
 
     private let svg = Chart.svg(of: report)
 
-    @Test("is well-formed XML, whatever the systems and the machine are called")
+    @Test("is well-formed XML, whatever names the systems and the machine have")
     func wellFormed() {
         #expect(XMLCheck.fault(of: svg) == nil)
         #expect(XMLCheck.fault(of: Chart.svg(of: .made([]))) == nil)
         #expect(svg.contains("&lt;odd&gt; &amp; &quot;quoted&quot;"))
     }
 
-    @Test("needs nothing else and runs nothing")
+    @Test("needs no other file and runs no script")
     func selfContained() {
         for word in ["<script", "href", "url(", "@import", "<image", "<foreignObject", " on"] {
             let found = svg.contains(word) && word != " on"
@@ -50,7 +50,7 @@ struct ChartTests {
         #expect(svg.hasPrefix("<svg xmlns=\"http://www.w3.org/2000/svg\""))
     }
 
-    @Test("is for light and for dark")
+    @Test("has colours for light and for dark")
     func schemes() {
         #expect(svg.contains("@media (prefers-color-scheme: dark)"))
     }
@@ -62,7 +62,7 @@ struct ChartTests {
         }
     }
 
-    @Test("the longest bar is as long as the panel allows, and one run that went wrong changes little")
+    @Test("the longest bar is as long as the panel allows, and one bad run changes little")
     func bars() {
         let widths = svg.split(separator: "<rect ").compactMap { part -> Double? in
             guard part.contains("fill=\"#") else { return nil }
@@ -73,7 +73,7 @@ struct ChartTests {
         #expect(widths.contains { $0 >= 200 })
     }
 
-    @Test("cost begins at zero, and by powers of ten where systems are far apart")
+    @Test("cost begins at zero, and goes by powers of ten if systems are far apart")
     func scales() {
         let linear = CostScale(least: 80, most: 140, isByPowers: false)
         #expect(linear.place(0) == 0 && linear.ticks.first == 0)
@@ -86,7 +86,8 @@ struct ChartTests {
     }
 }
 
-/// Enough of XML to see that tags are closed in order, attributes quoted, and text escaped.
+/// Enough of XML to check that tags are closed in order, attributes are quoted, and text is
+/// escaped.
 enum XMLCheck {
     static func fault(of text: String) -> String? {
         var open: [Substring] = []

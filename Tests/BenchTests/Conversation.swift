@@ -1,5 +1,5 @@
-// The two ends of a connection: a dialect speaks at one, at the other a test plays the
-// server and looks at what came.
+// The two ends of a connection. A dialect speaks at one end. At the other, the test plays
+// the server and checks what arrives.
 
 import PlugboardPosix
 import Synchronization
@@ -7,7 +7,7 @@ import Synchronization
 @testable import plugboard_bench
 
 final class Conversation: Sendable {
-    /// A server's answer to what ends with these words.
+    /// A server's answer to a request that ends with these words.
     struct Answer: Sendable {
         let after: String
         let answer: String
@@ -29,7 +29,7 @@ final class Conversation: Sendable {
         try self.init(answers: Array(answers.utf8))
     }
 
-    /// The server greets, then answers on a thread of its own.
+    /// The server greets and then answers on a thread of its own.
     convenience init(greeting: String, _ answers: Answer...) throws {
         try self.init(answers: Array(greeting.utf8))
         try Background.start { [self] in
@@ -47,7 +47,7 @@ final class Conversation: Sendable {
     /// The dialect's end.
     var link: Link { Link(Descriptor(adopting: dup(near.raw))) }
 
-    /// Whether the dialect has sent exactly this, after whatever was answered.
+    /// Whether the dialect has sent exactly this after what was answered.
     func said(_ expected: [UInt8]) throws -> Bool {
         let answered = heard.withLock { $0 }
         guard answered.count < expected.count else { return answered == expected }

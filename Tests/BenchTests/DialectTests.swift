@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard_bench
 
-/// What is written to each server, byte for byte, and what counts as an answer.
+/// What each server gets, byte for byte, and what counts as an answer.
 @Suite("Dialects", .someAtATime)
 struct DialectTests {
     private static let plain = Workload("test").with { $0.valueBytes = 16 }
@@ -36,7 +36,7 @@ struct DialectTests {
 
     // MARK: plugboard and the limit
 
-    @Test("plugboard: a publish, with an id where a reply is wanted")
+    @Test("plugboard: a publish has an id if a reply is wanted")
     func plugboard() {
         let dialect = Self.broker
         #expect(
@@ -49,7 +49,7 @@ struct DialectTests {
     }
 
     @Test(
-        "plugboard: a subscription asks for what the workload tells",
+        "plugboard: a subscription asks for what the workload says",
         arguments: [
             ("", ""), (#""values":false"#, ",\"values\":false"), (#""diff":true"#, ",\"diff\":true"),
         ]
@@ -62,7 +62,7 @@ struct DialectTests {
         #expect(try conversation.said(expected))
     }
 
-    @Test("plugboard: a durable write says so, and its broker has a journal in the folder of its own")
+    @Test("plugboard: a durable write says so, and its broker has a journal in its own folder")
     func plugboardDurable() {
         let dialect = Self.broker
         let workload = Self.plain.with {
@@ -76,13 +76,13 @@ struct DialectTests {
         )
         #expect(dialect.plan(folder: "/f", for: workload).arguments.contains("/f/state"))
         #expect(dialect.plan(folder: "/f", for: Self.plain).arguments.contains("--memory"))
-        // What a row with a journal is compared with has none.
+        // The row that a row with a journal is compared with has none.
         let without = PlugboardDialect(programs: Products.programs, isPlain: true)
         let journalled = workload.with { $0.keeping = .journal }
         #expect(without.plan(folder: "/f", for: journalled).arguments.contains("--memory"))
     }
 
-    @Test("plugboard: a write says what its row is about")
+    @Test("plugboard: a write has the options that its row is about")
     func plugboardWrites() {
         var bytes: [UInt8] = []
         var message = Message(
@@ -107,7 +107,7 @@ struct DialectTests {
     }
 
     @Test(
-        "plugboard: updates are acknowledged, calls returned, all else is taken in silence",
+        "plugboard: updates are acknowledged, calls are returned, everything else gets no answer",
         arguments: [
             (
                 #"{"event":"update","sub":1,"key":"a","revision":7,"value":1,"by":"till"}"#,
@@ -135,7 +135,7 @@ struct DialectTests {
         }
     }
 
-    @Test("the limit: the first line says what a connection is for")
+    @Test("the limit: the first line tells the role of a connection")
     func limit() throws {
         let dialect = LimitDialect(programs: Products.programs)
         let batchBytes = written(dialect).count - 7 + 16
@@ -144,7 +144,7 @@ struct DialectTests {
         ] {
             let conversation = try Conversation(answers: "\n")
             try dialect.open(conversation.link, workload: Self.plain, as: role)
-            // The last of a batch has an id of two digits: `"id":64,`.
+            // The last request of a batch has an id of two digits: `"id":64,`.
             #expect(try conversation.said(line))
         }
     }
@@ -170,7 +170,7 @@ struct DialectTests {
         #expect(text(written(RedisDialect(work: .tell))) == publish)
     }
 
-    @Test("redis: a batch ends with the one reply that a silent publisher asks for")
+    @Test("redis: a batch ends with the one reply that a silent publisher requests")
     func redisEnd() {
         let on = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$2\r\nON\r\n"
         let off = "*3\r\n$6\r\nCLIENT\r\n$5\r\nREPLY\r\n$3\r\nOFF\r\n"
@@ -178,7 +178,7 @@ struct DialectTests {
         #expect(RedisDialect(work: .tell).batchMark(Self.plain) == .lines(1))
     }
 
-    @Test("redis: a publisher greets, and is silenced unless every write is answered")
+    @Test("redis: a publisher greets, and turns replies off unless every write is answered")
     func redisOpen() throws {
         let dialect = RedisDialect(work: .keepAndTell)
         let silenced = try Conversation(answers: "+PONG\r\n")
@@ -195,7 +195,7 @@ struct DialectTests {
         #expect(dialect.batchMark(Self.plain.with { $0.isAcknowledged = true }) == .lines(128))
     }
 
-    @Test("redis: keys are subscribed to, patterns as patterns")
+    @Test("redis: keys are subscribed to by name, patterns as patterns")
     func redisSubscribe() throws {
         let six = "*3\r\n$9\r\nsubscribe\r\n$13\r\nbench.k000000\r\n:1\r\n"
         let keys = try Conversation(answers: six)
@@ -207,7 +207,7 @@ struct DialectTests {
         #expect(try patterns.said("*2\r\n$10\r\nPSUBSCRIBE\r\n$17\r\napp0.item.state.*\r\n"))
     }
 
-    @Test("redis: a delivery is seven lines, of a pattern nine")
+    @Test("redis: a delivery has seven lines, or nine for a pattern")
     func redisDelivery() {
         let dialect = RedisDialect(work: .tell)
         let message = "*3\r\n$7\r\nmessage\r\n$1\r\nk\r\n$1\r\nv\r\n"
@@ -217,7 +217,7 @@ struct DialectTests {
         #expect(dialect.deliveryMark(workload) == .lines(pattern.utf8.count { $0 == 0x0A }))
     }
 
-    @Test("redis: what is durable is synced before it is answered, and nothing else is written to disk")
+    @Test("redis: durable writes are synced before they are answered, and nothing else is written to disk")
     func redisDurable() throws {
         let dialect = RedisDialect(work: .keepAndTell)
         let durable = Self.plain.with { $0.keeping = .durable }
@@ -231,7 +231,7 @@ struct DialectTests {
 
     // MARK: nats
 
-    @Test("nats: a bucket's key, with an inbox where an answer is wanted, or a plain subject")
+    @Test("nats: a write has the bucket's key, with an inbox if it is answered, or a plain subject")
     func nats() {
         let bucket = NATSDialect(work: .keepAndTell)
         #expect(text(written(bucket)) == "PUB $KV.bench.bench.k000001 7\r\n{\"n\":1}\r\n")
@@ -261,7 +261,7 @@ struct DialectTests {
         }
     }
 
-    @Test("nats: whoever answers otherwise is not measured")
+    @Test("nats: a server with an unexpected answer is not measured")
     func natsRefusing() throws {
         let conversation = try Conversation(
             greeting: "INFO {}\r\n",
@@ -272,7 +272,7 @@ struct DialectTests {
         }
     }
 
-    @Test("nats: observers subscribe to subjects, each with a number of its own")
+    @Test("nats: observers subscribe to subjects, each with its own number")
     func natsSubscribe() throws {
         let conversation = try Conversation(answers: "PONG\r\n")
         let workload = Self.plain.with { $0.keys = 2 }
@@ -281,7 +281,7 @@ struct DialectTests {
         #expect(try conversation.said(first + "SUB $KV.bench.bench.k000001 2\r\nPING\r\n"))
     }
 
-    @Test("nats: a batch is answered by two lines, of a bucket, or by a PONG")
+    @Test("nats: a batch is answered by two lines for a bucket, or by a PONG")
     func natsMarks() {
         let bucket = NATSDialect(work: .keepAndTell)
         #expect(bucket.batchMark(Self.plain) == .lines(2))
@@ -292,7 +292,7 @@ struct DialectTests {
 
     // MARK: mosquitto
 
-    @Test("mosquitto: a retained message, or a plain one, of quality 1 where each is answered")
+    @Test("mosquitto: a message is retained or plain, with quality 1 if each is answered")
     func mosquitto() {
         let body = [0, 13] + Array("bench/k000001".utf8)
         let value = Array("{\"n\":1}".utf8)
@@ -303,7 +303,7 @@ struct DialectTests {
     }
 
     @Test(
-        "mosquitto: lengths past 127 take two bytes, past 16,383 three",
+        "mosquitto: lengths above 127 take two bytes, above 16,383 three",
         arguments: [112, 113, 16_368, 16_369]
     )
     func mosquittoLengths(valueBytes: Int) {
@@ -326,7 +326,7 @@ struct DialectTests {
         #expect(mark == .bytes(bytes.count))
     }
 
-    @Test("mosquitto: connects with a clean session, and takes no other answer than accepted")
+    @Test("mosquitto: it connects with a clean session, and accepts only an accepted connection")
     func mosquittoConnect() throws {
         let accepted = try Conversation(answers: [0x20, 2, 0, 0])
         try MosquittoDialect(work: .tell).firstReply(accepted.link)
@@ -364,7 +364,7 @@ struct DialectTests {
     // MARK: all of them
 
     @Test(
-        "of a thousand patterns as many match as the workload says, and none twice",
+        "of a thousand patterns, as many match as the workload says, and none is there twice",
         arguments: [1, 10, 1000]
     )
     func patterns(matching: Int) {
@@ -380,7 +380,7 @@ struct DialectTests {
     }
 
     @Test(
-        "the number of a release is found in what a program says of itself",
+        "the release number is found in what a program prints about itself",
         arguments: [
             ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", "7.0.15"),
             ("nats-server: v2.9.10", "2.9.10"),

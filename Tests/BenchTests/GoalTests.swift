@@ -27,20 +27,20 @@ struct GoalTests {
         return (value, value.map(goal.verdict))
     }
 
-    @Test("a figure within its bound holds, one past it is missed")
+    @Test("a figure within its limit holds, one beyond it is missed")
     func verdicts() throws {
         #expect(try goal("publish, no observer") == (110, .holds))
         #expect(try goal("1→100: CPU") == (1.75, .missed))
         #expect(try goal("1→100: messages") == (4, .holds))
     }
 
-    @Test("the bound itself holds")
+    @Test("a figure at its limit holds")
     func bounds() {
         let (most, least) = (Goal.Bound(value: 1.6, isLeast: false), Goal.Bound(value: 3, isLeast: true))
         #expect(most.holds(1.6) && !most.holds(1.601) && least.holds(3) && !least.holds(2.999))
     }
 
-    @Test("what is kept is compared with the row in memory, and with redis that syncs always")
+    @Test("what is kept is compared with the row in memory, and with redis that always syncs")
     func keeping() throws {
         let rows = [
             Self.row(
@@ -71,7 +71,7 @@ struct GoalTests {
         #expect(try goal("100,000 keys") == (1.6, .missed))
     }
 
-    @Test("what was left out is not measured, rather than held")
+    @Test("a row that was left out is not measured; it doesn't count as held")
     func leftOut() throws {
         #expect(try goal("1→1: messages per second, × nats") == (nil, nil))
     }
@@ -83,7 +83,7 @@ struct GoalTests {
         #expect(try goal("start to", in: .made(rows, isDynamic: true)) == (nil, nil))
     }
 
-    @Test("growth is shown as highest against lowest, wherever they are")
+    @Test("growth is the highest cost divided by the lowest, at any sizes")
     func growth() throws {
         let growth = Growths.all[1]
         let rows = [100.0, 80, 160].map { Self.row("growth", .made("plugboard", [growth.quantity: [$0]])) }
@@ -91,7 +91,7 @@ struct GoalTests {
         #expect(try goal("growth-connections", in: report) == (2, .shown))
     }
 
-    @Test("a system that was left out of some sizes has the others")
+    @Test("a system that was left out at some sizes has figures for the others")
     func partialGrowth() throws {
         let growth = Growths.all[1]
         let rows = [Self.row("growth", .made("plugboard", [growth.quantity: [5]])), Self.row("growth")]
@@ -101,13 +101,13 @@ struct GoalTests {
     }
 
     @Test(
-        "the table at the end has what was measured, with must, aim and verdict, and nothing else"
+        "the table at the end has exactly the measured goals, with limit, aim and verdict"
     )
     func table() {
         let text = Table.goals(of: Self.report)
         let measured = Goals.measured(in: Self.report).count
         #expect(measured == 4)
-        // The name of one takes two lines.
+        // One name takes two lines.
         #expect(text.split(separator: "\n").count == measured + 3)
         #expect(Table.goals(of: .made([])) == "" && !text.contains("not measured"))
         let line = text.split(separator: "\n").first { $0.contains("1→100: messages") }
@@ -115,7 +115,7 @@ struct GoalTests {
         #expect(words == ["4.000", "≥", "3", "≥", "4", "holds,", "and", "the", "aim"])
     }
 
-    @Test("JSON has the same, and is JSON whatever the machine is called")
+    @Test("JSON has the same goals, and is valid whatever the machine's name is")
     func json() throws {
         let data = Data(Self.report.json().utf8)
         let report = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])

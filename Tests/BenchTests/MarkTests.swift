@@ -9,7 +9,7 @@ struct MarkTests {
         bytes.withUnsafeBytes { LineCount.lineFeeds(in: $0) }
     }
 
-    @Test("who answers counts what it answers, also a line that comes in pieces")
+    @Test("an observer that answers counts its answers, even if a line comes in pieces")
     func answers() throws {
         let link = try Conversation(answers: "").link
         var observer = Observer(link: link, batchMark: .lines(1)) { line in
@@ -24,7 +24,7 @@ struct MarkTests {
         #expect(observer.batches == 2)
     }
 
-    @Test("line feeds are counted at every place, whatever stands beside them")
+    @Test("line feeds are counted at every place, whatever is beside them")
     func everyPlace() {
         for count in 0..<40 {
             for place in 0..<count {
@@ -37,12 +37,12 @@ struct MarkTests {
         }
     }
 
-    @Test("many more than a byte can count", arguments: [0, 7, 255 * 8, 255 * 8 + 1, 100_000])
+    @Test("counts go far beyond what a byte holds", arguments: [0, 7, 255 * 8, 255 * 8 + 1, 100_000])
     func many(count: Int) {
         #expect(lineFeeds([UInt8](repeating: 0x0A, count: count)) == count)
     }
 
-    @Test("a batch is whole when all units of all its messages have come")
+    @Test("a batch is complete when all units of all its messages have arrived")
     func observer() throws {
         var observer = Observer(link: try Conversation(answers: "").link, batchMark: Mark.lines(2).times(3))
         let take = { (text: String) in _ = Array(text.utf8).withUnsafeBytes { observer.take($0) } }
@@ -54,7 +54,7 @@ struct MarkTests {
     }
 
     @Test(
-        "values have the length that is asked for and end with their number",
+        "values have the requested length and end with their number",
         arguments: [16, 64, 128, 16_384]
     )
     func values(count: Int) {
@@ -63,7 +63,7 @@ struct MarkTests {
         #expect(String(decoding: value, as: UTF8.self).hasSuffix(MessageValue.mark(7)))
     }
 
-    @Test("a script goes through all keys before it starts over")
+    @Test("a script goes through all keys before it begins again")
     func script() {
         let workload = Workload("test").with {
             $0.keys = 5

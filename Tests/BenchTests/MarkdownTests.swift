@@ -23,7 +23,7 @@ struct MarkdownTests {
         ),
     ])
 
-    @Test("has the commit, the machine, what was to be reached, every row and every option")
+    @Test("has the commit, the machine, the goals, every row and every option")
     func text() {
         let text = Markdown.text(of: Self.report, commit: "abc1234", chart: "bench.svg")
         for line in [
@@ -36,13 +36,13 @@ struct MarkdownTests {
         }
     }
 
-    @Test("shows in bold where a peer wins")
+    @Test("shows in bold where a peer is better")
     func honest() {
         let text = Markdown.text(of: Self.report, commit: nil, chart: nil)
         #expect(text.contains("| publish | 300 messages/s | 110 | 3.00 | **0.50** |"))
     }
 
-    @Test("replaces what stands between the marks, again and again, and nothing else")
+    @Test("replaces only what is between the marks, any number of times")
     func page() throws {
         let marks = "<!-- bench: written by plugboard bench --into -->\nold\n<!-- /bench -->"
         let once = try #require(Markdown.page("before\n\(marks)\nafter\n", with: "new\n"))

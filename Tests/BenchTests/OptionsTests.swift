@@ -12,7 +12,7 @@ struct OptionsTests {
         return options.workloads.map(\.name) + options.growths.map(\.name)
     }
 
-    @Test("a whole name is that row alone, a part of names all that have it")
+    @Test("a complete name selects that row, a part of a name all rows with it")
     func only() throws {
         #expect(try names("1→1") == ["1→1"])
         #expect(try names("publish") == ["publish"])
@@ -22,23 +22,23 @@ struct OptionsTests {
         #expect(try names("start", "idle") == ["idle-connection", "start"])
     }
 
-    @Test("who has no arrow on the keyboard writes ->")
+    @Test("-> stands for the arrow, which keyboards don't have")
     func arrow() throws {
         #expect(try names("1->10") == ["1→10"])
     }
 
-    @Test("a name that nothing has is refused, as it was typed")
+    @Test("a name that no row has is refused as it was typed")
     func unknown() {
         #expect(throws: BenchError.unknownWorkload("2->2")) { try names("start", "2->2") }
     }
 
-    @Test("without --growth its series have no name")
+    @Test("without --growth its series have no names")
     func noGrowth() {
         var options = BenchOptions()
         #expect(throws: BenchError.unknownWorkload("growth")) { try options.keepOnly(["growth"]) }
     }
 
-    @Test("a batch is set for what has batches")
+    @Test("--batch applies to all rows with batches")
     func batch() {
         var options = BenchOptions()
         options.setBatch(7)
@@ -47,7 +47,7 @@ struct OptionsTests {
     }
 
     @Test(
-        "what is no option, or no value of one, is a mistake in usage that is named",
+        "an unknown option or an invalid value is a usage error that names it",
         arguments: [
             ("--peer", "bench has no option \"--peer\"; did you mean \"--peers\"?"),
             ("--frobnicate", "bench has no option \"--frobnicate\"; try: plugboard help bench"),
@@ -67,7 +67,7 @@ struct OptionsTests {
         #expect(refusal?.status == 64 && refusal?.lines.joined(separator: "; ") == message)
     }
 
-    @Test("an option's value stands behind a space or a sign of equality")
+    @Test("an option's value comes after a space or an equals sign")
     func values() throws {
         let arguments = try Arguments(["--runs", "3", "--only=a=b", "-h", "--seconds", "0.5"])
         #expect(arguments[.runs] == "3" && arguments[.only] == "a=b" && arguments[.seconds] == "0.5")
@@ -84,7 +84,7 @@ struct OptionsTests {
         }
     }
 
-    @Test("each row is measured five times or more unless someone says otherwise")
+    @Test("each row is measured at least five times by default")
     func runs() {
         #expect(BenchOptions().runs >= 5)
     }
@@ -95,7 +95,7 @@ struct OptionsTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("every workload that the figures to reach and the comparison need is there")
+    @Test("every workload that the goals and the comparison need exists")
     func complete() {
         let all = Workloads.all
         for observers in [0, 1, 10, 100, 1000] {
@@ -130,7 +130,7 @@ struct OptionsTests {
         #expect(all.contains { $0.measure == .snapshot && $0.keys == 1_000_000 })
     }
 
-    @Test("what grows does so by powers of ten, as far as was promised")
+    @Test("series grow by powers of ten, as far as promised")
     func growth() {
         for growth in Growths.all {
             for (size, next) in zip(growth.sizes, growth.sizes.dropFirst()) { #expect(next == 10 * size) }

@@ -5,6 +5,7 @@ import TestSupport
 @testable import plugboard_bench
 
 enum Products {
-    /// Without the step that ends a server with its bench: these end by themselves.
+    /// Without the step that ends a server together with its bench: these servers end by
+    /// themselves.
     static let programs = Programs(folder: SwiftProgram.products, tiesServers: false)
 }

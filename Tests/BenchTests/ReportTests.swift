@@ -39,13 +39,13 @@ struct ReportTests {
         #expect(line("nats").suffix(3) == ["6.00", "2.00×", "3.00×"])
     }
 
-    @Test("what the generator holds back is marked, and said below")
+    @Test("a rate that the generator limits is marked and explained")
     func heldBack() {
         #expect(line("plugboard").contains("1,000*"))
         #expect(Table.text(of: row).contains("\n  * held back by the load generator"))
     }
 
-    @Test("a batch that differs is marked, and one that can't be told")
+    @Test("a different batch is marked, and so is an unknown one")
     func batches() {
         #expect(line("plugboard").contains("128"))
         #expect(line("limit").contains("64.0≠"))
@@ -53,7 +53,7 @@ struct ReportTests {
         #expect(Table.text(of: row).contains("\n  ≠ took in") && Table.text(of: row).contains("\n  ~ reads"))
     }
 
-    @Test("how often the broker asked for memory is said where it was counted, and nowhere else")
+    @Test("allocations are shown for systems where they were counted, and for no others")
     func allocations() {
         #expect(Table.text(of: row).contains("\n  plugboard asked for memory 0 times a message\n"))
         let other = Row(
@@ -61,12 +61,12 @@ struct ReportTests {
             systems: [.made("plugboard", [.messagesPerSecond: [1000, 900, 1200]])]
         )
         #expect(!Table.text(of: other).contains("memory"))
-        // What nobody has a figure of is no column.
+        // A column without any figure is left out.
         let lines = Table.text(of: other).split(separator: "\n").dropFirst()
         #expect(lines.map { $0.split(separator: " ") } == [["messages/s"], ["plugboard", "1,000", "±20%"]])
     }
 
-    @Test("no line is wider than 100 columns, whatever was measured, and however it is called")
+    @Test("no line is wider than 100 columns, whatever was measured and however it is named")
     func width() {
         var large: [Quantity: [Double]] = [:]
         for quantity in Quantity.allCases { large[quantity] = [9_876_543, 1, 19_876_543] }
@@ -100,7 +100,7 @@ struct ReportTests {
         for line in texts.joined().split(separator: "\n") { #expect(line.count <= 100, "\(line)") }
     }
 
-    @Test("the head names the machine, and what is missing on it")
+    @Test("the head names the machine, and the peers that are missing on it")
     func head() {
         let report = Report.made([])
         let text = Table.text(of: report.machine, report.versions)

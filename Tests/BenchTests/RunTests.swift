@@ -4,10 +4,10 @@ import Testing
 
 @testable import plugboard_bench
 
-/// Real servers, for as short a time as something can be measured.
+/// Real servers, measured for as short a time as possible.
 @Suite("A run", .someAtATime)
 struct RunTests {
-    /// Of as few runs as it takes to have a median of them.
+    /// Only as many runs as a median needs.
     private static func bench(_ change: (inout BenchOptions) -> Void = { _ in }) -> Bench {
         var options = BenchOptions()
         options.runs = 2
@@ -52,7 +52,7 @@ struct RunTests {
     }
 
     @Test(
-        "every kind of workload gets through to its end",
+        "every kind of workload finishes",
         arguments: [
             small.with { $0.publishers = 4 },
             small.with { $0.keys = 100 },
@@ -102,7 +102,7 @@ struct RunTests {
         #expect(try #require(plugboard[2].figure(.startMilliseconds)).median > 0)
     }
 
-    @Test("what is kept: beside the same row in memory, durable beside peers, and recovered")
+    @Test("the journal beside memory, durable writes beside peers, and recovery")
     func keeping() throws {
         let rows = try run(
             Self.small.with { $0.keeping = .journal },
@@ -133,7 +133,7 @@ struct RunTests {
         #expect(text.contains("on disk before it is answered") && text.contains("300 kept keys"))
     }
 
-    @Test("clients wait while a snapshot is made")
+    @Test("the longest wait while a snapshot is made")
     func snapshot() throws {
         let workload = Workload("snapshot").with {
             $0.measure = .snapshot
@@ -177,12 +177,12 @@ struct RunTests {
         for row in rows {
             #expect(row.failures == [])
             let trip = try #require(row.samples(of: "plugboard")?.figure(.roundTripP50Microseconds))
-            // An acknowledgement that is waited for in vain takes a second.
+            // Waiting in vain for an acknowledgement takes a second.
             #expect(trip.median > 0 && trip.median < 500_000)
         }
     }
 
-    @Test("who stops reading costs what is announced, and is up to date after a line for each key")
+    @Test("an observer that stops reading costs what is announced, and catches up with one line per key")
     func stopped() throws {
         let all = try #require(Workloads.all.first { $0.name == "1→10-one-stopped" })
         let row = try #require(
@@ -202,7 +202,7 @@ struct RunTests {
         #expect(words.contains("1 line for each changed key"))
     }
 
-    @Test("what grows has a figure for each size")
+    @Test("a series has a figure for each size")
     func growth() throws {
         let growth = Growth(
             name: "few",
@@ -216,7 +216,7 @@ struct RunTests {
         #expect(Table.text(of: rows).contains("× lowest"))
     }
 
-    @Test("with too few descriptors the systems are measured one after the other")
+    @Test("with too few descriptors, systems are measured one after the other")
     func fewDescriptors() throws {
         var bench = Self.bench()
         bench.descriptors = 0
@@ -227,7 +227,7 @@ struct RunTests {
         #expect(rows.map(\.system) == ["plugboard", "limit"])
     }
 
-    @Test("a system that fails is told in its row, and costs the others nothing")
+    @Test("a failed system is reported in its row, and the others still have their figures")
     func failures() throws {
         let bench = Self.bench()
         let folder = try TemporaryFolder(named: "pbt")
@@ -247,7 +247,7 @@ struct RunTests {
     }
 
     @Test(
-        "redis is measured, keeping and telling, and telling alone",
+        "redis is measured with SET and PUBLISH, and with PUBLISH alone",
         .enabled(if: Programs.find("redis-server") != nil, "redis-server isn't installed")
     )
     func redis() throws {
@@ -255,7 +255,7 @@ struct RunTests {
     }
 
     @Test(
-        "nats is measured, as a bucket and plain",
+        "nats is measured with a bucket, and plain",
         .enabled(if: Programs.find("nats-server") != nil, "nats-server isn't installed")
     )
     func nats() throws {
@@ -263,7 +263,7 @@ struct RunTests {
     }
 
     @Test(
-        "mosquitto is measured, retaining and plain",
+        "mosquitto is measured with retained messages, and plain",
         .enabled(if: Programs.find("mosquitto") != nil, "mosquitto isn't installed")
     )
     func mosquitto() throws {

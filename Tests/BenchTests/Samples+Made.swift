@@ -1,9 +1,9 @@
-// Figures made up for tests: what a bench would have come to.
+// Invented figures for tests, as a bench could have measured them.
 
 @testable import plugboard_bench
 
 extension Samples {
-    /// A run for each value; every quantity has as many.
+    /// One run for each value. Every quantity has the same number of runs.
     static func made(_ values: [Quantity: [Double]]) -> Samples {
         var samples = Samples()
         for run in 0..<(values.values.map(\.count).max() ?? 0) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Statistics", .someAtATime)
 struct StatisticsTests {
-    @Test("the median of an odd number is the one in the middle, of an even number between two")
+    @Test("the median of an odd number of values is the middle one, of an even number between two")
     func median() {
         #expect(Figure(of: [3, 1, 2])?.median == 2)
         #expect(Figure(of: [4, 1, 3, 2])?.median == 2.5)
@@ -13,7 +13,7 @@ struct StatisticsTests {
         #expect(Figure(of: []) == nil)
     }
 
-    @Test("least and most don't depend on the order of runs")
+    @Test("smallest and largest don't depend on the order of runs")
     func extremes() {
         let figure = Figure(of: [5, -1, 9, 2])
         #expect(figure?.least == -1)
@@ -21,7 +21,7 @@ struct StatisticsTests {
     }
 
     @Test(
-        "a percentile lies between two values where it must",
+        "a percentile is between two values if necessary",
         arguments: [(0.0, 0.0), (0.5, 50), (0.99, 99), (0.999, 99.9), (1, 100)]
     )
     func percentiles(part: Double, expected: Double) {
@@ -29,7 +29,7 @@ struct StatisticsTests {
         #expect(abs(value - expected) < 1e-9)
     }
 
-    @Test("a percentile of nothing is 0, of one value that value")
+    @Test("a percentile of no values is 0, of one value that value")
     func smallPercentiles() {
         #expect(Figure.quantile(0.99, ofSorted: []) == 0)
         #expect(Figure.quantile(0.99, ofSorted: [3]) == 3)
@@ -42,7 +42,7 @@ struct StatisticsTests {
         #expect(ours.ratio(.messagesPerSecond, to: theirs) == 3)
     }
 
-    @Test("a ratio needs both, and a divisor")
+    @Test("a ratio needs both figures, and a divisor that isn't zero")
     func noRatio() {
         let ours = Samples.made([.messagesPerSecond: [10]])
         #expect(ours.ratio(.messagesPerSecond, to: .made([:])) == nil)
@@ -61,13 +61,13 @@ struct StatisticsTests {
         #expect(Digits.text(value) == text)
     }
 
-    @Test("scales are marked with whole numbers where they are")
+    @Test("scales have whole numbers if possible")
     func ticks() {
         #expect(Digits.tick(0) == "0" && Digits.tick(10) == "10" && Digits.tick(10_000) == "10,000")
         #expect(Digits.tick(0.25) == "0.25")
     }
 
-    @Test("what should be none is never rounded to none")
+    @Test("a figure that should be zero is never rounded to zero")
     func rare() {
         #expect(Digits.rare(0) == "0")
         #expect(Digits.rare(0.000_01) == "<0.001")

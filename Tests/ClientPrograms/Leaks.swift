@@ -1,12 +1,12 @@
-// Opens and closes everything the library has, many times, and prints what is left.
+// Opens and closes everything in the library many times, and prints what is left.
 
 import Observables
 import PlugboardClient
 import PlugboardPosix
 
-/// Prints the descriptors and threads before and after; they must be the same.
+/// Prints the descriptors and threads before and after. They must be the same.
 func leaks() async throws {
-    // Once ahead, so that what is made once in a process (shared threads) is there.
+    // One round ahead, so that everything exists that a process makes only once (shared threads).
     for _ in 0..<3 { try await round() }
     let before = try await settled(from: nil)
     for _ in 0..<100 { try await round() }
@@ -19,7 +19,7 @@ private struct Usage: Equatable {
     let threads: Int
 }
 
-/// A bus with everything on it, ended in one of the ways there are.
+/// A bus with everything on it, ended in one of the possible ways.
 private func round() async throws {
     let closed = try await Bus.connect(name: "leaks")
     let sequence = try await closed.subscribe("**")
@@ -45,8 +45,8 @@ private func round() async throws {
     if (try? await Bus.connect(path: "/nowhere/bus.sock")) != nil { print("somebody is nowhere") }
 }
 
-/// What is used once threads that are ending have ended: waits for `wanted`, or for
-/// what two looks have in common.
+/// What is in use when ending threads have ended. Waits for `wanted`, or until two looks
+/// give the same.
 private func settled(from wanted: Usage?) async throws -> Usage {
     var last = Usage(descriptors: -1, threads: -1)
     for _ in 0..<500 {

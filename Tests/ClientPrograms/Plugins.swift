@@ -1,4 +1,4 @@
-// Ways of writing a plugin, each complete.
+// Several ways to write a plugin, each complete.
 
 import Observables
 import PlugboardClient
@@ -17,7 +17,8 @@ func greeter() async {
         try await bus.publish("greeter.ready", true)
         await bus.waitUntilStopped()
         observation.dispose()
-        // Still heard: the connection outlives the subscriptions until all is written.
+        // The broker still hears this: the connection outlives the subscriptions until everything
+        // is written.
         for number in 1...500 { try bus.pipeline.publish("greeter.last", number) }
     }
 }
@@ -48,7 +49,7 @@ func talker() async {
 /// Without the convenience.
 func byHand() async throws {
     let bus = try await Bus.connect(name: "by-hand")
-    // Who is told that it is ready may end it at once.
+    // A program that hears that it is ready may end it at once.
     bus.stopAtSignals()
     let number = bus.observable("number", default: 0)
     let double = bus.observable("doubled", default: 0)

@@ -1,5 +1,6 @@
-// Small programs on the client library that tests run as processes of their own: what
-// concerns a whole process (signals, exit status, descriptors) can't be tested inside one.
+// Small programs with the client library, which tests run as processes of their own.
+// Signals, exit status and descriptors concern a whole process, so they can't be tested
+// inside one.
 
 import PlugboardClient
 

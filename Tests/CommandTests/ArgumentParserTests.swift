@@ -20,7 +20,7 @@ struct ArgumentParserTests {
         }
     }
 
-    @Test("options stand anywhere among the arguments, with a space or an equals sign")
+    @Test("options may be anywhere among the arguments, with a space or an equals sign")
     func placement() throws {
         let spaced = try parse("publish", "--if", "4", "a", "1", "--json")
         #expect(spaced.arguments == ["a", "1"])
@@ -30,7 +30,7 @@ struct ArgumentParserTests {
         #expect(try parse("publish", "a", "1", "--socket=/a=b").text(.socket) == "/a=b")
     }
 
-    @Test("a negative number and a lone dash are arguments")
+    @Test("a negative number and a single dash are arguments")
     func dashes() throws {
         #expect(try parse("publish", "a", "-5").arguments == ["a", "-5"])
         #expect(try parse("batch", "-").arguments == ["-"])
@@ -42,7 +42,7 @@ struct ArgumentParserTests {
     }
 
     @Test(
-        "a word that is nearly an option is recognised",
+        "a word that is nearly an option is recognized",
         arguments: [
             ("--sokcet", "--socket"), ("--jsn", "--json"), ("--timeuot", "--timeout"), ("--fi", "--if"),
         ]
@@ -54,7 +54,7 @@ struct ArgumentParserTests {
         #expect(error?.hints == ["did you mean \"\(meant)\"?"])
     }
 
-    @Test("an unknown option far from any points to the help")
+    @Test("an unknown option that resembles none refers to the help")
     func unknown() {
         #expect(error("keys", "--wavelength")?.hints == ["try: plugboard help keys"])
     }
@@ -83,7 +83,7 @@ struct ArgumentParserTests {
         #expect(error("limits", "a")?.message == "\"a\" is one argument too many")
     }
 
-    @Test("help is asked for without the arguments that the command needs")
+    @Test("help needs none of the command's arguments")
     func helpFirst() throws {
         #expect(try parse("emit", "--help").has(.help))
         #expect(try parse("emit", "-h").has(.help))
@@ -92,7 +92,7 @@ struct ArgumentParserTests {
 
 @Suite("The table of commands", .someAtATime)
 struct CommandTableTests {
-    @Test("no two commands share a name, no two options of a command either")
+    @Test("no two commands have the same name, and no two options of a command")
     func names() {
         #expect(Set(CommandTable.all.map(\.name)).count == CommandTable.all.count)
         for command in CommandTable.all {
@@ -101,7 +101,7 @@ struct CommandTableTests {
         }
     }
 
-    @Test("every command of the issue is there")
+    @Test("every command that was asked for exists")
     func complete() {
         let wanted = [
             "up", "broker", "publish", "emit", "patch", "get", "delete", "keys", "subscribe", "batch",
@@ -110,7 +110,7 @@ struct CommandTableTests {
         #expect(Set(wanted).isSubset(of: Set(CommandTable.visible.map(\.name))))
     }
 
-    @Test("only the last argument of a command may be repeated or left out before others")
+    @Test("only the last argument of a command may be repeated or optional")
     func parameters() {
         for command in CommandTable.all {
             #expect(!command.parameters.dropLast().contains { $0.repeats }, "\(command.name)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard_bench
 
-/// The instrument itself; what it measures is no matter of tests.
+/// The command and its output. What it measures is not tested here.
 @Suite("bench", .someAtATime)
 struct BenchTests {
     @Test("measures each kind of row against a broker and the limit, and prints a table")
@@ -31,7 +31,7 @@ struct BenchTests {
         }
     }
 
-    @Test("prints JSON with every figure a number")
+    @Test("prints JSON in which every figure is a number")
     func json() throws {
         let folder = try TemporaryFolder()
         let run = try plugboard(
@@ -61,7 +61,7 @@ struct BenchTests {
         }
     }
 
-    @Test("a row that doesn't exist is a mistake in usage")
+    @Test("a row that doesn't exist is a usage error")
     func unknownRow() throws {
         let run = try plugboard("bench", "--only", "frobnicate", in: try TemporaryFolder())
         #expect(run.end == .exited(64))
@@ -74,7 +74,7 @@ struct BenchTests {
         #expect(near.messages.contains("did you mean \"round-trip-1\"?"))
     }
 
-    @Test("where it isn't built, that is said, with what builds it")
+    @Test("if it isn't built, it says so, and how to build it")
     func missing() throws {
         let folder = try TemporaryFolder()
         try FileCopy.make(of: Products.plugboard, at: folder.path + "/plugboard")
@@ -84,7 +84,7 @@ struct BenchTests {
         #expect(run.messages.contains("swift build -c release"))
     }
 
-    @Test("its own mistakes and its end are those of the command")
+    @Test("its errors and its exit status are those of plugboard bench")
     func passedOn() throws {
         let run = try plugboard("bench", "--frobnicate", in: try TemporaryFolder())
         #expect(run.end == .exited(64))

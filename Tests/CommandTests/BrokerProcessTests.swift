@@ -3,11 +3,11 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-/// What can only be seen of a broker that is a process of its own: its memory, its
-/// descriptors, its processor time.
+/// What only shows in a broker that is a process of its own: its memory, its descriptors
+/// and its processor time.
 @Suite("A broker's own process", .someAtATime, .serialized)
 struct BrokerProcessTests {
-    @Test("a line without an end is dropped as it comes; memory stays flat")
+    @Test("a line without an end is dropped as it arrives, and memory stays flat")
     func endlessLine() throws {
         let folder = try TemporaryFolder()
         let broker = try startBroker(in: folder)
@@ -25,7 +25,7 @@ struct BrokerProcessTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("out of descriptors, those who are served go on being served, at rest and soon joined again")
+    @Test("without free descriptors, clients are still served, and others can connect later")
     func descriptors() throws {
         let folder = try TemporaryFolder()
         let script = try folder.script("few.sh", #"ulimit -n 64; exec "$@""#)
@@ -45,7 +45,8 @@ struct BrokerProcessTests {
             #expect(try served.line() == #"{"ok":"publish","revision":\#(value + 1)}"#)
             Pause.sleep(seconds: 0.01)
         }
-        // Each round is a hundredth of a second, and so is a tick: a loop that spins takes them all.
+        // Each round takes a hundredth of a second, and so does a tick. A loop that spins would
+        // use all of them.
         let share = (try processorTicks(of: broker.pid) - before) * 100 / rounds
         #expect(share < LongSuite.count(5, quick: 30))
         LongSuite.print("64 descriptors, 200 clients: \(share) % of a processor, who was served is served")
@@ -55,7 +56,7 @@ struct BrokerProcessTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("a low limit on open files is raised as far as the system lets it")
+    @Test("a low limit on open files is raised as far as the system allows")
     func raisedLimit() throws {
         let folder = try TemporaryFolder()
         let script = try folder.script("few.sh", #"ulimit -Sn 64; ulimit -Hn 1024; exec "$@""#)
@@ -84,10 +85,10 @@ struct BrokerProcessTests {
     }
 }
 
-/// Takes most descriptors that this process may have.
-@Suite("As many clients as there may be", .oneAtATime)
+/// Takes most of the descriptors that this process may have.
+@Suite("The largest number of clients", .oneAtATime)
 struct ClientLimitTests {
-    @Test("as many clients as the limit are served, and one more is told why it is not")
+    @Test("as many clients as the limit are served, and one more is told why it isn't")
     func clientLimit() throws {
         let folder = try TemporaryFolder()
         let broker = try startBroker(in: folder)

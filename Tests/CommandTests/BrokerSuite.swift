@@ -1,10 +1,10 @@
-// What suites share that talk to a broker in a folder of their own.
+// What suites share whose tests use a broker in a folder of their own.
 
 import Testing
 
 /// A suite of tests that run commands against one broker.
 protocol BrokerSuite {
-    /// Where the broker's socket lies, and everything that the commands write.
+    /// The folder of the broker's socket and of everything that the commands write.
     var folder: TemporaryFolder { get }
 }
 
@@ -14,7 +14,7 @@ extension BrokerSuite {
         try Run(words, in: folder, input: input, environment: environment).finished()
     }
 
-    /// Plays a recording as fast as it goes.
+    /// Plays a recording as fast as possible.
     func replay(_ text: String, _ more: String...) throws -> Finished {
         let file = try folder.write("session.ndjson", text)
         return try Run(["replay", file, "--speed", "max"] + more, in: folder).finished()

@@ -1,4 +1,4 @@
-// `plugboard call` at a broker, with a server that the test plays.
+// `plugboard call` with a broker, and with a server that the test plays.
 
 import PlugboardPosix
 import TestSupport
@@ -26,7 +26,7 @@ struct CallTests {
         try Run(["call"] + words, in: folder)
     }
 
-    /// What the server is asked next.
+    /// The next call that the server gets.
     private func event() throws -> String {
         String(decoding: try server.nextLine().bytes, as: UTF8.self)
     }
@@ -45,7 +45,7 @@ struct CallTests {
         #expect(finished.messages.isEmpty)
     }
 
-    @Test("needs no value, and with --json prints the reply")
+    @Test("needs no value, and prints the reply with --json")
     func reply() throws {
         let call = try start("cart.clear", "--json")
         #expect(try event() == ##"{"event":"call","call":"1","key":"cart.clear","by":"#2"}"##)
@@ -57,7 +57,7 @@ struct CallTests {
         #expect(finished.end == .exited(0))
     }
 
-    @Test("a server's error is told in its words, with status 1")
+    @Test("a server's error is printed in its words, with status 1")
     func failure() throws {
         let call = try start("cart.add", "1")
         _ = try event()
@@ -69,7 +69,7 @@ struct CallTests {
         #expect(finished.messages.contains("plugboard call: sold_out: none is left"))
     }
 
-    @Test("without a server, and without an answer in time, the status is 1")
+    @Test("without a server, or without an answer in time, the status is 1")
     func nobody() throws {
         let alone = try start("wishlist.add", "1").finished()
         #expect(alone.end == .exited(1))
@@ -79,7 +79,7 @@ struct CallTests {
         #expect(late.messages.contains("timeout: no answer came within 10 ms"))
     }
 
-    @Test("a key that is none, a value that isn't JSON and a timeout out of range are usage errors")
+    @Test("an invalid key, a value that isn't JSON, and a timeout out of range are usage errors")
     func usage() throws {
         #expect(try start("cart.*").finished().end == .exited(64))
         #expect(try start("cart.add", "hello").finished().messages.contains(#"call cart.add '"hello"'"#))

@@ -30,7 +30,7 @@ struct CopyTests {
         try folder.write("\(plugins)/\(name)/plugin.json", #"{"name":"\#(name)","run":"run.sh"}"#)
     }
 
-    @Test("the command and the plugins, and the copy finds its plugins wherever it is called")
+    @Test("the command and the plugins, and the copy finds its plugins from any folder")
     func copies() throws {
         try add("one")
         let installed = try run("install", "--plugins", "shop")
@@ -47,7 +47,7 @@ struct CopyTests {
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("a program beside plugboard comes into its plugin's folder, not into PATH")
+    @Test("a program beside plugboard goes into its plugin's folder, not into PATH")
     func beside() throws {
         try folder.write("shop/logger/plugin.json", #"{"name":"logger","run":"logger","subscribes":["**"]}"#)
         #expect(try run("install", "--prefix", "away", "--plugins", "shop").end == .exited(0))
@@ -59,7 +59,8 @@ struct CopyTests {
         )
         .problems
         #expect(problems == [])
-        // As in a checkout, whose plugins are sources: the installed program is used, and comes along.
+        // As in a checkout, where plugins are sources: the installed program is used and copied
+        // along.
         let command = folder.path + "/away/bin/plugboard"
         try folder.write(
             "plugins/logger/plugin.json",
@@ -74,7 +75,7 @@ struct CopyTests {
         #expect(FileStatus.isRunnable(path: folder.path + "/further/lib/plugboard/plugins/logger/logger"))
     }
 
-    @Test("where there are no plugins that is said, and a service of broken ones isn't written")
+    @Test("without plugins it says so, and it writes no service for broken ones")
     func none() throws {
         let none = try run("install")
         #expect(none.end == .exited(0) && none.messages.contains("none were copied"))
@@ -86,7 +87,7 @@ struct CopyTests {
     }
 
     @Test(
-        "done again, plugins that are named are replaced whole, others stay; --remove takes all, and no more"
+        "a second time, named plugins are replaced, others stay; --remove removes everything of its own, and nothing else"
     )
     func again() throws {
         try add("one")
@@ -127,7 +128,7 @@ struct CopyTests {
         #expect(!folder.exists(".local"))
     }
 
-    @Test("a broken plugin, somebody else's command, and a list that leads elsewhere: nothing is lost")
+    @Test("a broken plugin, another program's command, and a list that leads elsewhere: nothing is lost")
     func refused() throws {
         try add("one")
         try folder.write("shop/bad/plugin.json", "{")

@@ -1,4 +1,4 @@
-// Numbers that no two callers share.
+// Numbers, each given to only one caller.
 
 import Synchronization
 

@@ -1,4 +1,4 @@
-// A terminal that is closed while a program belongs to it.
+// A terminal that closes while programs run in it.
 
 #if os(Linux)
     import PlugboardPosix
@@ -15,7 +15,7 @@
             shop = try Shop()
         }
 
-        /// Starts a command that leads a session, with that terminal.
+        /// Starts a command that leads a session with this terminal.
         private func start(_ words: [String], at terminal: TestTerminal) throws -> ChildProcess {
             let variables: KeyValuePairs = [
                 "PLUGBOARD_SOCKET": shop.folder.socket, "XDG_STATE_HOME": "\(shop.folder.path)/state",
@@ -32,7 +32,7 @@
             )
         }
 
-        @Test("the broker stops, also with a policy; up stops with all its plugins")
+        @Test("the broker stops, even with a policy, and up stops with all its plugins")
         func closed() throws {
             try shop.folder.write("p.json", #"{"rules":[{"allow":{"everything":["**"]}}]}"#)
             try shop.add("plain", "echo $$ > pids; exec sleep 1000")
@@ -43,7 +43,7 @@
                     try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0)
                 }
                 if words[0] == "up" { _ = try shop.pids("plain", count: 1) }
-                // Another's SIGHUP, while the terminal is there, is none of that.
+                // A SIGHUP from elsewhere, while the terminal exists, is different.
                 try Signals.send(SIGHUP, to: child.pid)
                 #expect(try plugboard("get", "a", in: shop.folder).output == "1\n")
                 #expect(child.end() == nil)

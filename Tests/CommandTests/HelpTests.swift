@@ -17,7 +17,7 @@ struct HelpTests {
         #expect(!text.contains("launch"))
     }
 
-    @Test("the overview lists every status that the program ends with")
+    @Test("the overview lists every exit status of the program")
     func statuses() {
         let lines = HelpText.overview().split(separator: "\n")
         for status in ExitStatus.allCases {
@@ -28,7 +28,7 @@ struct HelpTests {
     }
 
     @Test(
-        "what is no key or pattern is a mistake in the command line, whatever the command; no broker is asked"
+        "an invalid key or pattern is a usage error in every command, and no broker is asked"
     )
     func badKeys() throws {
         let folder = try TemporaryFolder()
@@ -93,7 +93,7 @@ struct HelpTests {
         }
     }
 
-    @Test("--help alone prints the overview, nothing at all is a usage error that shows it")
+    @Test("--help alone prints the overview; no arguments at all is a usage error that shows it")
     func alone() throws {
         let folder = try TemporaryFolder()
         #expect(try plugboard("--help", in: folder).output == HelpText.overview())
@@ -114,7 +114,7 @@ struct HelpTests {
     }
 
     @Test(
-        "a word that is nearly a command is recognised, two letters swapped too",
+        "a word that is nearly a command is recognized, even with two letters swapped",
         arguments: [("pubish", "publish"), ("subscirbe", "subscribe"), ("pu", "up"), ("Broker", "broker")]
     )
     func unknownCommand(word: String, meant: String) throws {
@@ -127,7 +127,7 @@ struct HelpTests {
         }
     }
 
-    @Test("whoever looks for the version or for a command that there isn't is told where to look")
+    @Test("whoever looks for the version or for an unknown command is told where to look")
     func lost() throws {
         let folder = try TemporaryFolder()
         #expect(try plugboard("version", in: folder).messages.contains("did you mean \"--version\"?"))
@@ -138,14 +138,14 @@ struct HelpTests {
         }
     }
 
-    @Test("an option before the command is told to come after it")
+    @Test("an option before the command: it says that options come after it")
     func optionFirst() throws {
         let finished = try plugboard("--json", "keys", in: TemporaryFolder())
         #expect(finished.end == .exited(64))
         #expect(finished.messages.contains("options come after the command"))
     }
 
-    @Test("limits prints the limits that the code has")
+    @Test("limits prints the limits of the code")
     func limits() throws {
         let folder = try TemporaryFolder()
         let plain = try plugboard("limits", in: folder)
@@ -158,7 +158,7 @@ struct HelpTests {
         #expect(object["line"]?.integer == UInt64(Limits.lineBytesMax))
     }
 
-    /// The words of an example: single quotes, and a pipe or redirection ends it.
+    /// The words of an example. Single quotes group words, and a pipe or redirection ends it.
     private func shellWords(_ line: String) -> [String] {
         var words: [String] = []
         var word: String?

@@ -1,5 +1,5 @@
-// What others chose (keys, names, values, errors) reaches a terminal or a log as text: no
-// control byte, no mark that turns the direction of writing.
+// What other people choose (keys, names, values, errors) reaches a terminal or a log only
+// as text: no control byte, and no character that changes the direction of writing.
 
 #if os(Linux)
     import PlugboardWire
@@ -8,11 +8,12 @@
 
     @testable import plugboard
 
-    @Suite("what others chose does nothing to a terminal or a log", .someAtATime)
+    @Suite("text of others does nothing to a terminal or a log", .someAtATime)
     struct HostileTests {
         private static let key = "hall.\u{202E}pmal\u{2066}\u{200B}\u{E0041}"
         private static let name = "eve\u{202E}\u{2067}\u{AD}"
-        /// What JSON takes as it stands: DEL, C1's CSI and NEL, marks of direction, a tag.
+        /// Characters that JSON accepts unescaped: DEL, C1's CSI and NEL, marks of direction, a
+        /// tag.
         private static let value = "\"\u{7F}\u{9B}31m\u{85}\u{202E}x\u{2028}\u{FEFF}\u{E0001}\""
         private let folder: TemporaryFolder
         private let broker: Run
@@ -33,7 +34,7 @@
             _ = try eve.accepted(RequestLine("serve").adding("key", string: "ask.\u{202E}"))
         }
 
-        /// What a command shows on a terminal, errors included.
+        /// What a command shows on a terminal, including errors.
         private func shown(_ words: [String], _ act: () throws -> Void = {}) throws -> String {
             let terminal = try TestTerminal(columns: 200, rows: 50)
             let run = try Run(words, in: folder, environment: ["NO_COLOR": "1"], terminal: terminal.path)
@@ -51,7 +52,7 @@
             #expect(harmful.isEmpty, "\(what): \(harmful.map { String($0.value, radix: 16) })")
         }
 
-        @Test("no command that shows keys, names, values and subscriptions lets them through")
+        @Test("no command that shows keys, names, values and subscriptions lets control characters through")
         func commands() throws {
             for words in [
                 ["get", Self.key], ["get", "hall.**"], ["get", Self.key, "--json"], ["keys"],
@@ -68,7 +69,7 @@
             }
         }
 
-        @Test("keys that differ in what can't be seen are told apart by whoever looks")
+        @Test("keys that differ only in invisible characters look different")
         func lookalikes() throws {
             let requests = ["door", "door\u{200B}", "door\u{E0020}"].map { key in
                 RequestLine("publish").adding("key", string: key).adding("value", 1)
@@ -83,7 +84,7 @@
             #expect(piped.contains("door\u{200B}\n"))
         }
 
-        @Test("nor does one that says what went wrong")
+        @Test("commands that report an error don't either")
         func errors() throws {
             for words in [
                 ["get", "no.\u{202E}"], ["delete", "no.\u{202E}"], ["get", "\u{9B}31m"],
@@ -97,7 +98,7 @@
             }
         }
 
-        @Test("nor do those that go on: a trace, and a call whose server says what it likes")
+        @Test("nor do commands that run on: a trace, and a call whose server says anything")
         func live() throws {
             let traced = try shown(["trace", "**", "--count", "1"]) {
                 _ = try eve.accepted(RequestLine("emit").adding("key", string: Self.key).adding("value", 1))
@@ -114,7 +115,7 @@
             expectHarmless(called, "call")
         }
 
-        @Test("what a plugin prints, and what up and the broker log of it, is text in a file as well")
+        @Test("in files too, the output of plugins and the logs of up and the broker are text")
         func logs() throws {
             let shop = try Shop()
             try shop.add("rude", #"printf 'a\033]0;t\007\302\233b\177\342\200\256\n'; exit 1"#)
@@ -132,7 +133,7 @@
             }
         }
 
-        @Test("of this program's own text the colours stay, and nothing else that isn't text")
+        @Test("this program's own colours stay, and nothing else that isn't text")
         func painted() {
             #expect(Printable.painted("\u{1B}[31mred\u{1B}[0m\n") == "\u{1B}[31mred\u{1B}[0m\n")
             #expect(Printable.painted("a\u{1B}[2Jb") == #"a\u001b[2Jb"#)

@@ -18,7 +18,7 @@ struct ImportTests {
         try Run(["publish", "--from", "-"] + more, in: folder, input: text).finished()
     }
 
-    @Test("each line is published, the last without a line feed too, blank lines and comments are left out")
+    @Test("each line is published, even a last one without a line feed; blank lines and comments are skipped")
     func lines() throws {
         let file = try folder.write(
             "values.ndjson",
@@ -36,7 +36,7 @@ struct ImportTests {
         )
     }
 
-    @Test("bad lines are told by number, the others are published, the status is 1")
+    @Test("bad lines are reported by number, the others are published, and the status is 1")
     func badLines() throws {
         let finished = try take(
             """
@@ -71,13 +71,13 @@ struct ImportTests {
         #expect(try plugboard("keys", in: folder).lines == ["a", "z"])
     }
 
-    @Test("--json prints what came of it as an object")
+    @Test("--json prints the result as an object")
     func json() throws {
         let finished = try take("{\"key\":\"a\",\"value\":1}\nx\n", "--json")
         #expect(finished.output == "{\"published\":1,\"refused\":1,\"revision\":1}\n")
     }
 
-    @Test("a flood of bad lines is told in part and counted whole")
+    @Test("of very many bad lines only some are reported, but all are counted")
     func flood() throws {
         let finished = try take(
             String(repeating: "bad\n", count: 500)
@@ -87,7 +87,7 @@ struct ImportTests {
         #expect(finished.messages.hasSuffix("1000 of 1000 lines were not published\n"))
     }
 
-    @Test("a line over the limit is told by number and the next one is published")
+    @Test("a line over the limit is reported by number, and the next one is published")
     func overlong() throws {
         let long = String(repeating: "x", count: 1_100_000)
         let finished = try take("{\"key\":\"a\",\"value\":\"\(long)\"}\n{\"key\":\"b\",\"value\":1}\n")
@@ -95,7 +95,7 @@ struct ImportTests {
         #expect(try plugboard("keys", in: folder).lines == ["b"])
     }
 
-    @Test("many lines arrive whole and in order")
+    @Test("many lines arrive complete and in order")
     func many() throws {
         let count = 30_000
         let finished = try take((1...count).map { "{\"key\":\"k.\($0 % 1000)\",\"value\":\($0)}\n" }.joined())
@@ -104,7 +104,7 @@ struct ImportTests {
         #expect(try plugboard("get", "k.0", "--json", in: folder).output.contains("\"revision\":30000,"))
     }
 
-    @Test("the first lines of a slow standard input are published before the last has come")
+    @Test("the first lines of a slow standard input are published before the last one arrives")
     func slowInput() throws {
         let script =
             #"{ echo '{"key":"a","value":1}'; while [ ! -e go ]; do sleep 0.02; done; echo '{"key":"b","value":2}'; } | "$0" publish --from -"#
@@ -116,7 +116,7 @@ struct ImportTests {
         #expect(try writer.finished().output == "published 2 values, revision 2\n")
     }
 
-    @Test("it takes no key beside the file, nor options for one key, and a missing file is an error")
+    @Test("with a file it takes no key and no options for one key, and a missing file is an error")
     func misuse() throws {
         #expect(try plugboard("publish", "a", "--from", "x", in: folder).end == .exited(64))
         #expect(try plugboard("publish", "--from", "x", "--if", "1", in: folder).end == .exited(64))
@@ -126,7 +126,7 @@ struct ImportTests {
         #expect(try plugboard("publish", "--from", ".", in: folder).messages.contains("directory"))
     }
 
-    @Test("a broker that goes away in the middle is told, with the line that was reached")
+    @Test("if the broker goes away in the middle, it says so and names the line that it reached")
     func brokerGone() throws {
         let script =
             #"{ echo '{"key":"a","value":1}'; while [ ! -e go ]; do sleep 0.02; done; for i in 1 2 3 4 5; do echo '{"key":"b","value":2}'; sleep 0.05; done; } | "$0" publish --from -"#
@@ -145,7 +145,7 @@ struct ImportTests {
 
 @Suite("The progress bar", .someAtATime)
 struct ProgressBarTests {
-    @Test("it shows the part, the lines, the rate and the time left, within the terminal's width")
+    @Test("it shows the progress, the lines, the rate and the time left, within the terminal's width")
     func text() {
         #expect(
             ProgressBar.text(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Commands that find out", .someAtATime)
+@Suite("Commands that examine the bus", .someAtATime)
 struct InsightTests: BrokerSuite {
     let folder: TemporaryFolder
     private let broker: Run
@@ -14,7 +14,7 @@ struct InsightTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    @Test("why prints a step a line, the newest first")
+    @Test("why prints one step per line, the newest first")
     func why() throws {
         _ = try run("publish", "cart.items", "[1]", "--name", "cart")
         _ = try run("publish", "total", "1", "--name", "price", "--cause", "1")
@@ -27,7 +27,7 @@ struct InsightTests: BrokerSuite {
         #expect(cut.last == "← more: --limit shows them")
     }
 
-    @Test("why --json prints the broker's reply; what was never written is refused with what is near")
+    @Test("why --json prints the broker's reply; an unknown key is refused, with similar ones")
     func whyReplies() throws {
         _ = try run("publish", "total", "1")
         let reply = try run("why", "total", "--json").output
@@ -54,7 +54,7 @@ struct InsightTests: BrokerSuite {
         #expect(try run("who", "cart.total", "--json").output.contains(#""pattern":"cart.*","phase":5,"#))
     }
 
-    @Test("explain prints who would be told, and fails with the reason where nobody would")
+    @Test("explain prints who would be told, and fails with the reason if the write would be refused")
     func explain() throws {
         let nobody = try run("explain", "publish", "cart.total", "1")
         #expect(nobody.lines.first == "cart.total  update at revision 1")
@@ -82,7 +82,7 @@ struct InsightTests: BrokerSuite {
         #expect(try run("keys").output.isEmpty)
     }
 
-    @Test("explain takes the four writes, with a value where they have one")
+    @Test("explain takes the four writes, with a value if they have one")
     func explainUsage() throws {
         let wrong = [
             ["get", "a"], ["publish", "a"], ["delete", "a", "1"], ["publish", "a", "b"], ["publish"],
@@ -97,7 +97,7 @@ struct InsightTests: BrokerSuite {
         )
     }
 
-    @Test("pause holds somebody's subscription, step lets lines of it pass, resume all of them")
+    @Test("pause holds a client's subscription, step lets lines of it through, resume all of them")
     func control() throws {
         let watcher = try Run(["subscribe", "k.*"], in: folder)
         try eventually("synced") { watcher.output.contains("synced") }
@@ -114,7 +114,7 @@ struct InsightTests: BrokerSuite {
         #expect(try run("step", client).messages.contains("conflict"))
     }
 
-    @Test("a subscription that has a text for a name is found by it; what there isn't is refused")
+    @Test("a subscription whose name is a text is found by it; an unknown one is refused")
     func controlNames() throws {
         let person = try Connection(path: folder.socket)
         let client = try #require(try person.expectGreeting()["client"]?.integer)

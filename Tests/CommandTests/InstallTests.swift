@@ -12,7 +12,7 @@ struct InstallTests {
         folder = try TemporaryFolder()
     }
 
-    /// As somebody does who has built it: the copy is what a service may start.
+    /// As a user does who has built it: the copy is what a service may start.
     private func install(_ arguments: String..., configuration: String = "") throws -> Finished {
         let copy = folder.path + "/.local/bin/plugboard"
         if FileStatus(path: copy).kind == .missing {
@@ -36,7 +36,7 @@ struct InstallTests {
     private let unit = ".config/systemd/user/plugboard.service"
     private let socketUnit = ".config/systemd/user/plugboard.socket"
 
-    @Test("writes a unit that starts this program's broker, and tells what to type")
+    @Test("writes a unit that starts this program's broker, and prints the next commands")
     func systemd() throws {
         let finished = try install("--user", "--for", "systemd")
         #expect(finished.end == .exited(0))
@@ -62,7 +62,7 @@ struct InstallTests {
         #expect(folder.text(socketUnit).contains("ListenStream=/tmp/100%%.sock\n"))
     }
 
-    @Test("with --plugins the service is up; what the manager would replace is escaped")
+    @Test("with --plugins the service runs up; what the manager would replace is escaped")
     func plugins() throws {
         try folder.write("my 100% \"$plugins\"/readme", "")
         let root = try #require(ProgramPath.resolved(folder.path))
@@ -85,7 +85,7 @@ struct InstallTests {
         #expect(printed.replacing("<!-- \(place) -->\n", with: "") == text && printed != text)
     }
 
-    @Test("XDG_CONFIG_HOME goes before ~/.config")
+    @Test("XDG_CONFIG_HOME comes before ~/.config")
     func configuration() throws {
         let finished = try install("--user", "--for", "systemd", configuration: folder.path + "/other")
         #expect(finished.end == .exited(0))
@@ -93,7 +93,7 @@ struct InstallTests {
         #expect(!folder.exists(".config"))
     }
 
-    @Test("its own file is replaced, another's is left alone; what doesn't go together is told")
+    @Test("it replaces its own file and leaves others alone; options that exclude each other are refused")
     func replaced() throws {
         for words in [["--for", "systemd"], ["--socket", "/tmp/s"], ["--remove", "--print"]] {
             #expect(try run(Products.plugboard, words).end == .exited(64), "\(words)")
@@ -110,7 +110,7 @@ struct InstallTests {
         #expect(try install("--user", "--print", "--socket", "s").end == .exited(64))
     }
 
-    @Test("a program that lies where it was built is no service: it is refused, with what to do first")
+    @Test("a program in its build folder is no service: it is refused, with what to do first")
     func buildFolder() throws {
         for words in [["--user", "--for", "systemd"], ["--user", "--for", "launchd", "--print"]] {
             let refused = try run(Products.plugboard, words)
@@ -124,7 +124,7 @@ struct InstallTests {
         #expect(BuildFolder.holds(folder.path + "/scratch/plugboard"))
     }
 
-    @Test("--user --remove takes the service's files away, with what enabling left, and nobody else's")
+    @Test("--user --remove removes the service's files and its links, and nothing else")
     func serviceRemoved() throws {
         #expect(try install("--user", "--for", "systemd").end == .exited(0))
         try folder.write(".config/systemd/user/default.target.wants/other.service", "")
@@ -142,7 +142,7 @@ struct InstallTests {
     }
 
     @Test(
-        "systemd finds nothing wrong with the unit",
+        "systemd finds no mistake in the unit",
         .enabled(if: FileStatus.isRunnable(path: "/usr/bin/systemd-analyze"))
     )
     func verified() throws {

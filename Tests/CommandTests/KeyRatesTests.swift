@@ -3,7 +3,7 @@ import Testing
 
 @testable import plugboard
 
-/// Keys with the periods that they are counted in.
+/// Keys with the periods in which they are counted.
 private struct Counted {
     private var keys = KeyRates()
     private var periods = RecentPeriods()
@@ -25,7 +25,7 @@ private struct Counted {
 
 @Suite("How often keys change", .someAtATime)
 struct KeyRatesTests {
-    @Test("a rate is what happened in the last four periods, divided by their time")
+    @Test("a rate is the number of changes in the last four periods, divided by their time")
     func window() {
         var rates = Counted()
         rates.note("a", by: "x", count: 6)
@@ -38,7 +38,7 @@ struct KeyRatesTests {
         #expect(rates.busiest(9) == [.init(key: "a", rate: 0, total: 6, by: "x")])
     }
 
-    @Test("the busiest come first, then those with more changes, then by name")
+    @Test("the busiest keys come first, then those with more changes, then by name")
     func order() {
         var rates = Counted()
         rates.note("b", by: "")
@@ -52,7 +52,7 @@ struct KeyRatesTests {
         #expect(rates.rate == 1)
     }
 
-    @Test("as many keys as the limit are counted one by one; what comes beyond is counted together")
+    @Test("up to the limit, keys are counted one by one; all further ones are counted together")
     func limit() {
         var rates = Counted()
         for number in 0..<KeyRates.keysMax { rates.note("k.\(number)", by: "") }
@@ -65,7 +65,7 @@ struct KeyRatesTests {
         #expect(rates.busiest(1).map(\.key) == ["k.0"])
     }
 
-    @Test("where there are many, those that rest are forgotten and make room")
+    @Test("if there are many keys, resting ones are forgotten and make room")
     func resting() {
         var rates = Counted()
         for number in 0..<KeyRates.keysMax { rates.note("k.\(number)", by: "") }

@@ -14,7 +14,7 @@ struct ManifestTests {
         }
     }
 
-    @Test("it has a name and a program, and may have the rest")
+    @Test("it has a name and a program, and may have more")
     func fields() throws {
         let manifest = try read(
             """
@@ -46,7 +46,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "what is wrong is said, at its place",
+        "a mistake is reported with its place",
         arguments: [
             (#"{"name":"a","rum":"b"}"#, 12, "there is no field \"rum\"; did you mean \"run\"?"),
             (#"{"name":"a","run":"b","demo_argumnets":[]}"#, 22, "did you mean \"demo_arguments\"?"),
@@ -89,7 +89,7 @@ struct ManifestTests {
         #expect((try? read("{\"name\":\"\(longest)n\",\"run\":\"b\"}").get()) == nil)
     }
 
-    @Test("a place is told as editors count: line and character")
+    @Test("a place is given as editors count: line and character")
     func places() {
         let text = Array("{\n  \"ü\": 1,\n  x".utf8)
         #expect(TextPlace(offset: 0, in: text).line == 1)
@@ -98,7 +98,7 @@ struct ManifestTests {
         #expect(TextPlace(offset: 8, in: text).column == 6)
     }
 
-    @Test("every plugin.json of the project is accepted and its program is built")
+    @Test("every plugin.json of the project is accepted, and its program is built")
     func ownPlugins() throws {
         let tests = SocketPath.folder(of: #filePath)
         let root = SocketPath.folder(of: SocketPath.folder(of: tests))
@@ -123,7 +123,7 @@ struct PluginFolderTests {
         try PluginFolder(path: folder.path, executable: executable)
     }
 
-    @Test("each folder with a plugin.json is a plugin, anything else is passed over")
+    @Test("each folder with a plugin.json is a plugin, and everything else is ignored")
     func found() throws {
         try folder.script("b/run.sh", "true")
         try folder.write("b/plugin.json", #"{"name":"bee","run":"run.sh"}"#)
@@ -139,7 +139,7 @@ struct PluginFolderTests {
     }
 
     @Test(
-        "a program may be one beside plugboard; one in the folder comes first; a path is never looked for there"
+        "a program may be beside plugboard; one in the plugin's folder comes first; a path is never looked up beside it"
     )
     func beside() throws {
         let beside = try TemporaryFolder()
@@ -154,7 +154,7 @@ struct PluginFolderTests {
         #expect(found.problems.map(\.place) == ["\(folder.path)/c/plugin.json"])
     }
 
-    @Test("broken ones are told with file, line and column, and the others are still there")
+    @Test("broken ones are reported with file, line and column, and the others still work")
     func broken() throws {
         try folder.script("good/go", "true")
         try folder.write("good/plugin.json", #"{"name":"good","run":"go"}"#)
@@ -188,7 +188,7 @@ struct PluginFolderTests {
         #expect(told.count == 8)
     }
 
-    @Test("plugins are asked for by name, a near miss is recognised")
+    @Test("plugins are chosen by name, and a similar name is suggested")
     func selection() throws {
         for name in ["cart", "logger"] {
             try folder.script("\(name)/go", "true")
@@ -210,7 +210,7 @@ struct PluginFolderTests {
 
 @Suite("A demo's script", .someAtATime)
 struct DemoScriptTests {
-    @Test("comments are narration, pause and await are steps, all else goes to the broker")
+    @Test("comments are narration, pause and await are steps, everything else goes to the broker")
     func steps() throws {
         let script = try DemoScript(
             parsing:
@@ -225,7 +225,7 @@ struct DemoScriptTests {
         )
     }
 
-    @Test("a step that is wrong is told with its line")
+    @Test("a wrong step is reported with its line")
     func faults() {
         #expect(throws: CommandError.usage("2: pause takes a number of seconds")) {
             try DemoScript(parsing: "# a\npause soon")

@@ -12,7 +12,7 @@ struct PeerTests {
     private static let owner = Accounts.name(of: Stranger.user) ?? "\(Stranger.user)"
 
     @Test(
-        "it is told nothing, and the error says whose it is and how to trust it, with status 69",
+        "the command sends it nothing; the error names its user and how to trust it, with status 69",
         arguments: [
             ["publish", "secret.token", "1"], ["get", "a"], ["call", "a", "1"], ["subscribe", "**"],
         ]
@@ -29,7 +29,7 @@ struct PeerTests {
         #expect(try stranger.heard() == "")
     }
 
-    @Test("PLUGBOARD_SOCKET is no reason to trust it; --peer and PLUGBOARD_PEER are, by name and number")
+    @Test("PLUGBOARD_SOCKET doesn't make it trusted; --peer and PLUGBOARD_PEER do, by name or number")
     func allowed() throws {
         let folder = try TemporaryFolder()
         let answer = #"{"ok":"get","id":1,"key":"a","revision":3,"value":42,"by":"x","live":true}"#
@@ -48,7 +48,7 @@ struct PeerTests {
         }
     }
 
-    @Test("a folder that a stranger made first, at the standard place, is not even connected to")
+    @Test("a folder at the standard place that a stranger made first is not even used")
     func madeFirst() throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o755)
@@ -76,7 +76,7 @@ struct PeerTests {
 
 @Suite("--peer", .someAtATime)
 struct PeerOptionTests {
-    @Test("a user that doesn't exist is a mistake of the command line, or of the variable")
+    @Test("an unknown user is a usage error, in the option and in the variable")
     func unknown() throws {
         let folder = try TemporaryFolder()
         let option = try plugboard("keys", "--peer", "no such user", in: folder)
@@ -87,7 +87,7 @@ struct PeerOptionTests {
         #expect(variable.messages.contains("PLUGBOARD_PEER: there is no user"))
     }
 
-    @Test("the own broker at the standard place is served as ever, also in a folder that others may read")
+    @Test("the user's own broker at the standard place works as before, even if others may read its folder")
     func own() throws {
         let folder = try TemporaryFolder()
         let variables = ["PLUGBOARD_SOCKET": "", "XDG_RUNTIME_DIR": folder.path]

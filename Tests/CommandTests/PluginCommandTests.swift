@@ -16,7 +16,7 @@ struct PluginCommandTests {
         try plugboard("plugin", action, name, in: shop.folder)
     }
 
-    /// The cells of a plugin's row; the last one may have several words.
+    /// The cells of a plugin's row. The last one may have several words.
     private func row(_ name: String) throws -> [String] {
         let listed = try plugboard("plugins", in: shop.folder)
         #expect(listed.end == .exited(0))
@@ -45,14 +45,14 @@ struct PluginCommandTests {
         let crash = try row("crash")
         #expect(crash.prefix(4) == ["crash", "broken", "-", "4"])
         #expect(crash.last == "exited with status 3")
-        // One breaker doesn't concern the others.
+        // A broken plugin doesn't affect the others.
         #expect(Processes.isAlive(pid))
         #expect(try state("crash").contains(#""output":["oh no","oh no","oh no","oh no","oh no"]"#))
         let json = try plugboard("plugins", "--json", in: shop.folder).output
         #expect(try JSONValue(parsing: Array(json.utf8)[...]).array?.count == 3)
     }
 
-    @Test("stop ends one with all that it started and leaves the others; start brings it back")
+    @Test("stop ends one plugin with all its children and leaves the others; start brings it back")
     func stopAndStart() throws {
         try shop.add("one", "echo $$ >> pids; sleep 1000 & echo $! >> pids; wait")
         try shop.add("two", "echo $$ > pids; exec sleep 1000")
@@ -74,13 +74,13 @@ struct PluginCommandTests {
         try shop.expectGone([again, other])
     }
 
-    /// What ignores SIGTERM would outlive an `up` that is killed.
+    /// A process that ignores SIGTERM would outlive an `up` that is killed.
     private func end(_ up: Run) throws {
         up.signal(SIGTERM)
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("restart waits for the end, however long it takes, and then there is a new process")
+    @Test("restart waits for the end, however long it takes; then there is a new process")
     func restart() throws {
         try shop.add("rock", "trap '' TERM; echo $$ >> pids; while :; do sleep 0.05; done")
         let up = try shop.up()
@@ -95,7 +95,7 @@ struct PluginCommandTests {
         try end(up)
     }
 
-    @Test("one that is broken is started by hand, with all its chances")
+    @Test("a broken plugin starts by hand, and has all its tries again")
     func broken() throws {
         try shop.add("crash", "echo x >> runs; [ -e mended ] && exec sleep 1000; exit 1")
         let up = try shop.up()
@@ -120,7 +120,7 @@ struct PluginCommandTests {
         #expect(try row("never").prefix(2) == ["never", "ended"])
     }
 
-    @Test("log prints the last lines of output and errors, also of one that is gone")
+    @Test("log prints the last lines of output and errors, even after the plugin has ended")
     func log() throws {
         try shop.add("one", "echo out; echo err >&2; seq 1 300; exit 0")
         let up = try shop.up()
@@ -131,7 +131,7 @@ struct PluginCommandTests {
         #expect(try plugboard("plugin", "stop", "one", "--lines", "2", in: shop.folder).end == .exited(64))
     }
 
-    @Test("what can't be done is told: a plugin that isn't there, a value that is no name, a broker alone")
+    @Test("a missing plugin, an invalid name and a broker without up are reported")
     func refusals() throws {
         try shop.add("cart", "exec sleep 1000")
         let up = try shop.up()
@@ -152,7 +152,7 @@ struct PluginCommandTests {
         _ = broker
     }
 
-    @Test("256 calls wait for a plugin to have stopped, and one more is refused")
+    @Test("256 calls may wait for a plugin to stop, and one more is refused")
     func waitingCalls() throws {
         try shop.add("rock", "trap '' TERM; echo $$ > pids; while :; do sleep 0.05; done")
         let up = try shop.up()
@@ -166,7 +166,7 @@ struct PluginCommandTests {
         try end(up)
     }
 
-    @Test("the states leave the bus with up")
+    @Test("the states leave the bus together with up")
     func states() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
         let terms = ChildTerms(start: ChildStart(program: "/no/such", output: .piped))
@@ -180,7 +180,7 @@ struct PluginCommandTests {
         _ = broker
     }
 
-    @Test("a broker that doesn't read is given up past 4 MiB, and never waited for")
+    @Test("a broker that doesn't read is given up after 4 MiB, and nobody waits for it")
     func link() throws {
         let lock = try SocketLock.acquire(for: shop.folder.socket)
         let listener = try UnixSocket.listen(path: shop.folder.socket)

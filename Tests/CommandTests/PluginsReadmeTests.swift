@@ -45,7 +45,7 @@ struct PluginsReadmeTests {
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("its session with a broken plugin goes as shown, but for numbers and times")
+    @Test("its session with a broken plugin goes as shown, except for numbers and times")
     func session() throws {
         let shop = try Shop()
         let script = """

@@ -12,7 +12,7 @@ struct PolicyTests {
         folder = try TemporaryFolder()
     }
 
-    @Test("check says what a file comes to, or where it is wrong, with status 1")
+    @Test("check says what a file allows, or where it is wrong, with status 1")
     func check() throws {
         try folder.write("good.json", #"{"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{}}]}"#)
         try folder.write("bad.json", "{\"rules\":[\n  {\"alow\":{}}]}")
@@ -27,7 +27,7 @@ struct PolicyTests {
         #expect(try plugboard("policy", "check", "long.json", in: folder).end == .exited(1))
     }
 
-    @Test("the policy in the help is one that is taken")
+    @Test("the policy in the help is valid")
     func help() throws {
         let lines = HelpText.text(for: .policy).split(separator: "\n")
         let start = try #require(lines.firstIndex { $0.contains(#"{"rules": ["#) })
@@ -37,7 +37,7 @@ struct PolicyTests {
         #expect(try plugboard("policy", "check", "p.json", in: folder).output.hasPrefix("fine: 3 rules"))
     }
 
-    @Test("SIGHUP loads the file anew; one that is wrong changes nothing, and says so")
+    @Test("SIGHUP loads the file again; a wrong file changes nothing, and the broker says so")
     func reload() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["a"]}}]}"#)
         let broker = try startBroker(in: folder, "--policy", "p.json")
@@ -62,7 +62,7 @@ struct PolicyTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("a broker does not start with a policy that is wrong")
+    @Test("a broker does not start with a wrong policy")
     func wrongAtStart() throws {
         try folder.write("p.json", "{}")
         let run = try plugboard("broker", "--policy", "p.json", in: folder)
@@ -70,14 +70,14 @@ struct PolicyTests {
     }
 
     @Test(
-        "another user is turned away without a rule, and gets what its rule gives",
+        "without a rule another user is refused; with a rule it gets those rights",
         .enabled(if: canBeNobody)
     )
     func otherUser() throws {
         chmod(folder.path, 0o755)
         let broker = try startBroker(in: folder)
         chmod(folder.socket, 0o666)
-        // One that writes would find the connection closed, and not read why.
+        // A client that writes would find the connection closed and not read why.
         let turned = try nobody("", "-d")
         #expect(turned.hasPrefix(#"{"event":"bye","reason":"forbidden""#))
         broker.signal(SIGTERM)
@@ -97,7 +97,7 @@ struct PolicyTests {
         #expect(try second.finished().end == .exited(0))
     }
 
-    /// What `nc` of the user 65534 is sent.
+    /// What `nc` gets as the user 65534.
     private func nobody(_ lines: String, _ option: String = "-N") throws -> String {
         try Run(
             program: "/usr/bin/setpriv",

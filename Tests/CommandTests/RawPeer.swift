@@ -38,7 +38,7 @@ final class RawPeer {
         }
     }
 
-    /// Lines that are there, without waiting for more.
+    /// The lines that have arrived, without waiting for more.
     func available() -> [String] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case .bytes(let count) = buffer.withUnsafeMutableBytes({ descriptor.read(into: $0) }) {
@@ -49,7 +49,7 @@ final class RawPeer {
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Sends what is taken at once: how many bytes that was.
+    /// Sends what the system takes at once. Returns how many bytes that was.
     func sendSome(_ bytes: [UInt8]) -> Int {
         guard case .bytes(let count) = bytes.withUnsafeBytes({ descriptor.write($0) }) else { return 0 }
         return count

@@ -28,7 +28,7 @@ struct ReconnectTests: BrokerSuite {
         try objects(lines).filter { $0["event"]?.string == "update" }.compactMap { $0["value"]?.integer }
     }
 
-    @Test("subscribe and record tell each write once, over restarts and kills of the broker")
+    @Test("subscribe and record show each write once, over restarts and kills of the broker")
     func everyWriteOnce() throws {
         var broker = try startBroker(in: folder)
         let watcher = try start("subscribe", "n", "--delivery", "all")
@@ -63,7 +63,7 @@ struct ReconnectTests: BrokerSuite {
         for run in [watcher, newest] { run.signal(SIGTERM) }
     }
 
-    @Test("what was told before the broker went is not among the skipped")
+    @Test("updates from before the broker went don't count as skipped")
     func skipped() throws {
         let broker = try startBroker(in: folder)
         let watcher = try Run(["subscribe", "n", "--every", "60", "--json"], in: folder)
@@ -79,7 +79,7 @@ struct ReconnectTests: BrokerSuite {
         next.signal(SIGTERM)
     }
 
-    @Test("a plugin's command waits for no other broker when its plugin has ended; a person's does")
+    @Test("a plugin's command doesn't wait for another broker when its plugin has ended; a person's does")
     func orphans() throws {
         let script = #""$0" subscribe n & echo $!; wait"#
         for (name, stays) in [(["PLUGBOARD_NAME": "greeter"], false), ([:], true)] {
@@ -92,7 +92,7 @@ struct ReconnectTests: BrokerSuite {
             )
             try eventually("synced") { shell.output.contains("synced") }
             let command = try #require(Int32(shell.output.prefix { $0 != "\n" }))
-            // Whoever waits for its end would end all that it has started.
+            // Ending the parent would end everything that it has started.
             shell.signal(SIGKILL)
             broker.signal(SIGTERM)
             _ = try broker.finished()
@@ -103,7 +103,7 @@ struct ReconnectTests: BrokerSuite {
         }
     }
 
-    @Test("the same without a journal, where the broker is replaced again and again")
+    @Test("the same without a journal, when the broker is replaced again and again")
     func everyWriteOnceInMemory() throws {
         let broker = try startBroker(in: folder, "--memory")
         _ = try run("publish", "other", "0")
@@ -130,7 +130,7 @@ struct ReconnectTests: BrokerSuite {
         broker.signal(SIGTERM)
     }
 
-    @Test("the demo's script goes on where the broker is replaced in the middle of it")
+    @Test("the demo's script goes on when the broker is replaced in the middle of it")
     func player() throws {
         let broker = try startBroker(in: folder, "--memory")
         try folder.write("demo.txt", "publish a 1\npause 1\npublish b 2\n# over\n")
@@ -143,7 +143,7 @@ struct ReconnectTests: BrokerSuite {
         broker.signal(SIGTERM)
     }
 
-    @Test("what a broker without memory of it can't tell is a gap, then what is there, then what is gone")
+    @Test("a broker that remembers nothing: first a gap, then the present values, then the deleted keys")
     func gap() throws {
         var broker = try startBroker(in: folder, "--memory")
         for key in ["a", "b", "c"] { _ = try run("publish", key, "1", "--name", "x") }
@@ -159,7 +159,7 @@ struct ReconnectTests: BrokerSuite {
         let elsewhere = try TemporaryFolder()
         broker = try Run(["broker", "--ready", "--memory", "--socket", elsewhere.socket], in: elsewhere)
         try eventually("it listens") { broker.output == "ready\n" }
-        // It has something already when it can be found.
+        // It already has something when clients can find it.
         _ = try Run(["publish", "b", "2", "--name", "y"], in: elsewhere).finished()
         _ = try Run(["publish", "d", "3", "--name", "y"], in: elsewhere).finished()
         unlink(folder.socket)
@@ -198,7 +198,7 @@ struct ReconnectTests: BrokerSuite {
         for run in [watcher, some, live, broker, other] { run.signal(SIGTERM) }
     }
 
-    @Test("while there is no broker, Ctrl-C ends a recording, and a reader that goes ends subscribe")
+    @Test("while there is no broker, Ctrl-C ends a recording, and subscribe ends with its reader")
     func endsApart() throws {
         let broker = try startBroker(in: folder)
         _ = try run("publish", "a", "1")
@@ -220,7 +220,7 @@ struct ReconnectTests: BrokerSuite {
         #expect(finished.messages.contains("recorded 1 value and 0 events in "))
     }
 
-    @Test("a trace goes on, and says that it missed what was between; --no-reconnect ends it")
+    @Test("a trace goes on and says that it missed something; --no-reconnect ends it")
     func trace() throws {
         let broker = try startBroker(in: folder)
         let tracer = try Run(["trace", "a", "--count", "2", "--json"], in: folder)
@@ -239,7 +239,7 @@ struct ReconnectTests: BrokerSuite {
         _ = broker
     }
 
-    @Test("something else that answers at the path ends it, and is told")
+    @Test("if something else answers at the path, the command ends and says so")
     func stranger() throws {
         let broker = try startBroker(in: folder)
         let watcher = try start("subscribe", "**")
@@ -260,9 +260,9 @@ struct ReconnectTests: BrokerSuite {
     }
 }
 
-@Suite("Where a subscription goes on", .oneAtATime)
+@Suite("Where a subscription continues", .oneAtATime)
 struct ResumePlaceTests {
-    @Test("of the newest revision it is known which keys were told; they aren't told twice")
+    @Test("of the newest revision it knows which keys were told, and doesn't show them twice")
     func batch() {
         var place = ResumePlace()
         place.begin(epoch: "e", revision: 4, isResumed: false, hasSnapshot: true)
@@ -287,7 +287,7 @@ struct ResumePlaceTests {
         #expect(place.revision == 9)
     }
 
-    @Test("synced at the newest revision leaves that one open, as more of its batch may come")
+    @Test("synced at the newest revision leaves that one open, because more of its batch may come")
     func half() {
         var place = ResumePlace()
         place.begin(epoch: "e", revision: 9, isResumed: false, hasSnapshot: true)
@@ -301,7 +301,7 @@ struct ResumePlaceTests {
         #expect(place.revision == 2)
     }
 
-    @Test("keys that aren't told again are gone, each once; those of a broker that goes on are not")
+    @Test("keys that aren't told again are deleted, each once; keys of a broker that goes on are not")
     func known() {
         var known = KnownKeys()
         known.begin(isResumed: false)
@@ -321,11 +321,11 @@ struct ResumePlaceTests {
 }
 
 extension String {
-    /// How often a text stands in this one.
+    /// How often a text occurs in this one.
     fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }
 
-/// For what changes as it is asked.
+/// For values that change while they are read.
 private func same<Value: Equatable>(
     _ value: Value,
     _ expected: Value,

@@ -15,19 +15,19 @@ struct RecordTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    /// A recording in the background that has its snapshot.
+    /// A recording in the background, after its snapshot.
     private func record(_ words: String...) throws -> Run {
         let recorder = try Run(["record"] + words, in: folder)
         try eventually("synced") { recorder.output.contains("synced") }
         return recorder
     }
 
-    /// Lines of a recording without their times.
+    /// The lines of a recording without their times.
     private func untimed(_ lines: some Sequence<String>) -> [String] {
         lines.map { line in "{" + line.drop { $0 != "," }.dropFirst() }
     }
 
-    @Test("it begins with what is recorded; then come the broker's own lines with their times")
+    @Test("it begins with its options; then come the broker's lines with their times")
     func lines() throws {
         _ = try run("publish", "a", #"{"n": 1.0,"ü":"\u00fc"}"#, "--name", "x")
         let recorder = try record("a", "b.**")
@@ -59,7 +59,7 @@ struct RecordTests: BrokerSuite {
         #expect(header["started"]?.string?.wholeMatch(of: /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ/) != nil)
     }
 
-    @Test("times are milliseconds since the start, and what is one batch has one time")
+    @Test("times are milliseconds since the start, and a batch has one time")
     func times() throws {
         let recorder = try record("**")
         Pause.sleep(seconds: 0.1)
@@ -76,7 +76,7 @@ struct RecordTests: BrokerSuite {
         #expect(times[0] >= 0 && times[1] >= 100 && times[1] == times[2] && times[3] > times[2])
     }
 
-    @Test("SIGINT and SIGTERM end it with status 0, and all that happened before is there")
+    @Test("SIGINT and SIGTERM end it with status 0, and everything before that is there")
     func signals() throws {
         let count = 20_000
         let lines = (1...count).map { "{\"key\":\"k.\($0 % 7)\",\"value\":\($0)}\n" }.joined()
@@ -87,7 +87,7 @@ struct RecordTests: BrokerSuite {
             let finished = try recorder.finished()
             #expect(finished.end == .exited(0))
             let values = index * 7
-            // One that can't keep up is told several updates in one line.
+            // A client that can't keep up gets several updates in one line.
             let folded = try finished.lines.map { line in
                 Int(try JSONObject(parsing: Array(line.utf8)[...])["skipped"]?.integer ?? 0)
             }
@@ -101,7 +101,7 @@ struct RecordTests: BrokerSuite {
         }
     }
 
-    @Test("what an observer of an earlier phase holds back is written down when it happened")
+    @Test("an event that an earlier phase holds back is recorded when it happened")
     func phases() throws {
         let observer = try RawPeer(path: folder.socket)
         try observer.send(Array(#"{"op":"subscribe","key":"a","phase":1,"ack":true}"#.utf8) + [0x0A])
@@ -126,7 +126,7 @@ struct RecordTests: BrokerSuite {
     }
 
     @Test(
-        "--count ends it after so many events, values at the start not counted; --no-initial leaves those out"
+        "--count ends it after so many events, without the values at the start; --no-initial leaves those out"
     )
     func options() throws {
         _ = try run("publish", "a", "1")
@@ -143,7 +143,7 @@ struct RecordTests: BrokerSuite {
     }
 
     @Test(
-        "with --no-reconnect, when the broker stops, what came before is there, and it says so with status 69"
+        "with --no-reconnect, when the broker stops, the earlier events are there, and it says so with status 69"
     )
     func brokerStops() throws {
         let recorder = try record("**", "--no-reconnect")
@@ -156,7 +156,7 @@ struct RecordTests: BrokerSuite {
         #expect(finished.messages.contains("the broker said goodbye"))
     }
 
-    @Test("it ends quietly when its reader has gone, without waiting for an event")
+    @Test("it ends quietly when its reader is gone, without waiting for an event")
     func readerGone() throws {
         let finished = try Run(
             program: "/bin/bash",
@@ -169,7 +169,7 @@ struct RecordTests: BrokerSuite {
         #expect(finished.messages.isEmpty)
     }
 
-    @Test("without a pattern it is used wrongly, a bad one is refused, and a full disk is told")
+    @Test("a missing pattern is a usage error, a bad one is refused, and a full disk is reported")
     func failures() throws {
         #expect(try run("record").end == .exited(64))
         let refused = try run("record", "a.**.b")
@@ -187,7 +187,7 @@ struct RecordTests: BrokerSuite {
         #expect(full.messages.contains("No space left"))
     }
 
-    @Test("a time is written with three digits behind the point")
+    @Test("a time is written with three decimals")
     func milliseconds() {
         #expect(Recording.milliseconds(0) == "0.000")
         #expect(Recording.milliseconds(1_002_999) == "1.002")

@@ -1,4 +1,4 @@
-// Recordings as tests write them, and what a subscriber sees of their being played.
+// Recordings that tests write, and what a subscriber gets when they are played.
 
 import PlugboardPosix
 import TestSupport
@@ -25,8 +25,8 @@ func delete(_ key: String, _ revision: Int, ms: Double = 0) -> String {
     #"{"ms":\#(ms),"event":"delete","sub":1,"key":"\#(key)","revision":\#(revision),"by":"x"}"#
 }
 
-/// What a subscriber to everything sees of an action: event, key, value, cause, and
-/// revisions counted from where the bus was.
+/// What a subscriber to everything gets from an action: event, key, value, cause, and
+/// revisions counted from the bus's revision before.
 func seen(in folder: TemporaryFolder, _ action: () throws -> Void) throws -> [String] {
     let watcher = try Run(["record", "**"], in: folder)
     try eventually("synced") { watcher.output.contains("synced") }

@@ -15,7 +15,7 @@ struct ReplayFileTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    @Test("a line that is none of a recording's is told by number, and nothing of the file is played")
+    @Test("a line that belongs in no recording is reported by number, and nothing is played")
     func badLines() throws {
         let good = update("a", "1", 1)
         let faults = [
@@ -47,7 +47,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").output.isEmpty)
     }
 
-    @Test("what it says to be missing may be any number, and more than can be counted")
+    @Test("the number of missing events in it may be any number, however large")
     func muchMissing() throws {
         let most = #","skipped":\#(UInt64.max)"#
         let finished = try replay(
@@ -61,7 +61,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(finished.messages.contains("\(UInt64.max) events missing in the recording"))
     }
 
-    @Test("what is no recording at all is told")
+    @Test("a file that is no recording is reported")
     func noRecording() throws {
         for text in ["", "\n\n# nothing\n"] {
             #expect(try replay(text).messages.contains("session.ndjson: it is empty, and no recording"))
@@ -79,7 +79,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").output.isEmpty)
     }
 
-    @Test("from standard input it is played up to the line that is wrong")
+    @Test("from standard input it plays up to the wrong line")
     func badInput() throws {
         let wrong = update("c", "1", 3) + "oops"
         let text = recording(update("a", "1", 1), update("b", "1", 2), wrong, update("d", "1", 4))
@@ -88,7 +88,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(finished.messages.contains("standard input:4: not JSON"))
         #expect(finished.messages.hasSuffix("; what stands up to line 3 was played\n"))
         #expect(try run("keys").lines == ["a", "b"])
-        // Where the line doesn't say that it is no part of what stands before it.
+        // Even if the line doesn't say that it isn't part of what comes before.
         let unknown = try run(
             "replay",
             "-",
@@ -100,7 +100,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").lines == ["a", "b", "x.a"])
     }
 
-    @Test("of a file that ends within a line all before it is played, and no half of a batch")
+    @Test("if a file ends within a line, it plays everything before that, and no half of a batch")
     func cutOff() throws {
         let first = update("a", "1", 1) + "\n" + update("b", "1", 2) + "\n" + update("c", "1", 2) + "\n"
         let cut = try replay(
@@ -113,7 +113,7 @@ struct ReplayFileTests: BrokerSuite {
         _ = try run("delete", "b")
         _ = try run("delete", "c")
         let revision = try run("get", "a", "--json").output
-        // The revision says that the last line is one more of the batch, or it isn't there to say.
+        // Only the missing line could say whether it is one more of the batch.
         for length in [9, 40, 70] {
             let half = try replay(
                 recording(first + String(update("d", "1", 2).dropLast(length))).dropLast().description
@@ -130,7 +130,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").lines == ["a"])
     }
 
-    @Test("the broker's own keys are left out with a note, and so are events that aren't known")
+    @Test("the broker's own keys and unknown events are left out, with a note")
     func leftOut() throws {
         let finished = try replay(
             recording(
@@ -155,7 +155,7 @@ struct ReplayFileTests: BrokerSuite {
     }
 
     @Test(
-        "writes of one revision are one batch up to the limit of writes; another writer's emit is none of it"
+        "writes of one revision are one batch, up to the limit of writes; an emit of another writer isn't part of it"
     )
     func batches() throws {
         let writes = (1...Limits.batchWritesMax + 1).map { update("k.\($0)", "1", 9) }
@@ -171,7 +171,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(three == ["1 update a 1", "1 emit e 1", "1 emit f 1"])
     }
 
-    @Test("a batch that no line holds is played in parts, with a note; a value that none holds is refused")
+    @Test("a batch too long for a line is played in parts, with a note; a value too long is refused")
     func large() throws {
         let long = "\"\(String(repeating: "x", count: 600_000))\""
         let finished = try replay(recording(update("a", long, 1), update("b", long, 1)))
@@ -186,7 +186,7 @@ struct ReplayFileTests: BrokerSuite {
         #expect(try run("keys").lines == ["a", "b", "c", "e"])
     }
 
-    @Test("what comes on standard input is played as it comes, before the next is there")
+    @Test("standard input is played as it arrives, before the next line is there")
     func slowInput() throws {
         try folder.write("one", recording(update("a", "1", 1), update("b", "1", 1)))
         try folder.write("two", update("c", "1", 2) + "\n")

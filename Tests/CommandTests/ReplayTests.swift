@@ -15,7 +15,7 @@ struct ReplayTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    @Test("a session that was recorded and is played gives the same events, batches and state")
+    @Test("a session that is recorded and played gives the same events, batches and state")
     func roundTrip() throws {
         _ = try run("publish", "kept", #"{"n": 1.50, "ü":"\u00fc"}"#)
         _ = try run("publish", "changed", "1")
@@ -49,7 +49,7 @@ struct ReplayTests: BrokerSuite {
             #expect(finished.end == .exited(0))
             #expect(finished.messages.isEmpty)
         }
-        // Here the values that were there at the start are events as well.
+        // Here the values from the start are events as well.
         #expect(played.count == session.count + 3)
         #expect(session.count == 10)
         let shifted = played.dropFirst(3).map { line in
@@ -69,7 +69,7 @@ struct ReplayTests: BrokerSuite {
         _ = try second.finished()
     }
 
-    @Test("--to puts a prefix before each key and leaves the real ones alone")
+    @Test("--to puts a prefix before each key and leaves the real keys alone")
     func prefix() throws {
         _ = try run("publish", "a", "0")
         let text = recording(
@@ -102,7 +102,7 @@ struct ReplayTests: BrokerSuite {
         let text = recording(update("a", "1", 1), update("b", "1", 2, ms: 200_000))
         let file = try folder.write("session.ndjson", text)
         let start = MonotonicClock.nanoseconds()
-        // Seconds are compared with a lower bound alone; undivided it would take minutes.
+        // Seconds are only compared with a lower bound. Undivided, it would take minutes.
         #expect(try run("replay", file, "--speed", "1000").end == .exited(0))
         #expect(MonotonicClock.nanoseconds() - start >= 200_000_000)
         for word in ["max", "0"] { #expect(try run("replay", file, "--speed", word).end == .exited(0)) }
@@ -111,7 +111,7 @@ struct ReplayTests: BrokerSuite {
         }
     }
 
-    @Test("time begins with the recording, or where its first line was left out with the first event")
+    @Test("time begins with the recording, or with the first event if the first line is missing")
     func beginning() throws {
         let lines = update("a", "1", 1, ms: 300_000) + "\n" + update("b", "1", 2, ms: 300_010) + "\n"
         let part = try folder.write("part.ndjson", lines)
@@ -122,7 +122,7 @@ struct ReplayTests: BrokerSuite {
         #expect(MonotonicClock.nanoseconds() - start >= 300_000_000)
     }
 
-    @Test("a cause is the new revision of what caused, and is left out where that wasn't recorded")
+    @Test("a cause becomes the new revision of that event, and is left out if that event wasn't recorded")
     func causes() throws {
         _ = try run("publish", "other", "1")
         let events = try seen(in: folder) {
@@ -143,7 +143,7 @@ struct ReplayTests: BrokerSuite {
         )
     }
 
-    @Test("a delete of what isn't there is noted and no failure, in a batch too")
+    @Test("deleting a missing key is noted and is no failure, even in a batch")
     func goneKeys() throws {
         let events = try seen(in: folder) {
             let finished = try replay(
@@ -162,7 +162,7 @@ struct ReplayTests: BrokerSuite {
         #expect(events == ["1 update c 1", "1 update e 1"])
     }
 
-    @Test("--json prints what came of it as an object")
+    @Test("--json prints the result as an object")
     func json() throws {
         let text = recording(update("a", "1", 1, more: #","initial":true"#), update("b", "1", 2))
         #expect(
@@ -170,7 +170,7 @@ struct ReplayTests: BrokerSuite {
         )
     }
 
-    @Test("Ctrl-C ends it within a pause, and it says how far it came")
+    @Test("Ctrl-C ends it within a pause, and it says how far it got")
     func interrupted() throws {
         let file = try folder.write(
             "long.ndjson",
@@ -199,7 +199,7 @@ struct ReplayTests: BrokerSuite {
         #expect(finished.messages.contains("the broker said goodbye"))
     }
 
-    @Test("many events arrive whole and in order, each with its cause")
+    @Test("many events arrive complete and in order, each with its cause")
     func many() throws {
         let count = 20_000
         let lines = (1...count).map {
@@ -214,9 +214,9 @@ struct ReplayTests: BrokerSuite {
     }
 }
 
-@Suite("What a recording's revisions are here", .someAtATime)
+@Suite("The revisions of a recording on this bus", .someAtATime)
 struct RevisionMapTests {
-    @Test("as many are remembered as a broker remembers causes, and the oldest is forgotten for one more")
+    @Test("it remembers as many as a broker remembers causes, and forgets the oldest for one more")
     func limit() {
         var map = RevisionMap()
         let count = UInt64(RevisionMap.countMax)
@@ -228,7 +228,7 @@ struct RevisionMapTests {
         #expect(map[2] == nil && map[3] == 6)
     }
 
-    @Test("the first that is noted stays")
+    @Test("the first entry for a revision stays")
     func first() {
         var map = RevisionMap()
         map.note(5, as: 1)

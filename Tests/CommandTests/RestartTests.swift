@@ -26,7 +26,7 @@ struct RestartPolicyTests {
     private static let second: UInt64 = 1_000_000_000
 
     @Test(
-        "the rule decides whether status 0 and a failure are followed by another start",
+        "the rule decides whether the child starts again after status 0 and after a failure",
         arguments: [
             (RestartRule.always, true, true), (.always, false, true), (.onFailure, true, false),
             (.onFailure, false, true), (.never, true, false), (.never, false, false),
@@ -39,7 +39,7 @@ struct RestartPolicyTests {
         #expect(decision == (again ? .again(seconds: 0.1) : .finished))
     }
 
-    @Test("delays double from 0.1 to 30 seconds, and begin anew after 10 seconds of life")
+    @Test("delays double from 0.1 to 30 seconds, and begin again after 10 seconds of life")
     func delays() {
         var policy = RestartPolicy(.onFailure)
         var now: UInt64 = 0
@@ -60,7 +60,7 @@ struct RestartPolicyTests {
         #expect(abs(backoff.delay(afterLivingSeconds: 0, chance: chance) - delay) < 1e-9)
     }
 
-    @Test("the fifth crash within 10 seconds is the last; with 10 seconds between it isn't")
+    @Test("the fifth crash within 10 seconds is the last; with 10 seconds between crashes it isn't")
     func breaker() {
         for (step, isLast) in [(Self.second * 2, true), (Self.second * 2 + 500_000_000, false)] {
             var policy = RestartPolicy(.onFailure)
@@ -75,7 +75,7 @@ struct RestartPolicyTests {
         }
     }
 
-    @Test("started by hand, it has all its starts again")
+    @Test("started by hand, it has all its tries again")
     func forgotten() {
         var policy = RestartPolicy(.onFailure)
         for _ in 0..<5 { policy.started(atNanoseconds: 0) }
@@ -86,7 +86,7 @@ struct RestartPolicyTests {
     }
 }
 
-@Suite("A child that is looked after", .someAtATime)
+@Suite("A supervised child", .someAtATime)
 struct SupervisedProcessTests {
     private let time = TestClock()
 
@@ -111,7 +111,7 @@ struct SupervisedProcessTests {
         return try #require(news)
     }
 
-    @Test("it is due again when the delay has passed, and broken after five starts")
+    @Test("it is due again after the delay, and broken after five starts")
     func broken() throws {
         let child = process("echo line; exit 3")
         for delay in [0.1, 0.2, 0.4, 0.8] {
@@ -135,7 +135,7 @@ struct SupervisedProcessTests {
         #expect(try news(of: child) == .crashed("exited with status 3", again: 0.1))
     }
 
-    @Test("a program that can't be started is a crash")
+    @Test("a program that can't be started counts as a crash")
     func missing() {
         let start = ChildStart(program: "/no/such", output: .piped)
         let child = SupervisedProcess(name: "it", terms: ChildTerms(start: start), clock: time.clock)
@@ -149,7 +149,7 @@ struct SupervisedProcessTests {
         #expect(child.end == nil)
     }
 
-    @Test("asked to stop it has its time, then it is killed once; it isn't started again")
+    @Test("asked to stop, it has its time, then it is killed once and doesn't start again")
     func stopped() throws {
         let child = process("trap '' TERM; echo ready; while :; do sleep 0.01; done")
         #expect(child.begin() == nil)
@@ -171,7 +171,7 @@ struct SupervisedProcessTests {
         #expect(!child.kill())
     }
 
-    @Test("one that waits for its next start is stopped at once")
+    @Test("a child that waits for its next start is stopped at once")
     func waiting() throws {
         let child = process("exit 1")
         #expect(child.begin() == nil)
@@ -181,7 +181,7 @@ struct SupervisedProcessTests {
         #expect(child.dueNanoseconds == nil)
     }
 
-    @Test("of what it printed the last 200 lines and 65,536 bytes are kept")
+    @Test("the last 200 lines and 65,536 bytes of its output are kept")
     func log() {
         var log = PluginLog()
         log.append((1...PluginLog.linesMax).map { "\($0)" })
@@ -197,7 +197,7 @@ struct SupervisedProcessTests {
         #expect(log.lines == ["", "y"])
     }
 
-    @Test("a name's key is one token, whatever the name")
+    @Test("a name becomes one token of a key, whatever the name")
     func keys() {
         #expect(PluginKey.state(of: "price-indicator") == "$broker.plugins.price-indicator")
         #expect(PluginKey.state(of: "a.b *\u{e9}") == "$broker.plugins.a%2Eb%20%2A%C3%A9")

@@ -1,4 +1,4 @@
-// Runs programs as a shell would, with their three streams in files.
+// Runs programs as a shell does, with their three streams in files.
 
 import PlugboardPosix
 import Testing
@@ -21,8 +21,8 @@ final class Run {
     private var child: ChildProcess
     private(set) var end: ChildEnd?
 
-    /// Starts `plugboard` with these arguments. What it writes may go to a terminal, and what it
-    /// reads may come from there as well.
+    /// Starts `plugboard` with these arguments. Its output may go to a terminal, and its input may
+    /// come from one.
     convenience init(
         _ arguments: [String],
         in folder: TemporaryFolder,
@@ -92,7 +92,7 @@ final class Run {
         return end == nil
     }
 
-    /// The variables that tests run with: no broker of the user's, no colours by surprise.
+    /// The variables that tests run with: no broker of the user, and no unexpected colours.
     private static func environment(_ changes: [String: String]) -> [String] {
         let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "NO_COLOR=", "TERM="]
         let kept = Environment.all().filter { variable in !dropped.contains { variable.hasPrefix($0) } }
@@ -123,7 +123,7 @@ struct NeverHappened: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits for a condition, looking again and again until the deadline.
+/// Waits for a condition, checking again and again until the deadline.
 func eventually(
     _ what: String,
     seconds: Double = 120,

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The width of texts", .someAtATime)
 struct DisplayWidthTests {
-    @Test("a character takes a column, those of East Asia and pictures two, marks none")
+    @Test("a character takes one column, East Asian ones and pictures two, combining marks none")
     func widths() {
         #expect(DisplayWidth.of("cart.items") == 10)
         #expect(DisplayWidth.of("üé€→") == 4)
@@ -16,7 +16,7 @@ struct DisplayWidthTests {
         #expect(DisplayWidth.of("") == 0)
     }
 
-    @Test("a text is filled up or cut to a width, never within a wide character")
+    @Test("a text is padded or cut to a width, never within a wide character")
     func fitted() {
         #expect(DisplayWidth.fitted("abc", 5) == "abc  ")
         #expect(DisplayWidth.fitted("12", 5, atEnd: true) == "   12")
@@ -30,7 +30,7 @@ struct DisplayWidthTests {
 
 @Suite("Quantities", .someAtATime)
 struct QuantityTests {
-    @Test("rates have a digit behind the point while they are small")
+    @Test("small rates have one decimal")
     func rates() {
         #expect(
             [0, 0.01, 0.333, 2, 9.94, 9.96, 1_234.5, 1e30].map(Quantity.rate) == [
@@ -39,7 +39,7 @@ struct QuantityTests {
         )
     }
 
-    @Test("bytes, durations and ages are told in units that fit")
+    @Test("bytes, durations and ages have suitable units")
     func units() {
         #expect(
             [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 5_200_000_000].map(Quantity.bytes) == [
@@ -76,7 +76,7 @@ struct TextTableTests {
         .lines(width: width, paint: Paint(isOn: false))
     }
 
-    @Test("columns are as wide as they need, numbers at their end")
+    @Test("columns are as wide as necessary, numbers at the right")
     func natural() {
         #expect(
             lines(80) == [
@@ -86,7 +86,7 @@ struct TextTableTests {
         )
     }
 
-    @Test("where there is less room one column gives way, then those that matter least are left out")
+    @Test("if there is less room, one column shrinks, then the least important ones are left out")
     func narrow() {
         for width in 1...60 {
             for line in lines(width) { #expect(DisplayWidth.of(line) <= width, "\(width): \(line)") }
@@ -96,7 +96,7 @@ struct TextTableTests {
         #expect(lines(20)[0] == "KEY             RATE")
     }
 
-    @Test("what a table is painted with takes no room, and can be taken away again")
+    @Test("colours in a table take no room, and can be removed again")
     func colours() {
         let table = TextTable(
             columns: [.init(title: "A", givesWay: true)],
@@ -110,7 +110,7 @@ struct TextTableTests {
 
 @Suite("Keys of a keyboard", .someAtATime)
 struct KeystrokesTests {
-    @Test("letters are told, and no part of what arrows and other keys send is a letter")
+    @Test("letters are recognized, and no part of the bytes of arrows and other keys is a letter")
     func sequences() {
         var keys = Keystrokes()
         #expect(keys.take(Array("q".utf8)) == ["q"])

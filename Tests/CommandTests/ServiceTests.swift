@@ -1,5 +1,5 @@
-// What a service manager asks of a service, asked of real processes: to take over its socket, to
-// say when it is ready, and to give signs of life.
+// What a service manager asks of a service, with real processes: to take over its socket,
+// to say when it is ready, and to give signs of life.
 
 #if os(Linux)
     import PlugboardPosix
@@ -8,7 +8,7 @@
 
     @testable import plugboard
 
-    /// The manager's end: a socket for notices, by path or by abstract name.
+    /// The manager's end: a socket for notices, with a path or an abstract name.
     private final class Manager {
         let place: String
         private let descriptor: Descriptor
@@ -29,7 +29,7 @@
             guard bound == 0 else { throw SystemError.last("bind", place) }
         }
 
-        /// The next notice; nil where none comes in time.
+        /// The next notice; nil if none comes in time.
         func next(milliseconds: Int32 = 20_000) -> String? {
             var entry = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
             guard poll(&entry, 1, milliseconds) > 0 else { return nil }
@@ -47,7 +47,8 @@
             folder = try TemporaryFolder()
         }
 
-        /// Starts `plugboard` as a manager does, with a socket as descriptor 3 where one is handed over.
+        /// Starts `plugboard` as a manager does, with a socket as descriptor 3 if one is handed
+        /// over.
         private func start(
             _ words: [String],
             listener: Int32? = nil,
@@ -78,7 +79,7 @@
         }
 
         @Test(
-            "hands its socket over: who connected before is served, and the socket stays",
+            "hands its socket over: clients that connected before are served, and the socket stays",
             arguments: ["broker", "up"]
         )
         func activation(command: String) throws {
@@ -89,7 +90,7 @@
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
             #expect(try stop(&child) == .exited(0))
             #expect(folder.exists("s"))
-            // Nobody is refused while nobody serves: the next one does.
+            // Nobody is refused while nobody serves; the next broker serves them.
             let between = try Connection(path: folder.socket, timeout: 20)
             var next = try start([command, "--memory"], listener: listener.raw, ["LISTEN_FDS=1"])
             try between.expectGreeting()
@@ -98,7 +99,7 @@
         }
 
         @Test(
-            "is told when the service is ready and stops, and three times in its time that it is alive",
+            "is told when the service is ready and when it stops, and gets three signs of life per interval",
             arguments: ["broker", "up"],
             ["path", "abstract"]
         )
@@ -120,7 +121,7 @@
             #expect(last == "STOPPING=1")
         }
 
-        @Test("is told nothing of life by up while its broker hangs")
+        @Test("gets no sign of life from up while its broker hangs")
         func hangs() throws {
             let manager = try Manager(folder.path + "/notify")
             let words = ["up", "--memory", "--socket", folder.socket]
@@ -129,7 +130,8 @@
             #expect(manager.next() == "WATCHDOG=1")
             let broker = try #require(Processes.children(of: child.pid).first)
             kill(broker, SIGSTOP)
-            // What was on its way is let through; then, for ten times as long as it takes, nothing comes.
+            // What was on its way is ignored. Then nothing comes for ten times as long as it
+            // takes.
             while manager.next(milliseconds: 500) != nil {}
             #expect(manager.next(milliseconds: 500) == nil)
             kill(broker, SIGCONT)
@@ -137,7 +139,7 @@
             #expect(try stop(&child) == .exited(0))
         }
 
-        @Test("that wants no sign of life gets none; what it says to one process isn't for its children")
+        @Test("gets no sign of life if it wants none; its variables aren't passed to children")
         func quiet() throws {
             let manager = try Manager(folder.path + "/notify")
             let words = ["broker", "--memory", "--socket", folder.socket]

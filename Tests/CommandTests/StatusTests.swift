@@ -4,9 +4,9 @@ import Testing
 
 @testable import plugboard
 
-@Suite("Where there is no broker", .someAtATime)
+@Suite("Without a broker", .someAtATime)
 struct NoBrokerTests {
-    @Test("every command that needs one ends with 69, tells the path it tried and how to start one")
+    @Test("every command that needs one ends with 69, and names the path it tried and how to start one")
     func nobody() throws {
         let folder = try TemporaryFolder()
         let commands = [
@@ -33,7 +33,7 @@ struct NoBrokerTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("the path is --socket, else PLUGBOARD_SOCKET, else the user's runtime folder")
+    @Test("the path is --socket, or else PLUGBOARD_SOCKET, or else in the user's runtime folder")
     func paths() throws {
         let folder = try TemporaryFolder()
         func tried(_ words: [String], _ environment: [String: String]) throws -> String {
@@ -48,7 +48,7 @@ struct NoBrokerTests {
         #expect(runtime.contains("no broker at /tmp/nowhere/plugboard/bus.sock "))
     }
 
-    @Test("a path too long for a socket is said to be so, with the limit")
+    @Test("a path that is too long for a socket is refused with the limit")
     func tooLong() throws {
         let folder = try TemporaryFolder()
         let path = "/tmp/" + String(repeating: "x", count: 200)
@@ -62,7 +62,7 @@ struct NoBrokerTests {
         }
     }
 
-    @Test("what listens there and says nothing is given up after --timeout, with status 69")
+    @Test("a silent listener is given up after --timeout, with status 69")
     func silent() throws {
         let folder = try TemporaryFolder()
         let listener = try UnixSocket.listen(path: folder.socket)
@@ -74,7 +74,7 @@ struct NoBrokerTests {
         _ = consume listener
     }
 
-    @Test("what listens there and is no broker is told so, with status 69")
+    @Test("a listener that is no broker is reported, with status 69")
     func stranger() throws {
         let folder = try TemporaryFolder()
         for greeting in ["SSH-2.0-x\r\n", "{\"hello\":1}\n", "{\"event\":\"hello\",\"protocol\":99}\n"] {
@@ -113,7 +113,7 @@ struct BrokerCommandTests {
     }
 
     @Test(
-        "on the start it tells the socket and the line to try, on standard error",
+        "at the start it prints the socket and a line to try, on standard error",
         arguments: PollerKind.allCases
     )
     func greeting(poller: PollerKind) throws {
@@ -126,7 +126,7 @@ struct BrokerCommandTests {
         #expect(try broker.finished().output.isEmpty)
     }
 
-    @Test("it says that it listens when it has read its journal, and nothing of that where it can't")
+    @Test("it says that it listens when it has read its journal, and doesn't if it can't")
     func greetingComesLast() throws {
         let words = ["broker", "--socket", folder.socket, "--state", folder.path + "/state"]
         try folder.write("state", "no folder")
@@ -154,7 +154,7 @@ struct BrokerCommandTests {
     }
 
     @Test(
-        "SIGTERM and SIGINT end it with status 0 and no socket is left",
+        "SIGTERM and SIGINT end it with status 0, and no socket is left",
         arguments: [SIGTERM, SIGINT]
     )
     func signals(number: Int32) throws {
@@ -165,7 +165,7 @@ struct BrokerCommandTests {
         #expect(!folder.exists("s"))
     }
 
-    @Test("SIGHUP changes nothing where there is nothing to be read again, and it says so")
+    @Test("SIGHUP changes nothing if there is nothing to read again, and it says so")
     func nothingToRead() throws {
         let broker = try startBroker(in: folder)
         broker.signal(SIGHUP)
@@ -176,7 +176,7 @@ struct BrokerCommandTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("SIGHUP is ignored where it was, as nohup asks")
+    @Test("SIGHUP is ignored if it was ignored before, as nohup does")
     func noHangup() throws {
         let script = #"trap '' HUP; exec "$0" broker --ready --socket "$1""#
         let broker = try Run(
@@ -191,7 +191,7 @@ struct BrokerCommandTests {
         #expect(try broker.finished().end == .exited(0))
     }
 
-    @Test("a path that a person names may be in a folder that is open to others, by option or by variable")
+    @Test("a path from the option or the variable may be in a folder that is open to others")
     func openFolder() throws {
         chmod(folder.path, 0o755)
         for words in [["broker", "--ready"], ["broker", "--ready", "--socket", folder.socket]] {
@@ -203,7 +203,7 @@ struct BrokerCommandTests {
         }
     }
 
-    @Test("the user's own place must be closed to others")
+    @Test("the user's own folder must be closed to others")
     func ownPlace() throws {
         try folder.write("plugboard/x", "")
         chmod(folder.path + "/plugboard", 0o755)
@@ -216,7 +216,7 @@ struct BrokerCommandTests {
         try eventually("the broker listens") { broker.output == "ready\n" }
     }
 
-    @Test("a second broker on the path ends with 1 and a clear message, the first is undisturbed")
+    @Test("a second broker on the path ends with 1 and a clear message, and the first is undisturbed")
     func second() throws {
         let first = try startBroker(in: folder)
         _ = try plugboard("publish", "a", "1", in: folder)
@@ -238,7 +238,7 @@ struct BrokerCommandTests {
         _ = second
     }
 
-    @Test("what is wrong on standard input is no mistake of the command line, and gets the same hints")
+    @Test("a mistake on standard input is no usage error, and gets the same hints")
     func input() throws {
         let broker = try startBroker(in: folder)
         for (value, hint) in [
@@ -251,7 +251,7 @@ struct BrokerCommandTests {
         _ = broker
     }
 
-    @Test("what stands at the path and is no socket is left alone")
+    @Test("something at the path that is no socket is left alone")
     func otherFile() throws {
         try folder.write("s", "precious")
         let broker = try plugboard("broker", "--socket", folder.socket, in: folder)
@@ -260,9 +260,9 @@ struct BrokerCommandTests {
         #expect(folder.text("s") == "precious")
     }
 
-    // Its smaller half comes along with the plugins that this program is built with.
+    // Its smaller half comes with the plugins that this program is built with.
     @Test(
-        "it doesn't load the whole of Foundation, which would slow its start",
+        "it doesn't load all of Foundation, which would slow its start",
         .enabled(if: FileStatus(path: "/proc/self/maps").kind == .file)
     )
     func noFoundation() throws {

@@ -14,14 +14,14 @@ struct SubscribeTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    /// A subscription in the background that has its snapshot.
+    /// A subscription in the background, after its snapshot.
     private func watch(_ words: String...) throws -> Run {
         let watcher = try Run(["subscribe", "--no-reconnect"] + words, in: folder)
         try eventually("synced") { watcher.output.contains("synced") }
         return watcher
     }
 
-    @Test("when piped it prints the broker's lines: the values, synced, then changes")
+    @Test("into a pipe it prints the broker's lines: the values, synced, then changes")
     func piped() throws {
         _ = try run("publish", "a", "1", "--name", "x")
         let watcher = try watch("*", "--old", "--count", "3")
@@ -80,7 +80,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(patches.count == 5 && patches[2].contains(#""patch":{"price":90}"#))
     }
 
-    @Test("--every folds what comes faster into one line, --delivery all keeps each")
+    @Test("--every folds faster updates into one line, --delivery all keeps each")
     func seldom() throws {
         let folded = try watch("s", "--every", "1", "--count", "2")
         let whole = try watch("s", "--every", "1", "--delivery", "all", "--count", "3")
@@ -91,7 +91,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(try whole.finished().lines.count == 4)
     }
 
-    @Test("what it can't ask for is told before the broker is asked")
+    @Test("invalid options are reported before the broker is asked")
     func wrongOptions() throws {
         let wrong: [([String], String)] = [
             (["--where", "price<3"], "--where is not JSON"),
@@ -113,11 +113,11 @@ struct SubscribeTests: BrokerSuite {
         #expect(refused.messages.contains("takes an object of operators"))
     }
 
-    @Test("--no-initial shows only what comes")
+    @Test("--no-initial shows only what comes later")
     func noInitial() throws {
         _ = try run("publish", "a", "1")
         let watcher = try Run(["subscribe", "a", "--no-initial", "--count", "1"], in: folder)
-        // Nothing tells that this subscription is there, so changes go on until it has seen one.
+        // Nothing tells that this subscription exists, so changes go on until it has seen one.
         try eventually("an event") {
             _ = try run("publish", "a", "2")
             return !watcher.isRunning
@@ -127,7 +127,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(!lines[0].contains("initial"))
     }
 
-    @Test("it ends quietly when its reader has gone, without waiting for an event")
+    @Test("it ends quietly when its reader is gone, without waiting for an event")
     func readerGone() throws {
         _ = try run("publish", "a", "1")
         let script = #""$0" subscribe '**' | head -1; echo "after"; "$0" publish a 2 >&2"#
@@ -142,7 +142,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(finished.messages == "revision 2\n")
     }
 
-    @Test("any command ends quietly when its reader has gone, with status 0")
+    @Test("every command ends quietly when its reader is gone, with status 0")
     func brokenPipe() throws {
         let lines = (0..<20_000).map { "{\"key\":\"k.\($0)\",\"value\":0}\n" }.joined()
         _ = try Run(["publish", "--from", "-"], in: folder, input: lines).finished()
@@ -172,7 +172,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(finished.messages.contains("the broker at \(folder.socket) went away"))
     }
 
-    @Test("everything that came before the broker's end is printed, a flood too, line by line or folded")
+    @Test("everything before the broker's end is printed, even a flood, line by line or folded")
     func flood() throws {
         let watcher = try watch("**")
         let lines = (1...20_000).map { "{\"key\":\"k.\($0 % 100)\",\"value\":\($0)}\n" }.joined()
@@ -190,7 +190,7 @@ struct SubscribeTests: BrokerSuite {
         #expect(finished.end == .exited(69))
     }
 
-    @Test("a bad pattern is a mistake in the command line, with status 64")
+    @Test("a bad pattern is a usage error, with status 64")
     func badPattern() throws {
         let finished = try run("subscribe", "a.**.b")
         #expect(finished.end == .exited(64))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard
 
-/// Brokers that make way for the next program while they run.
+/// Brokers that make way for a new program while they run.
 @Suite("restart", .someAtATime, .serialized)
 struct SuccessionTests {
     private let folder: TemporaryFolder
@@ -14,7 +14,7 @@ struct SuccessionTests {
         folder = try TemporaryFolder()
     }
 
-    /// Counts connections of somebody who connects again and again.
+    /// Counts the connections of a client that connects again and again.
     private final class Caller: Sendable {
         private let path: String
         private let isEnding = Atomic<Bool>(false)
@@ -49,7 +49,7 @@ struct SuccessionTests {
         }
     }
 
-    /// Follows a key as the library does: connects again, and goes on behind what it knows.
+    /// Follows a key as the library does: it connects again, and continues after what it knows.
     private final class Follower: Sendable {
         private let path: String
         private let last: Int
@@ -94,7 +94,7 @@ struct SuccessionTests {
         }
     }
 
-    @Test("twenty times: nobody who connects is refused, who comes back is told each write once")
+    @Test("twenty times: no connection is refused, and a client that comes back gets each write once")
     func twenty() throws {
         let broker = try startBroker(in: folder)
         let path = folder.socket
@@ -123,14 +123,14 @@ struct SuccessionTests {
         try eventually("it is told") { broker.messages.components(of: "begun anew") == 20 }
     }
 
-    @Test("without a journal what is there goes with the process: values, writers, times and the epoch")
+    @Test("without a journal everything goes with the process: values, writers, times and the epoch")
     func memory() throws {
         let broker = try startBroker(in: folder, "--memory")
         #expect(try plugboard("publish", "a", "[1, 2.50]", "--name", "till", in: folder).end == .exited(0))
         #expect(try plugboard("publish", "gone", "1", in: folder).end == .exited(0))
         #expect(try plugboard("delete", "gone", in: folder).end == .exited(0))
         #expect(try plugboard("publish", "soon", "1", "--ttl", "3600", in: folder).end == .exited(0))
-        // Of the write's own revision, and none of it.
+        // The write's own revision, without its events.
         #expect(try plugboard("emit", "soon", "1", in: folder).end == .exited(0))
         let before = try #require(try Connection(path: folder.socket).nextLine()["epoch"]?.string)
         #expect(
@@ -157,7 +157,7 @@ struct SuccessionTests {
     }
 
     @Test(
-        "SIGHUP has the broker begin anew if its program was replaced; one that can't start changes nothing"
+        "SIGHUP replaces the broker if its program was replaced; one that can't start changes nothing"
     )
     func replaced() throws {
         let program = try copyProgram("plugboard")
@@ -174,7 +174,7 @@ struct SuccessionTests {
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
     }
 
-    @Test("a policy that the next broker could not start with is found out before, and changes nothing")
+    @Test("a policy with which the next broker couldn't start is noticed before, and changes nothing")
     func wrongPolicy() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
         let broker = try startBroker(in: folder, "--policy", "p.json")
@@ -190,7 +190,7 @@ struct SuccessionTests {
         #expect(try plugboard("get", "a", in: folder).output == "1\n")
     }
 
-    @Test("the next broker follows the policy that was checked, whatever has become of the file by then")
+    @Test("the next broker uses the policy that was checked, whatever the file is by then")
     func checkedPolicy() throws {
         let denying = #"{"rules":[{"allow":{"everything":["**","$broker.**"]},"deny":{"publish":["no"]}}]}"#
         try folder.write("p.json", denying)
@@ -212,7 +212,7 @@ struct SuccessionTests {
         #expect(try plugboard("publish", "no", "1", in: folder).messages.contains("forbidden"))
     }
 
-    @Test("a program that doesn't take the policy changes nothing")
+    @Test("a program that refuses the policy changes nothing")
     func policyNotTaken() throws {
         try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}]}"#)
         let program = try copyProgram("plugboard")
@@ -228,7 +228,7 @@ struct SuccessionTests {
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
     }
 
-    @Test("who comes back goes on where the policy is the same, and begins anew where it is another")
+    @Test("a returning client continues if the policy is the same, and begins again if it isn't")
     func samePolicy() throws {
         func policy(_ more: String) throws {
             try folder.write("p.json", #"{"rules":[{"allow":{"everything":["**","$broker.**"]}}\#(more)]}"#)
@@ -255,7 +255,7 @@ struct SuccessionTests {
         try folder.write(name, InputFile.contents(path: Products.plugboard, limit: 1 << 30), mode: 0o700)
     }
 
-    @Test("a variable that anybody set leaves a broker what it is")
+    @Test("a variable that anybody may set doesn't change what a broker is")
     func pretended() throws {
         for text in ["listener=0,lock=1", "listener=5,lock=6", "nonsense", "listener=99999999999"] {
             let broker = try Run(

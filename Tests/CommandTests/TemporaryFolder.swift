@@ -1,4 +1,4 @@
-// A folder of a test's own, with a name short enough for sockets, gone afterwards.
+// A folder for one test, with a name short enough for sockets. It is removed afterwards.
 
 import PlugboardPosix
 
@@ -15,10 +15,10 @@ final class TemporaryFolder: Sendable {
         Self.remove(path)
     }
 
-    /// Where a test's broker is.
+    /// The path of a test's broker.
     var socket: String { path + "/s" }
 
-    /// Writes a file, in a folder that is made where it is missing.
+    /// Writes a file, and makes its folder if it is missing.
     @discardableResult
     func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
         try write(name, Array(text.utf8), mode: mode)
@@ -48,7 +48,7 @@ final class TemporaryFolder: Sendable {
         try write(name, "#!/bin/sh\n\(lines)\n", mode: 0o700)
     }
 
-    /// A file's text; empty where there is none.
+    /// A file's text; empty if there is no file.
     func text(_ name: String) -> String {
         let bytes = try? InputFile.contents(path: path + "/" + name, limit: 1 << 28)
         return String(decoding: bytes ?? [], as: UTF8.self)

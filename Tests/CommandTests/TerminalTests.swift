@@ -15,7 +15,7 @@
             broker = try startBroker(in: folder)
         }
 
-        /// What a command shows on a terminal, until it ends.
+        /// What a command shows on a terminal until it ends.
         private func screen(
             _ words: String...,
             input: String = "",
@@ -62,7 +62,7 @@
             )
         }
 
-        @Test("what else an event has is told behind its writer, and a gap is told as one")
+        @Test("an event's rare fields come after its writer, and a gap is shown as one")
         func details() throws {
             var view = EventView(console: Console(), asJSON: false)
             let time = WallClock.now()
@@ -109,7 +109,7 @@
             #expect(try plugboard("get", "a", in: folder).output == "[1]\n")
         }
 
-        @Test("with --json it is JSON lines there as well")
+        @Test("with --json it prints JSON lines there as well")
         func jsonLines() throws {
             _ = try plugboard("publish", "a", "1", "--name", "x", in: folder)
             let shown = try screen("subscribe", "a", "--json", "--count", "1")
@@ -119,7 +119,7 @@
             )
         }
 
-        @Test("colours are used, and not where NO_COLOR or a dumb terminal declines them")
+        @Test("colours are used, but not with NO_COLOR or on a dumb terminal")
         func colours() throws {
             _ = try plugboard("publish", "a", "1", in: folder)
             #expect(try screen("subscribe", "a", "--count", "1", environment: [:]).contains("\u{1B}[1ma"))
@@ -148,7 +148,7 @@
             #expect(try screen("get", "**") == "a           [1]\na.long.key  2\n")
         }
 
-        @Test("control bytes in values, names and keys never reach it raw")
+        @Test("control bytes in values, names and keys never reach it unescaped")
         func controlBytes() throws {
             let evil = "\u{7F}\u{9B}31m\u{202E}"
             let value = "\"\(evil)\""
@@ -175,7 +175,7 @@
             }
         }
 
-        @Test("a long import draws a bar, takes it away and leaves the result")
+        @Test("a long import draws a bar, removes it and leaves the result")
         func progress() throws {
             let terminal = try TestTerminal()
             let pipe = try folder.write(
@@ -196,7 +196,7 @@
             #expect(folder.text("result") == "published 60000 values, revision 60000\n")
         }
 
-        @Test("a replay that takes its time draws a bar, takes it away and leaves the result")
+        @Test("a long replay draws a bar, removes it and leaves the result")
         func replay() throws {
             let events = [0, 700].map { milliseconds in
                 #"{"ms":\#(milliseconds),"event":"emit","key":"a","revision":1,"value":1}"# + "\n"
@@ -209,7 +209,7 @@
             #expect(whole.contains(/[1-9]\d %  1 events/), "\(whole.debugDescription)")
         }
 
-        @Test("a recording that is shown there has its control bytes spelled out")
+        @Test("a recording on a terminal has its control bytes escaped")
         func record() throws {
             let terminal = try TestTerminal()
             let recorder = try Run(["record", "**"], in: folder, terminal: terminal.path)
@@ -222,7 +222,7 @@
             #expect(shown.contains("recording; Ctrl-C ends\n") && shown.hasSuffix(" s\n"))
         }
 
-        @Test("a short import draws none, and one that isn't on a terminal neither")
+        @Test("a short import draws no bar, and neither does one without a terminal")
         func noProgress() throws {
             #expect(
                 try screen("publish", "--from", "-", input: "{\"key\":\"a\",\"value\":1}\n")

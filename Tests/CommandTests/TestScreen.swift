@@ -1,5 +1,5 @@
-// What a terminal shows of the bytes that it gets: as much of one as `top` needs, and a
-// complaint about everything else.
+// What a terminal shows for the bytes that it gets: as much of a terminal as `top` needs,
+// and a complaint about everything else.
 
 @testable import plugboard
 
@@ -8,7 +8,7 @@ struct TestScreen {
     private(set) var isAlternate = false
     private(set) var showsCursor = true
     private(set) var wraps = true
-    /// Bytes that a screen of this program should never be sent.
+    /// Bytes that this program should never send to a screen.
     private(set) var complaints: [String] = []
     private var grid: [[Character]]
     private let columns: Int
@@ -74,7 +74,7 @@ struct TestScreen {
         case ("H", _):
             row = (numbers.first ?? 1) - 1
             column = (numbers.dropFirst().first ?? 1) - 1
-        // A cursor behind the last column stands on it.
+        // A cursor after the last column is on it.
         case ("K", ""): for place in min(column, columns - 1)..<columns { grid[row][place] = " " }
         case ("J", ""):
             for below in min(row, grid.count)..<grid.count {

@@ -1,11 +1,11 @@
-// A terminal that a test holds the other end of.
+// A terminal whose other end a test has.
 
 #if os(Linux)
     import PlugboardPosix
 
     /// A pseudo-terminal.
     final class TestTerminal {
-        /// TIOCSPTLCK and TIOCGPTN, which the Glibc module doesn't show (asm-generic/ioctls.h).
+        /// TIOCSPTLCK and TIOCGPTN, which the Glibc module lacks (asm-generic/ioctls.h).
         private static let unlock: UInt = 0x4004_5431
         private static let number: UInt = 0x8004_5430
 
@@ -27,7 +27,7 @@
             try resize(columns: columns, rows: rows)
         }
 
-        /// Another size; who uses it is told by its own SIGWINCH.
+        /// Changes the size. Its program gets SIGWINCH.
         func resize(columns: UInt16, rows: UInt16) throws {
             var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
             guard ioctl(screen.raw, UInt(TIOCSWINSZ), &size) == 0 else {
@@ -41,20 +41,20 @@
             _ = bytes.withUnsafeBytes { PipeCalls.write(screen.raw, $0) }
         }
 
-        /// Whether it puts lines together and echoes what is typed, as a shell has it.
+        /// Whether it collects lines and echoes what is typed, as in a shell.
         var isPlain: Bool {
             var mode = termios()
             guard tcgetattr(screen.raw, &mode) == 0 else { return false }
             return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
         }
 
-        /// Everything that was written to it so far, as it came.
+        /// Everything that was written to it so far, unchanged.
         func written() -> String {
             _ = shown()
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// Everything that was written to it so far, with the terminal's own line ends as LF.
+        /// Everything that was written to it so far, with LF instead of the terminal's line ends.
         func shown() -> String {
             withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in
                 while case .bytes(let count) = PipeCalls.read(screen.raw, into: buffer) {

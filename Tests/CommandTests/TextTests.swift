@@ -6,21 +6,21 @@ import Testing
 
 @Suite("Text for terminals", .someAtATime)
 struct PrintableTests {
-    @Test("control characters and direction marks are spelled out, everything else is left")
+    @Test("control characters and direction marks are escaped, everything else stays")
     func escapes() {
         #expect(Printable.text("a\tb ü 漢 👍🏽") == "a\tb ü 漢 👍🏽")
         #expect(Printable.text("\u{1B}[31m\u{7F}\u{9B}\u{0}\n") == "\\u001b[31m\\u007f\\u009b\\u0000\\u000a")
         #expect(Printable.text("a\u{202E}b\u{2066}c\u{200F}\u{2028}") == "a\\u202eb\\u2066c\\u200f\\u2028")
     }
 
-    @Test("so is what can't be seen, beyond U+FFFF as the pair that JSON writes")
+    @Test("invisible characters are escaped as well, above U+FFFF as the pair that JSON writes")
     func invisible() {
         #expect(Printable.text("a\u{AD}b\u{200B}\u{2060}\u{FEFF}") == "a\\u00adb\\u200b\\u2060\\ufeff")
         #expect(Printable.text("\u{FFF9}x\u{E0041}") == "\\ufff9x\\udb40\\udc41")
         #expect(Printable.text("❤\u{FE0F}👩\u{200D}🚀") == "❤\\ufe0f👩\\u200d🚀")
     }
 
-    @Test("no control character at all is let through")
+    @Test("no control character at all passes")
     func all() {
         for value in Array(0..<0x20) + Array(0x7F..<0xA0) where value != 9 {
             guard let scalar = Unicode.Scalar(value) else { continue }
@@ -60,14 +60,14 @@ struct OutputLinesTests {
         return shown
     }
 
-    @Test("lines are put together from pieces, the last needs no end")
+    @Test("lines are put together from pieces, and the last needs no end")
     func pieces() {
         #expect(lines("a", "b\nc", "d\n\nrest") == ["ab", "cd", "", "rest"])
         #expect(lines("a\n") == ["a"])
         #expect(lines() == [])
     }
 
-    @Test("colours are left out, other control characters are spelled out")
+    @Test("colours are removed, other control characters are escaped")
     func controls() {
         #expect(lines("\u{1B}[1;31mred\u{1B}[0m\u{1B}[K\n") == ["red"])
         #expect(lines("\u{1B}]0;title\u{7}\n") == ["\\u001b]0;title\\u0007"])
@@ -75,13 +75,13 @@ struct OutputLinesTests {
         #expect(lines("\u{1B}[31") == ["\\u001b[31"])
     }
 
-    @Test("of a line drawn over itself the last state is shown")
+    @Test("of a line that is drawn over itself, the last state is shown")
     func redrawn() {
         #expect(lines("10 %\r50 %\r100 %\n") == ["100 %"])
         #expect(lines("dos\r\n") == ["dos"])
     }
 
-    @Test("a line without an end is shown in pieces, so that memory stays bounded")
+    @Test("a line without an end is shown in pieces, so that memory stays limited")
     func endless() {
         let shown = lines(String(repeating: "x", count: OutputLines.lineBytesMax * 2 + 5))
         #expect(shown.map(\.count) == [OutputLines.lineBytesMax, OutputLines.lineBytesMax, 5])
@@ -90,7 +90,7 @@ struct OutputLinesTests {
 
 @Suite("Words for a shell", .someAtATime)
 struct ShellWordTests {
-    @Test("only what the shell would read otherwise is quoted")
+    @Test("only words that the shell would read differently are quoted")
     func quoting() {
         #expect(ShellWord.quoted("/tmp/bus.sock") == "/tmp/bus.sock")
         #expect(ShellWord.quoted("a b") == "'a b'")
@@ -111,7 +111,7 @@ struct JSONValueTests {
         }
     }
 
-    @Test("members have their names decoded, their values untouched, and their places")
+    @Test("members have decoded names, unchanged values, and their places")
     func members() {
         #expect(object(#" { "a" : 1.0 ,"\u0062":[ {}] } "#) == .success(["a@3=1.0", "b@14=[ {}]"]))
         #expect(object("{}") == .success([]))
@@ -119,7 +119,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "what is no object is refused where it shows",
+        "a text that is no object is refused with the place",
         arguments: [
             ("", 0, "an object"), ("[1]", 0, "an object"), (#"{"a"}"#, 4, "a colon"),
             (#"{"a":1"#, 6, "a comma or }"),
@@ -137,7 +137,7 @@ struct JSONValueTests {
         #expect(fault.message.contains(expected), "\(fault.message)")
     }
 
-    @Test("values tell what they are")
+    @Test("values know their kind")
     func kinds() throws {
         let object = try JSONObject(
             parsing: Array(#"{"s":"a\n","n":12,"m":-1,"t":true,"l":["x","y"],"k":[1],"o":{"p":null}}"#.utf8)[

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The picture of top", .someAtATime)
 struct TopPictureTests {
-    /// Where these totals were reached.
+    /// The moment at which these totals were reached.
     private static func stats(writes: Int, events: Int, received: Int, sent: Int) -> String {
         """
         {"uptime":75,"revision":96,"keys":1234,"clients":3,"subscriptions":4,"slow":1,\
@@ -47,7 +47,7 @@ struct TopPictureTests {
         )
     }
 
-    @Test("everything has its place on 80 columns and 24 rows")
+    @Test("everything has its place in 80 columns and 24 rows")
     func standard() throws {
         let lines = lines(try state(), 80, 24)
         #expect(lines.count == 24)
@@ -94,18 +94,18 @@ struct TopPictureTests {
         }
     }
 
-    @Test("where there is too much, keys and clients share the room, and it says what is left out")
+    @Test("if there is too much, keys and clients share the room, and it says what is left out")
     func crowded() throws {
         let lines = lines(try state(keys: 99, clients: 99, warnings: 32), 80, 24)
         let keys = try #require(lines.firstIndex { $0.contains(/^KEY \(\d+ of 99\)/) })
         let clients = try #require(lines.firstIndex { $0.contains(/^CLIENT \(\d+ of 99\)/) })
         #expect(clients - keys >= 6 && lines[clients + 3].contains(" lagging "))
-        // The newest warnings stay, and the last of all is the foot.
+        // The newest warnings stay, and the very last line is the foot.
         #expect(lines[22].contains("[2J 31 (32 times)"))
         #expect(lines[23].hasPrefix("q leaves"))
     }
 
-    @Test("a small screen shows the busiest key and who is slow")
+    @Test("a small screen shows the busiest key and slow clients")
     func small() throws {
         let lines = lines(try state(keys: 20, clients: 20), 40, 10)
         #expect(lines[2].hasPrefix("KEY (2 of 20)"))
@@ -113,14 +113,14 @@ struct TopPictureTests {
         #expect(lines[8].contains("a loop"))
     }
 
-    @Test("on a wide screen keys and clients stand beside each other")
+    @Test("on a wide screen keys and clients are beside each other")
     func wide() throws {
         let lines = lines(try state(keys: 20, clients: 20), 160, 30)
         #expect(lines.contains { $0.contains(/^KEY +CHANGES.+ CLIENT +STATE/) })
         #expect(lines[29].hasPrefix("q leaves"))
     }
 
-    @Test("rates of a client are counted from when it is watched")
+    @Test("a client's rates count from the moment at which it is first seen")
     func clientRates() throws {
         var client = TopClient(number: 3)
         var periods = RecentPeriods()
@@ -133,7 +133,7 @@ struct TopPictureTests {
         #expect(client.sent.rate(periods) == 0)
     }
 
-    @Test("short periods are counted together until they are a second, so that no rate jumps")
+    @Test("short periods are counted together up to a second, so that no rate jumps")
     func shortPeriods() {
         var total = RecentTotal()
         var count = RecentCount()
@@ -141,7 +141,7 @@ struct TopPictureTests {
         total.note(total: 7)
         for tenth in 1...60 {
             count.note(5)
-            // The broker tells once a second what came in ten periods.
+            // Once a second the broker tells what happened in ten periods.
             if tenth % 10 == 0 { total.note(total: 7 + UInt64(tenth) * 5) }
             count.endPeriod(periods)
             total.endPeriod(periods)
@@ -153,14 +153,14 @@ struct TopPictureTests {
         }
     }
 
-    @Test("while there is no broker it says so in place of the figures")
+    @Test("while there is no broker, it says so instead of the figures")
     func apart() throws {
         var state = try state()
         state.isApart = true
         #expect(lines(state, 80, 24)[1] == "the broker is gone; waiting for it to come back")
     }
 
-    @Test("a broker that says nothing of itself is shown by what is counted here")
+    @Test("if a broker says nothing about itself, only what is counted here is shown")
     func silent() {
         var state = TopState(title: "t")
         state.endPeriod(seconds: 1)

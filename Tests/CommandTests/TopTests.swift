@@ -15,7 +15,7 @@
             broker = try startBroker(in: folder)
         }
 
-        /// `top` on a terminal, where it has drawn something.
+        /// `top` on a terminal, when it has drawn something.
         private func top(
             on terminal: TestTerminal,
             _ more: String...,
@@ -89,7 +89,7 @@
             #expect(terminal.isPlain)
         }
 
-        @Test("with --no-reconnect, when the broker goes the terminal is as it was, with the reason on it")
+        @Test("with --no-reconnect, when the broker goes, the terminal is as it was and shows the reason")
         func brokerStops() throws {
             let terminal = try TestTerminal()
             let top = try top(on: terminal, "--no-reconnect")
@@ -100,7 +100,7 @@
             #expect(words.hasPrefix("plugboard top: the broker said goodbye"))
         }
 
-        @Test("a broker that goes is waited for, on the screen, and watched again when it is back")
+        @Test("if the broker goes, it waits for it and shows that, and goes on when it is back")
         func brokerComesBack() throws {
             let terminal = try TestTerminal()
             let top = try top(on: terminal)
@@ -127,7 +127,7 @@
             _ = next
         }
 
-        @Test("rates above and below are counted over the same time: a burst is as fast in both")
+        @Test("the rates above and below count the same time: a burst is as fast in both")
         func burst() throws {
             let top = try Run(["top", "--every", "0.5"], in: folder)
             try eventually("a line") { top.output.contains("\n") }
@@ -138,8 +138,9 @@
             let told = try top.finished().lines.compactMap {
                 $0.firstMatch(of: /writes ([\d.,]+)\/s.*busiest burst ([\d.,]+)\/s/)
             }
-            // What `every` holds back is told half a period later, on a busy machine in the next, so that not
-            // each line has the burst in both; top's own look is a write, too.
+            // What `every` holds back is told half a period later, or on a busy machine in the
+            // next one. So not every line has the burst in both. The look of `top` itself is a
+            // write, too.
             let both = told.map { (above: number($0.1), below: number($0.2)) }.filter { $0.below > 100 }
             let isAlike = both.contains { $0.above >= $0.below * 0.95 && $0.above <= $0.below * 1.3 }
             #expect(isAlike, "\(told.map(\.0))")
@@ -147,7 +148,7 @@
 
         private func number(_ text: Substring) -> Double { Double(text.filter { $0 != "," }) ?? -1 }
 
-        @Test("clients that are behind or paused stand first, marked; warnings stand at the end")
+        @Test("clients that are behind or paused come first, with a mark; warnings come last")
         func trouble() throws {
             let stuck = try Connection(path: folder.socket)
             let banner = try Connection(path: folder.socket)
@@ -201,7 +202,7 @@
             _ = try line.finished()
         }
 
-        @Test("stopped, it gives the terminal back, and takes it again when it goes on")
+        @Test("when it is stopped it gives the terminal back, and takes it again when it continues")
         func stopped() throws {
             let terminal = try TestTerminal()
             let top = try top(on: terminal)
@@ -224,7 +225,7 @@
             #expect(try top.finished().end == .exited(0))
         }
 
-        @Test("a terminal of another size gets another picture")
+        @Test("a terminal of another size gets a new picture")
         func resized() throws {
             let terminal = try TestTerminal(columns: 80, rows: 24)
             let top = try top(on: terminal)
@@ -236,7 +237,7 @@
                 let before = terminal.written().utf8.count
                 try terminal.resize(columns: UInt16(columns), rows: UInt16(rows))
                 top.signal(SIGWINCH)
-                // What is drawn once the screen is cleared is all that it has.
+                // What is drawn after the screen is cleared is all that it has.
                 try eventually("it is drawn for \(columns)x\(rows)") {
                     let text = String(terminal.written().utf8.dropFirst(before)) ?? ""
                     guard let drawn = text.components(after: "\u{1B}[2J") else { return false }
@@ -249,7 +250,7 @@
             #expect(try top.finished().end == .exited(0))
         }
 
-        @Test("p holds the picture until the next p")
+        @Test("p freezes the picture until the next p")
         func held() throws {
             let terminal = try TestTerminal()
             let top = try top(on: terminal)
@@ -308,7 +309,7 @@
             #expect(try run("top", "a.**.b", "--once").messages.contains("bad_pattern"))
         }
 
-        @Test("where standard output is no terminal it prints a line a period, until a signal")
+        @Test("without a terminal it prints one line per period, until a signal")
         func plain() throws {
             let top = try Run(["top", "--every", "0.1"], in: folder)
             try eventually("two lines") { top.output.split(separator: "\n").count >= 2 }
@@ -335,7 +336,7 @@
             #expect(!dumb.written().unicodeScalars.contains("\u{1B}"))
         }
 
-        @Test("a line ends with its reader")
+        @Test("line output ends with its reader")
         func readerGone() throws {
             let finished = try Run(
                 program: "/bin/bash",
@@ -361,7 +362,7 @@
         }
 
         @Test(
-            "a period that is no time is used wrongly, and without a broker it says so on the terminal as it is"
+            "an invalid period is a usage error, and without a broker it says so on an untouched terminal"
         )
         func failures() throws {
             #expect(try run("top", "--every", "0.05").end == .exited(64))
@@ -381,7 +382,7 @@
     }
 
     extension String {
-        /// What stands behind the last of these words.
+        /// The text after the last of these words.
         fileprivate func components(after word: String) -> String? {
             ranges(of: word).last.map { String(self[$0.upperBound...]) }
         }

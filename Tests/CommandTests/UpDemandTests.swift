@@ -33,7 +33,7 @@ struct UpDemandTests {
         return listed.split(separator: " ").dropFirst().first.map(String.init) ?? ""
     }
 
-    @Test("for the first observer of what it publishes, and stops it when nobody has been there for a while")
+    @Test("for the first observer of its keys, and stops it when there has been none for a while")
     func observer() throws {
         let up = try shop.up()
         #expect(try state() == "idle")
@@ -62,7 +62,7 @@ struct UpDemandTests {
         _ = up
     }
 
-    @Test("not where somebody has stopped it by hand, until it is started so")
+    @Test("but not if a user has stopped it, until a user starts it")
     func byHand() throws {
         let up = try shop.up()
         #expect(try plugboard("plugin", "stop", "lamp", in: shop.folder).output == "lamp is stopped\n")
@@ -74,7 +74,7 @@ struct UpDemandTests {
         _ = up
     }
 
-    @Test("and gives one up that ends whenever it is wanted")
+    @Test("and gives up one that ends whenever it is needed")
     func ends() throws {
         try shop.add("quick", "echo x >> runs", json: #","publishes":["quick"],"start":"demand""#)
         let up = try shop.up()
@@ -88,7 +88,7 @@ struct UpDemandTests {
 
 @Suite("up starts a plugin again", .someAtATime)
 struct UpRestartTests {
-    @Test("and its callers wait for it: fifty restarts in a row, each with a call behind it")
+    @Test("and its callers wait for it: fifty restarts in a row, each with a call after it")
     func calls() throws {
         let shop = try Shop()
         let tests = SocketPath.folder(of: #filePath)

@@ -12,7 +12,7 @@ struct UpLifeTests {
         shop = try Shop()
     }
 
-    @Test("a plugin that crashes is started again, later each time; no zombie stays")
+    @Test("a plugin that crashes is started again, later each time, and no zombie stays")
     func restarts() throws {
         try shop.add("crash", "echo x >> runs; exit 3")
         let up = try shop.up()
@@ -35,7 +35,7 @@ struct UpLifeTests {
         }
     }
 
-    @Test("a script that can't be run is told and tried again, the others run")
+    @Test("a script that can't run is reported and tried again, and the others run")
     func notRunnable() throws {
         try shop.folder.write("plugins/text/run", "no interpreter line\n", mode: 0o700)
         try shop.folder.write("plugins/text/plugin.json", #"{"name":"text","run":"run"}"#)
@@ -49,7 +49,7 @@ struct UpLifeTests {
         try eventually("it is told") { up.output.contains("good   | fine") }
     }
 
-    @Test("a plugin that ends with status 0 is done and not started again")
+    @Test("a plugin that ends with status 0 is finished and not started again")
     func done() throws {
         try shop.add("once", "echo x >> runs")
         try shop.add("crash", "exit 1")
@@ -59,7 +59,7 @@ struct UpLifeTests {
         try eventually("it is told") { up.messages.contains("once   | is done") }
     }
 
-    @Test("what a crashed plugin had started ends with it")
+    @Test("children of a crashed plugin end with it")
     func leftovers() throws {
         try shop.add("parent", "sleep 1000 & echo $! >> pids; exit 1")
         let up = try shop.up()
@@ -96,7 +96,7 @@ struct UpLifeTests {
         #expect(!shop.folder.exists("s"))
     }
 
-    @Test("SIGHUP has the broker read its policy again, and the plugins run on")
+    @Test("SIGHUP makes the broker read its policy again, and the plugins run on")
     func hangup() throws {
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")
         try shop.folder.write("p.json", #"{"rules":[{"allow":{"everything":["a"]}}]}"#)
@@ -110,7 +110,7 @@ struct UpLifeTests {
         #expect(Processes.isAlive(pid) && up.isRunning)
     }
 
-    @Test("a plugin that ignores SIGTERM is killed after two seconds with all that it started")
+    @Test("a plugin that ignores SIGTERM is killed after two seconds, with all its children")
     func stubborn() throws {
         try shop.add(
             "rock",
@@ -128,7 +128,7 @@ struct UpLifeTests {
         #expect(!shop.folder.exists("s"))
     }
 
-    @Test("a second signal doesn't wait")
+    @Test("a second signal ends the waiting")
     func impatient() throws {
         try shop.add("rock", "trap 'echo heard' TERM; echo $$ > pids; while :; do sleep 0.1; done")
         let up = try shop.up()
@@ -140,7 +140,7 @@ struct UpLifeTests {
             up.signal(SIGINT)
             return !up.isRunning
         }
-        // Not after the two seconds that a plugin is given.
+        // Without the two seconds that a plugin has.
         #expect(MonotonicClock.nanoseconds() - start < 1_900_000_000)
         let finished = try up.finished()
         #expect(finished.messages.contains("rock   | killed"))
@@ -150,7 +150,7 @@ struct UpLifeTests {
     }
 
     @Test(
-        "two signals at once are one wish, as timeout sends them: all end as they should",
+        "two signals at once count as one, as timeout sends them, and everything ends in order",
         .enabled(if: FileStatus.isRunnable(path: "/usr/bin/timeout"))
     )
     func signalledTwice() throws {
@@ -180,7 +180,7 @@ struct UpLifeTests {
         #expect(!finished.messages.contains("killed"))
     }
 
-    @Test("a wish is another one half a second after the first, not sooner")
+    @Test("a signal counts as a second one after half a second, not sooner")
     func wishes() {
         var wish = StopWish()
         let half = UInt64(StopWish.repeatedSeconds * 1e9)
@@ -190,10 +190,10 @@ struct UpLifeTests {
         #expect(others == [false, false, false, true])
     }
 
-    @Test("a plugin that waits for its restart is not started while stopping")
+    @Test("a plugin that waits for its restart is not started while up stops")
     func noRestart() throws {
         try shop.add("crash", "echo x >> runs; exit 1")
-        // Its lines keep the loop turning while it is waited for.
+        // Its lines keep the loop busy while up waits for it.
         try shop.add("slow", "trap '' TERM; echo $$ > pids; while :; do echo tick; sleep 0.05; done")
         let up = try shop.up()
         _ = try shop.pids("slow", count: 1)
@@ -204,7 +204,7 @@ struct UpLifeTests {
         #expect(shop.text("crash", "runs").count - runs.count <= 2)
     }
 
-    @Test("a broker that is lost stops everything with status 1 and a clear message")
+    @Test("if the broker is lost, everything stops with status 1 and a clear message")
     func brokerLost() throws {
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")
         let up = try shop.up()
@@ -224,7 +224,7 @@ struct UpLifeTests {
     }
 
     @Test(
-        "when up itself is killed outright the kernel ends the plugins and the broker",
+        "if up itself is killed, the kernel ends the plugins and the broker",
         .enabled(if: FileStatus(path: "/proc/self/stat").kind == .file)
     )
     func killed() throws {
@@ -240,7 +240,7 @@ struct UpLifeTests {
         try eventually("the broker removed its socket") { !shop.folder.exists("s") }
     }
 
-    @Test("a signal while the broker starts stops as well")
+    @Test("a signal while the broker starts stops everything as well")
     func earlySignal() throws {
         try shop.add("plain", "echo $$ > pids; exec sleep 1000")
         let up = try Run(["up"], in: shop.folder)

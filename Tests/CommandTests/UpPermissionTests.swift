@@ -12,7 +12,7 @@ struct UpPermissionTests {
         shop = try Shop()
     }
 
-    /// What the broker tells of its clients of a name.
+    /// What the broker tells about its clients with a name.
     private func clients(_ name: String) throws -> [BrokerLine] {
         let person = try Connection(path: shop.folder.socket)
         try person.expectGreeting()
@@ -25,7 +25,7 @@ struct UpPermissionTests {
         }
     }
 
-    @Test("open already, with its name and what plugin.json lists; the rest is forbidden")
+    @Test("already open, with its name and the rights in plugin.json; everything else is forbidden")
     func inherited() throws {
         try shop.add(
             "one",
@@ -49,7 +49,7 @@ struct UpPermissionTests {
         #expect(got.output.contains(#""by":"one""#))
     }
 
-    @Test("and what a plugin's own commands say is said under its name and its limits, too")
+    @Test("and the plugin's own commands have its name and its limits, too")
     func commands() throws {
         try shop.add(
             "one",
@@ -70,7 +70,7 @@ struct UpPermissionTests {
         #expect(try plugboard("get", "lamp", "--json", in: shop.folder).output.contains(#""by":"one""#))
     }
 
-    @Test("so that nobody else has its name, while it runs and when it doesn't")
+    @Test("so that no other client can have its name, whether it runs or not")
     func forged() throws {
         try shop.add("one", "echo $$ > pids; exec sleep 1000")
         let up = try shop.up()
@@ -87,7 +87,7 @@ struct UpPermissionTests {
         _ = up
     }
 
-    @Test("which the client library takes: a plugin of the shop has one connection, and it is its own")
+    @Test("which the client library uses: a plugin of the shop has only this connection")
     func library() throws {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
@@ -101,7 +101,7 @@ struct UpPermissionTests {
         #expect(pid.map { Processes.children(of: up.pid).contains($0) } == true)
     }
 
-    @Test("which is no client as long as it has said nothing, so that whoever leaves it alone is one client")
+    @Test("which isn't a client before it says something, so a program that opens its own is one client")
     func silent() throws {
         try shop.add(
             "one",
@@ -128,7 +128,7 @@ struct UpPermissionTests {
         _ = up
     }
 
-    @Test("and when the broker begins anew the plugins go on: known, bound, and serving as before")
+    @Test("and when the broker is replaced, plugins go on as before: known, bound and serving")
     func begunAnew() throws {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
@@ -155,7 +155,7 @@ struct UpPermissionTests {
         #expect(try pid() != before)
     }
 
-    @Test("also in the moment in which the broker has begun anew, and up has not told it of them yet")
+    @Test("even between the broker's replacement and the moment at which up has told it of them")
     func alwaysLimited() throws {
         try shop.add(
             "one",
@@ -176,7 +176,7 @@ struct UpPermissionTests {
         #expect(up.isRunning)
     }
 
-    @Test("and up connects again when its own connection is lost: its plugins are known as before")
+    @Test("and up connects again if its own connection is lost: its plugins are known as before")
     func reconnects() throws {
         let broker = try startBroker(in: shop.folder, "--memory", "--supervised")
         let path = shop.folder.socket

@@ -7,7 +7,7 @@ import Testing
 @Suite("up reads plugin.json again", .someAtATime)
 struct UpReloadTests {
     private let shop: Shop
-    /// Publishes `a` and then `b` whenever it is told to, and says what comes of it.
+    /// Publishes `a` and then `b` on request, and prints the results.
     private let script = """
         echo "$*" >> arguments
         while :; do
@@ -28,7 +28,7 @@ struct UpReloadTests {
         try shop.folder.write("plugins/\(plugin)/plugin.json", json)
     }
 
-    /// What the plugin may publish: the status of each attempt.
+    /// The status of each attempt to publish: what the plugin may publish.
     private func tried(_ up: Run) throws -> [String] {
         let before = up.output.split(separator: "\n").count
         try shop.folder.write("plugins/one/go", "")
@@ -44,7 +44,7 @@ struct UpReloadTests {
 
     private func reload() throws -> Finished { try plugboard("plugins", "reload", in: shop.folder) }
 
-    @Test("at each start of its plugin: what it may do, and what it is called with")
+    @Test("at each start of its plugin: its rights and its arguments")
     func start() throws {
         let up = try shop.up()
         #expect(try tried(up) == ["a 0", "b 1"])
@@ -64,7 +64,7 @@ struct UpReloadTests {
         try eventually("it is mended") { shop.text("crash", "runs").hasSuffix("mended\n") }
     }
 
-    @Test("a broken one is told, with its place, and the old one stays in force", arguments: [false, true])
+    @Test("a broken file is reported with its place; the old one stays in force", arguments: [false, true])
     func broken(byReload: Bool) throws {
         let up = try shop.up()
         try write(#"{"name":"one","run":"run","publshes":["b"]}"#)
@@ -82,7 +82,7 @@ struct UpReloadTests {
         #expect(try tried(up) == ["a 0", "b 1"])
     }
 
-    @Test("one that names another plugin now is told, and the old one stays in force until a reload")
+    @Test("if it now names another plugin, that is reported, and the old one stays in force until a reload")
     func renamed() throws {
         let up = try shop.up()
         try write(#"{"name":"two","run":"run","publishes":["b"]}"#)
@@ -94,7 +94,7 @@ struct UpReloadTests {
         #expect(try plugboard("publish", "x", "1", "--name", "one", in: shop.folder).end == .exited(0))
     }
 
-    @Test("reload: what a plugin may do changes at once, in the process that runs")
+    @Test("reload: rights change at once, in the running process")
     func rights() throws {
         let up = try shop.up()
         #expect(try tried(up) == ["a 0", "b 1"])
@@ -105,10 +105,10 @@ struct UpReloadTests {
         #expect(try reload().output == "nothing has changed\n")
     }
 
-    @Test("reload: another program, or other arguments, wait for the next start, and that is said")
+    @Test("reload: another program or other arguments wait for the next start, and up says so")
     func outdated() throws {
         let up = try shop.up()
-        // It runs: its first start has read what was there.
+        // It runs, so its first start has read what was there.
         #expect(try tried(up) == ["a 0", "b 1"])
         try write(#"{"name":"one","run":"run","publishes":["a"],"arguments":["-v"]}"#)
         let told = "changed  one; it runs as it was started, until: "
@@ -120,7 +120,7 @@ struct UpReloadTests {
         try eventually("it is called so") { shop.text("one", "arguments") == "\n-v\n" }
     }
 
-    @Test("reload: new folders begin, those that are gone end and are no more")
+    @Test("reload: plugins in new folders start, those of removed folders end and are gone")
     func folders() throws {
         try shop.add("old", "echo $$ > pids; exec sleep 1000")
         let up = try shop.up()
@@ -140,7 +140,7 @@ struct UpReloadTests {
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("reload: a folder that comes back while its plugin is being stopped is started again")
+    @Test("reload: a folder that comes back while its plugin stops is started again")
     func back() throws {
         try shop.add("rock", "trap '' TERM; echo $$ >> pids; while :; do sleep 0.05; done")
         let up = try shop.up()
@@ -156,7 +156,7 @@ struct UpReloadTests {
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("reload: only the plugins that up was asked for; and when one is started")
+    @Test("reload concerns only the plugins that up was asked for; also when one is started")
     func selection() throws {
         try shop.add("two", "exec sleep 1000", json: #","start":"demand","publishes":["x"]"#)
         let up = try shop.up("one", "two")

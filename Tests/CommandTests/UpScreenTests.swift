@@ -19,7 +19,7 @@ struct UpScreenTests {
             Paint.without(terminal.shown()).split(separator: "\n").map(String.init)
         }
 
-        @Test("what is longer than the terminal is wide is cut, and plugin log has it whole")
+        @Test("a line that is wider than the terminal is cut, and plugin log has all of it")
         func cut() throws {
             try shop.add("one", "printf 'sho\\trt\\n'; echo a \(Self.long); exec sleep 1000")
             let terminal = try TestTerminal(columns: 40)
@@ -32,7 +32,7 @@ struct UpScreenTests {
             _ = up
         }
 
-        @Test("--verbose shows it whole")
+        @Test("--verbose shows all of it")
         func whole() throws {
             try shop.add("one", "echo \(Self.long); exec sleep 1000")
             let terminal = try TestTerminal(columns: 40)
@@ -41,7 +41,7 @@ struct UpScreenTests {
             _ = up
         }
 
-        @Test("the demo's words go on in the next row")
+        @Test("the demo's words continue in the next row")
         func narration() throws {
             try shop.folder.write("plugins/demo.txt", "# A customer looks at the list. Reviews come in.\n")
             let terminal = try TestTerminal(columns: 40)
@@ -53,7 +53,7 @@ struct UpScreenTests {
         }
     #endif
 
-    @Test("a plugin is told whether it is to say everything")
+    @Test("a plugin is told whether it should be verbose")
     func verbose() throws {
         try shop.add("one", #"echo "it is ${PLUGBOARD_VERBOSE-unset}"; exec sleep 1000"#)
         for (arguments, word) in [([String](), "unset"), (["--verbose"], "1")] {
@@ -64,7 +64,7 @@ struct UpScreenTests {
         }
     }
 
-    @Test("the demo is no plugin: it isn't listed, and can't be started")
+    @Test("the demo is no plugin: it isn't listed and can't be started")
     func demo() throws {
         try shop.add("one", "exec sleep 1000")
         try shop.folder.write("plugins/demo.txt", "# A first step.\n")
@@ -92,7 +92,7 @@ struct UpStateTests {
         }
     }
 
-    /// What lies there when the plugin has written, and when `up` has ended.
+    /// What is there when the plugin has written and `up` has ended.
     private func run(
         _ arguments: String...,
         killed: Bool = false
@@ -112,19 +112,19 @@ struct UpStateTests {
         return (during, files())
     }
 
-    @Test("which stays where what is on the bus stays")
+    @Test("which stays if the bus is kept")
     func kept() throws {
         #expect(try run() == (["plugins/mine"], ["plugins/mine"]))
     }
 
-    @Test("which goes with up where the bus goes, as in a demo", arguments: ["--demo", "--memory"])
+    @Test("which goes with up if the bus isn't kept, as in a demo", arguments: ["--demo", "--memory"])
     func passing(option: String) throws {
         #expect(try run(option) == (["passing/mine"], []))
         #expect(folders.isEmpty)
     }
 
     #if os(Linux)
-        @Test("which the next demo clears away where up was killed")
+        @Test("which the next demo removes if up was killed")
         func killed() throws {
             #expect(try run("--demo", killed: true) == (["passing/mine"], ["passing/mine"]))
             try eventually("the broker has ended") { !shop.folder.exists("s") }
@@ -145,7 +145,7 @@ struct UpStateTests {
             folders.count == 1 && !shop.folder.text("state/plugboard/\(folders[0])/logger.log").isEmpty
         }
         #expect(!shop.folder.exists("s.log"))
-        // It isn't to fill the screen.
+        // It must not fill the screen.
         _ = try plugboard("publish", "a", "1", in: shop.folder)
         try eventually("it is logged") {
             shop.folder.text("state/plugboard/\(folders[0])/logger.log").contains(#""key":"a""#)

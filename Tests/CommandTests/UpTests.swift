@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-/// A folder of plugins that are shell scripts, and one `up` over it.
+/// A folder of plugins that are shell scripts, and one `up` for it.
 struct Shop {
     let folder: TemporaryFolder
 
@@ -12,13 +12,13 @@ struct Shop {
         folder = try TemporaryFolder()
     }
 
-    /// Adds a plugin; its script runs in its folder.
+    /// Adds a plugin. Its script runs in its folder.
     func add(_ name: String, _ script: String, json: String = "") throws {
         try folder.script("plugins/\(name)/run", script)
         try folder.write("plugins/\(name)/plugin.json", "{\"name\":\"\(name)\",\"run\":\"run\"\(json)}")
     }
 
-    /// Starts `up` and waits until it tells that it is.
+    /// Starts `up` and waits until it says that it is up.
     func up(_ arguments: String..., terminal: String? = nil) throws -> Run {
         let run = try Run(["up"] + arguments, in: folder, terminal: terminal)
         if terminal == nil {
@@ -54,7 +54,7 @@ struct UpStartTests {
     }
 
     @Test(
-        "each plugin in its folder with its arguments, name, socket and this program, once the broker answers"
+        "each plugin in its folder with its arguments, name, socket and this program, when the broker answers"
     )
     func environment() throws {
         try shop.add(
@@ -80,7 +80,7 @@ struct UpStartTests {
     }
 
     @Test(
-        "each plugin with no signal ignored, though this program ignores one",
+        "each plugin without ignored signals, although this program ignores one",
         .enabled(if: FileStatus(path: "/proc/self/status").kind == .file)
     )
     func freshSignals() throws {
@@ -94,7 +94,7 @@ struct UpStartTests {
         #expect(mask & ~(3 << 31) == 0)
     }
 
-    @Test("and tells the socket and the line to try")
+    @Test("and prints the socket and a line to try")
     func greeting() throws {
         try shop.add("quiet", "exec sleep 100")
         try shop.add("silent", "exec sleep 100")
@@ -149,7 +149,7 @@ struct UpStartTests {
         #expect(near.messages.contains("there is no plugin \"d\""))
     }
 
-    @Test("what can be started, and tells of a broken plugin.json and a missing program by name and place")
+    @Test("what can be started, and reports a broken plugin.json and a missing program by name and place")
     func broken() throws {
         try shop.add("good", "echo fine; exec sleep 100")
         try shop.folder.write(
@@ -170,7 +170,7 @@ struct UpStartTests {
         #expect(try up.finished().end == .exited(0))
     }
 
-    @Test("from --plugins, else plugins of the current folder, else plugins beside the executable")
+    @Test("from --plugins, or else plugins of the current folder, or else plugins beside the executable")
     func places() throws {
         let home = try TemporaryFolder()
         let copy = try Run(program: "/bin/cp", [Products.plugboard, home.path + "/plugboard"], in: home)
@@ -196,7 +196,7 @@ struct UpStartTests {
         #expect(missing.messages.contains("--plugins no/such: there is no such folder"))
     }
 
-    @Test("the broker alone where there are no plugins, and says so")
+    @Test("only the broker if there are no plugins, and says so")
     func none() throws {
         let up = try shop.up()
         try eventually("it is told") { up.messages.contains("No plugins: there is no folder plugins here") }
@@ -211,7 +211,7 @@ struct UpStartTests {
         #expect(shop.folder.exists("bus"))
     }
 
-    @Test("in a folder that is open to others, where a person names a socket there")
+    @Test("in a folder that is open to others, if a person names a socket there")
     func openFolder() throws {
         chmod(shop.folder.path, 0o755)
         try shop.add("one", #"exec "$PLUGBOARD_PROGRAM" publish a 1"#, json: #","publishes":["a"]"#)
@@ -219,7 +219,7 @@ struct UpStartTests {
         try eventually("it published") { up.output.hasPrefix("one    | revision ") }
     }
 
-    @Test("nothing where another broker is, which is undisturbed; the status is 1")
+    @Test("nothing if there is another broker, which is undisturbed; the status is 1")
     func secondBroker() throws {
         try shop.add("one", "echo started; exec sleep 100")
         let first = try startBroker(in: shop.folder)
@@ -231,7 +231,7 @@ struct UpStartTests {
         #expect(first.isRunning)
     }
 
-    @Test("a demo with --demo: its script is played, plugins get their demo_arguments")
+    @Test("a demo with --demo: it plays the script, and plugins get their demo_arguments")
     func demo() throws {
         try shop.add(
             "one",
@@ -267,7 +267,7 @@ struct UpStartTests {
         #expect(up.isRunning)
     }
 
-    @Test("a demo whose key doesn't come goes on, and one that is broken is told and not repeated")
+    @Test("a demo whose key doesn't come goes on; a broken script is reported and not repeated")
     func demoFaults() throws {
         try shop.folder.write("plugins/demo.txt", "await never 0.05\n# on\n")
         let first = try shop.up("--demo")
@@ -281,7 +281,7 @@ struct UpStartTests {
         #expect(second.output.contains("demo.txt:2: pause takes a number of seconds"))
     }
 
-    @Test("the project's own demo: every line is accepted and the cart's total is exact in the end")
+    @Test("the project's own demo: every line is accepted, and the cart's total is exact in the end")
     func ownDemo() throws {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
@@ -321,7 +321,7 @@ struct UpOutputTests {
         shop = try Shop()
     }
 
-    @Test("lines of standard output and standard error, in their order, the names in one column")
+    @Test("lines of standard output and standard error, in order, with the names in one column")
     func columns() throws {
         try shop.add("long-name", "echo out; echo err >&2; printf half; exec sleep 100")
         try shop.add("x", "echo x; exec sleep 100")
@@ -334,7 +334,7 @@ struct UpOutputTests {
         #expect(try up.finished().output.contains("long-name | half\n"))
     }
 
-    @Test("a flood of lines whole, whatever the plugin's pace")
+    @Test("every line of a flood, whatever the plugin's pace")
     func flood() throws {
         try shop.add("many", "seq 1 50000")
         let up = try shop.up()
@@ -344,7 +344,7 @@ struct UpOutputTests {
         #expect(lines.last == "many   | 50000")
     }
 
-    @Test("what a plugin prints without the control bytes in it")
+    @Test("a plugin's output without its control bytes")
     func controls() throws {
         try shop.add("rude", #"printf '\033]0;title\007\033[2J \033[31mred\033[0m\n'; exec sleep 100"#)
         let up = try shop.up()
@@ -352,7 +352,7 @@ struct UpOutputTests {
         #expect(up.output == "rude   | \\u001b]0;title\\u0007\\u001b[2J red\n")
     }
 
-    @Test("nothing more when its own reader has gone, and stops everything", .timeLimit(.minutes(20)))
+    @Test("nothing more when its reader is gone, and then stops everything", .timeLimit(.minutes(20)))
     func readerGone() throws {
         try shop.add("chatty", "echo $$ > pids; while :; do echo line; sleep 0.05; done")
         let script = #""$0" up 2>messages | head -2"#
@@ -374,7 +374,7 @@ struct UpOutputTests {
     }
 
     #if os(Linux)
-        @Test("on a terminal each name in a colour of its own")
+        @Test("each name in a colour of its own on a terminal")
         func colours() throws {
             try shop.add("a", "echo one; exec sleep 100")
             try shop.add("b", "echo two; exec sleep 100")

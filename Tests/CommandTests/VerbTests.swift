@@ -14,7 +14,7 @@ struct VerbTests: BrokerSuite {
         broker = try startBroker(in: folder)
     }
 
-    @Test("publish prints the revision and get the value, byte for byte")
+    @Test("publish prints the revision, and get the value byte for byte")
     func publishAndGet() throws {
         let value = #"{"b": 1.0000000000000000000001, "a":[ ],"ü":"\u00fc"}"#
         #expect(try run("publish", "cart.total", value).output == "revision 1\n")
@@ -36,7 +36,7 @@ struct VerbTests: BrokerSuite {
         )
     }
 
-    @Test("a value may be several words, a file on standard input, or have line breaks")
+    @Test("a value may be several words, come from standard input, or have line breaks")
     func valueForms() throws {
         #expect(try run("publish", "a", "[1,", "2]").end == .exited(0))
         #expect(try run("get", "a").output == "[1, 2]\n")
@@ -46,7 +46,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("get", "c").output == "-7\n")
     }
 
-    @Test("a value that is not JSON is a usage error whose hint shows the quotes that it lacks")
+    @Test("a value that is not JSON is a usage error, with a hint that has the missing quotes")
     func quotes() throws {
         for verb in ["publish", "emit", "patch"] {
             let finished = try run(verb, "greeting", "hello", "it's", "me")
@@ -68,7 +68,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("get", "greeting").output == "\"it's me\"\n")
     }
 
-    @Test("a key that is none is a usage error that says why")
+    @Test("an invalid key is a usage error that says why")
     func badKey() throws {
         for words in [["publish", "a..b", "1"], ["delete", ""], ["get", "a b"], ["patch", "a*", "{}"]] {
             let finished = try Run(words, in: folder).finished()
@@ -77,7 +77,7 @@ struct VerbTests: BrokerSuite {
         }
     }
 
-    @Test("patch merges, delete removes, a key that isn't there is refused with status 1")
+    @Test("patch merges, delete removes, and a missing key is refused with status 1")
     func patchAndDelete() throws {
         _ = try run("publish", "p", #"{"a":1,"b":2}"#)
         #expect(try run("patch", "p", #"{"a":null,"c":3}"#).output == "revision 2\n")
@@ -91,7 +91,7 @@ struct VerbTests: BrokerSuite {
         }
     }
 
-    @Test("a refusal is told on standard error, and with --json also as the broker's line")
+    @Test("a refusal goes to standard error, and with --json also as the broker's line")
     func refusal() throws {
         let finished = try run("delete", "nothing", "--json")
         #expect(finished.end == .exited(1))
@@ -99,7 +99,7 @@ struct VerbTests: BrokerSuite {
         #expect(finished.messages.contains("plugboard delete: not_found"))
     }
 
-    @Test("--if writes only at that revision, and the refusal says which it is")
+    @Test("--if writes only at that revision, and the refusal has the present one")
     func condition() throws {
         #expect(try run("publish", "a", "1", "--if", "0").end == .exited(0))
         let conflict = try run("publish", "a", "2", "--if", "0")
@@ -110,7 +110,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("delete", "a", "--if=2").end == .exited(0))
     }
 
-    @Test("--ttl deletes the key when the time is up")
+    @Test("--ttl deletes the key after that time")
     func timeToLive() throws {
         _ = try run("publish", "hint", "1", "--ttl", "0.05")
         try eventually("it is gone") { try run("get", "hint").messages.contains("not_found") }
@@ -120,7 +120,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("publish", "--from", "x", "--ttl", "1").messages.contains("doesn't go with --from"))
     }
 
-    @Test("streams that were closed by who started it are not taken for the connection")
+    @Test("standard streams that were closed at the start are not used for the connection")
     func closedStreams() throws {
         let script = #"""
             "$0" publish a 1 >&-; echo $?; "$0" get a >&-; echo $?; "$0" keys <&- >&-; echo $?
@@ -139,7 +139,7 @@ struct VerbTests: BrokerSuite {
         #expect(finished.messages.contains("write standard output: "))
     }
 
-    @Test("a path that is no socket is told to be none, and no broker is advised there")
+    @Test("a path that is no socket is reported, without the advice to start a broker there")
     func noSocket() throws {
         let path = try folder.write("file", "text")
         for path in [path, folder.path] {
@@ -149,7 +149,7 @@ struct VerbTests: BrokerSuite {
         }
     }
 
-    @Test("--name, else PLUGBOARD_NAME, is who writes; --cause is passed on")
+    @Test("--name, or else PLUGBOARD_NAME, is the writer's name; --cause is passed on")
     func authors() throws {
         _ = try run(
             "publish",
@@ -169,7 +169,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("publish", "a", "1", "--name", "#7").end == .exited(1))
     }
 
-    @Test("keys lists keys in order, a line each, beyond one page of the broker's")
+    @Test("keys lists keys in order, one per line, beyond one page of the broker")
     func keys() throws {
         #expect(try run("keys").output.isEmpty)
         let numbers = (0..<2_345).map { "k.\(10_000 + $0)" }
@@ -186,7 +186,7 @@ struct VerbTests: BrokerSuite {
     }
 
     @Test(
-        "get with a pattern prints a record per key, in the order of the keys, that publish --from takes back"
+        "get with a pattern prints one record per key, in order, that publish --from accepts"
     )
     func patterns() throws {
         _ = try run("publish", "c.b", "[2]", "--name", "x")
@@ -212,7 +212,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("get", "a.**.b").messages.contains("bad_pattern"))
     }
 
-    @Test("values as deep as the bus takes them are read back")
+    @Test("values that nest as deep as the bus allows are read back")
     func deep() throws {
         let value = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
         #expect(try run("publish", "deep", value).end == .exited(0))
@@ -221,7 +221,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("publish", "deep", "[\(value)]").end == .exited(64))
     }
 
-    @Test("a batch is one revision, all or nothing, and a refused write is told by its line")
+    @Test("a batch is one revision, all or nothing, and a refused write is reported by its line")
     func batch() throws {
         let writes = """
             # two prices
@@ -242,7 +242,7 @@ struct VerbTests: BrokerSuite {
         #expect(try run("batch", "no/such/file").end == .exited(1))
     }
 
-    @Test("emit reaches who is there and is not kept")
+    @Test("emit reaches present observers and is not kept")
     func emit() throws {
         let watcher = try Run(["subscribe", "cart.*", "--count", "1"], in: folder)
         try eventually("synced") { watcher.output.contains("synced") }

@@ -1,10 +1,10 @@
-// What the fuzzer found worth keeping is read again by each test run.
+// Each test run reads again the inputs that the fuzzer found worth keeping.
 
 import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("what fuzzing left", .someAtATime)
+@Suite("What the fuzzer kept", .someAtATime)
 struct CorpusTests {
     private static let folder = SocketPath.folder(of: #filePath) + "/Corpus"
 
@@ -19,7 +19,7 @@ struct CorpusTests {
         }
     }
 
-    @Test("cut anywhere, and with any byte changed, it does no harm either", arguments: FuzzTarget.allCases)
+    @Test("cut anywhere, or with any byte changed, they do no harm", arguments: FuzzTarget.allCases)
     func changed(_ target: FuzzTarget) throws {
         let folder = "\(Self.folder)/\(target.rawValue)"
         for name in try Folder.names(in: folder).sorted().prefix(12) {

@@ -1,14 +1,14 @@
-// Lines as they come in pieces, and requests as they are read from lines.
+// Lines that arrive in pieces, and requests that are read from lines.
 
 import PlugboardMemory
 import PlugboardWire
 import Synchronization
 
 enum FramerFuzz {
-    /// Keeps its memory from run to run, as it does in the broker; tests run side by side.
+    /// It keeps its memory from run to run, as in the broker. Tests run side by side.
     private static let decoder = Mutex(RequestDecoder())
 
-    /// The first byte says how large the pieces are; the rest is a stream of lines.
+    /// The first byte is the size of the pieces. The rest is a stream of lines.
     static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
         let stream = Array(bytes.dropFirst())
@@ -41,7 +41,7 @@ enum FramerFuzz {
         hold(found == lines.count - 1, "\(found) lines in pieces of \(size)")
     }
 
-    /// Without the carriage return that may end it.
+    /// The line without a carriage return at its end.
     private static func isSame(_ line: [UInt8], _ expected: [UInt8]) -> Bool {
         line == (expected.last == 0x0D ? expected.dropLast() : expected)
     }

@@ -1,11 +1,11 @@
-// What reads bytes of strangers, each with what must hold whatever the bytes are. The fuzzer
-// and `swift test` call the same function; a broken rule ends the process.
+// The readers of foreign bytes, each with what must hold for any bytes. The fuzzer and
+// `swift test` call the same function. A broken rule ends the process.
 
 /// One reader.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case framer, scanner, pattern, journal, policy
 
-    /// Reads bytes, and traps where something doesn't hold.
+    /// Reads bytes, and traps if a rule is broken.
     public func run(_ bytes: [UInt8]) {
         switch self {
         case .framer: FramerFuzz.run(bytes)
@@ -17,13 +17,13 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     }
 }
 
-/// Ends the process where something doesn't hold.
+/// Ends the process if a condition doesn't hold.
 func hold(_ condition: Bool, _ what: @autoclosure () -> String) {
     if !condition { fatalError(what()) }
 }
 
 extension [UInt8] {
-    /// What stands between line feeds, each in memory of its own.
+    /// The pieces between line feeds, each in its own memory.
     var lines: [[UInt8]] {
         split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
     }

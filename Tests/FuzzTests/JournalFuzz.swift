@@ -1,4 +1,4 @@
-// A segment of a journal as a disk may have left it, or somebody with an editor.
+// A segment of a journal, as a disk or a person with an editor may have left it.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -10,8 +10,8 @@ enum JournalFuzz {
     private static let segment = "segment-0000000001.jsonl"
     private static let snapshot = "snapshot-0000000001.jsonl"
 
-    /// The first byte: whether the lines get right checksums, so that what is behind them is
-    /// reached, and whether they are a snapshot.
+    /// The first byte says whether the lines get valid checksums, so that the code after that
+    /// check is reached, and whether they are a snapshot.
     static func run(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
         let rest = Array(bytes.dropFirst())
@@ -21,7 +21,7 @@ enum JournalFuzz {
         for line in rest.lines { read(line.span) }
         repair(disk.afterKill())
         let seen = try? values(disk.afterKill())
-        // What can be read can be opened, and is then the same.
+        // What can be read can also be opened, and gives the same.
         guard let seen, let opened = try? open(disk) else { return }
         hold(opened == seen, "opened, it has other values")
         hold((try? values(disk)) == seen, "opened twice, it has other values")
@@ -82,7 +82,7 @@ enum JournalFuzz {
         try? disk.syncNames()
     }
 
-    /// Each line with the checksum that continues the one before.
+    /// Each line with the checksum that continues the line before it.
     private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         var chain: UInt32 = 0

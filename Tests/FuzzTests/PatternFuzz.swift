@@ -1,4 +1,4 @@
-// Keys and patterns: the grammar, what matches what, and how patterns stand to each other.
+// Keys and patterns: the grammar, what matches what, and how two patterns compare.
 
 import PlugboardMemory
 import PlugboardWire
@@ -6,11 +6,11 @@ import PlugboardWire
 @testable import PlugboardBroker
 
 enum PatternFuzz {
-    /// A line each: a key, and any number of patterns.
+    /// One per line: a key, and any number of patterns.
     static func run(_ bytes: [UInt8]) {
         let lines = bytes.lines
         for line in lines {
-            // What is a key is a pattern as well.
+            // Every key is a pattern as well.
             if Key.fault(line.span) == nil {
                 hold(Pattern.fault(line.span) == nil, "a key that is no pattern")
             }
@@ -61,7 +61,7 @@ enum PatternFuzz {
         tree.match(key.span, into: &found)
         let expected = wild.filter { Pattern.matches($0.span, key.span) }.count
         hold(found.count == expected, "the tree finds \(found.count) of \(expected)")
-        // Backwards, nothing moves.
+        // In the other order the result is the same.
         for (_, node, place) in places.reversed() { _ = tree.remove(at: place, from: node) }
         found.removeAll()
         tree.match(key.span, into: &found)

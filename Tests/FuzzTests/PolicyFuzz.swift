@@ -32,7 +32,8 @@ enum PolicyFuzz {
         }
     }
 
-    /// What none allows is forbidden, and what one denies; what holds for all holds for each.
+    /// What no rule allows is forbidden, and so is what a rule denies. What holds for a pattern
+    /// holds for each key.
     private static func check(_ rights: Rights, _ rules: [PolicyRule], _ action: PolicyAction, _ key: String)
     {
         let bytes = Array(key.utf8)

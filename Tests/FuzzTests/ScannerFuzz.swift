@@ -1,4 +1,4 @@
-// JSON, held against a reader that is plain and slow.
+// JSON, compared with a reader that is simple and slow.
 
 import PlugboardMemory
 import PlugboardWire
@@ -12,7 +12,7 @@ enum ScannerFuzz {
         checkOutline(bytes.span)
     }
 
-    /// A value merged with itself is JSON, and so is what is left of the difference to nothing.
+    /// A value merged with itself is JSON, and so is its difference to an empty object.
     private static func checkMerging(_ bytes: Span<UInt8>) {
         var merged = ByteBuffer()
         MergePatch.apply(bytes, to: bytes, into: &merged)
@@ -33,7 +33,7 @@ enum ScannerFuzz {
     }
 }
 
-/// JSON by RFC 8259 and the protocol's limits, a byte at a time.
+/// JSON by RFC 8259 and the protocol's limits, one byte at a time.
 struct PlainJSON {
     private static let depthMax = 64
     private let bytes: [UInt8]

@@ -1,4 +1,4 @@
-// Where libFuzzer enters: compiled by `.ci/fuzz`, and by nothing else.
+// The entry point of libFuzzer. Only `.ci/fuzz` compiles it.
 
 import FuzzTargets
 import PlugboardPosix

@@ -1,4 +1,5 @@
-// Subscriptions that ask for less than every value whole: conditions, parts, differences.
+// Subscriptions that ask for less than every complete value: conditions, parts,
+// differences.
 
 import Observables
 import TestSupport
@@ -8,7 +9,7 @@ import Testing
 
 @Suite("asking for less", .someAtATime)
 struct AskingForLessTests {
-    @Test("where tells the values that match, and a leave when one no longer does")
+    @Test("where tells the values that match, and sends a leave when one no longer does")
     func conditions() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -30,7 +31,7 @@ struct AskingForLessTests {
         observation.dispose()
     }
 
-    @Test("each comparison is written as the protocol spells it")
+    @Test("each comparison is spelled as in the protocol")
     func comparisons() {
         let conditions = [
             Part("/a") == 1, Part("/a") != 2.5, Part("/b") <= "x", Part("/b") > "a\"", Part.whole == true,
@@ -45,7 +46,7 @@ struct AskingForLessTests {
         )
     }
 
-    @Test("fields tell the parts that changed, and those that are gone")
+    @Test("fields tells the parts that changed, and those that are gone")
     func fields() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -67,7 +68,7 @@ struct AskingForLessTests {
         observation.dispose()
     }
 
-    @Test("under diff every update has the whole value, and what changed where the broker told that")
+    @Test("under diff every update has the complete value, and the difference if the broker sent one")
     func differences() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -101,7 +102,7 @@ struct AskingForLessTests {
         observation.dispose()
     }
 
-    @Test("under diff a slow loop and one that meets a new broker have whole values as well")
+    @Test("under diff a slow loop and a loop that meets a new broker have complete values as well")
     func differencesLater() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -129,7 +130,7 @@ struct AskingForLessTests {
         #expect(told == ["5 - 4", #"6 {"n":6} 0"#, "7 - 0", #"8 {"n":8} 0"#])
     }
 
-    @Test("a difference without the value before it has no value, rather than a wrong one")
+    @Test("without the previous value, a difference has no value rather than a wrong one")
     func orphan() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -145,7 +146,7 @@ struct AskingForLessTests {
         bus.close()
     }
 
-    @Test("two answers to the question what a line carries are refused")
+    @Test("two options that both decide what a line carries are refused")
     func contradiction() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

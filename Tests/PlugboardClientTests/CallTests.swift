@@ -1,4 +1,4 @@
-// Calls between two buses, and what comes of those that aren't answered.
+// Calls between two buses, and calls that aren't answered.
 
 import Observables
 import TestSupport
@@ -21,7 +21,7 @@ struct CallTests {
         }
     }
 
-    @Test("a call is answered by whoever serves, with a type at both ends")
+    @Test("the client that serves answers a call, with a type at both ends")
     func answered() async throws {
         let broker = try await TestBroker()
         let (cart, till) = (try await broker.connect("cart"), try await broker.connect("till"))
@@ -36,7 +36,7 @@ struct CallTests {
         #expect(await code { try await till.call("cart.add", 1) } == .noProvider)
     }
 
-    @Test("an error of the server's is the caller's, by its code")
+    @Test("a server's error reaches the caller with its code")
     func errors() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -79,7 +79,7 @@ struct CallTests {
         serving.dispose()
     }
 
-    @Test("who waits too long is told so, who waits for somebody that goes is told at once")
+    @Test("a caller that waits too long is told so, and one whose server goes is told at once")
     func unanswered() async throws {
         let broker = try await TestBroker()
         let (server, bus) = (try await broker.connect(), try await broker.connect())
@@ -95,12 +95,12 @@ struct CallTests {
         try await bus.sync()
         server.close()
         let outcome = await waiting.value
-        // It may have gone before it was asked.
+        // It may have gone before the call.
         #expect(outcome == .providerGone || outcome == .noProvider)
         serving.dispose()
     }
 
-    @Test("what a handler writes has the caller's cause, as far back as it goes")
+    @Test("what a handler writes has the caller's cause, all the way back")
     func cause() async throws {
         let broker = try await TestBroker()
         let (cart, till) = (try await broker.connect("cart"), try await broker.connect("till"))
@@ -122,7 +122,7 @@ struct CallTests {
         serving.dispose()
     }
 
-    @Test("one key is served once; the most specific of several patterns answers")
+    @Test("only one client serves a key; the most specific of several patterns answers")
     func specific() async throws {
         let broker = try await TestBroker()
         let (one, two) = (try await broker.connect(), try await broker.connect())
@@ -146,7 +146,7 @@ struct CallTests {
         #expect(await code { try await two.call("a", 1) } == .noProvider)
     }
 
-    @Test("serving goes on with a new broker, and ends with stop")
+    @Test("serving continues with a new broker, and ends with stop")
     func reconnecting() async throws {
         let broker = try await TestBroker()
         let (server, bus) = (try await broker.connect(), try await broker.connect())

@@ -1,4 +1,4 @@
-// What is written because of an event names it as its cause, without being told to.
+// A write that handles an event has that event as its cause, without naming it.
 
 import Observables
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("causes", .someAtATime)
 struct CauseTests {
-    @Test("why tells of the write and of the event whose callback wrote it")
+    @Test("why shows the write and the event whose callback made it")
     func chain() async throws {
         let broker = try await TestBroker()
         let cart = try await broker.connect("cart")
@@ -26,7 +26,7 @@ struct CauseTests {
         observation.dispose()
     }
 
-    @Test("a batch, a task begun in the callback and a remote observable have the cause too")
+    @Test("a batch, a task begun in the callback, and a remote observable have the cause too")
     func everyWay() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -50,7 +50,7 @@ struct CauseTests {
         observation.dispose()
     }
 
-    @Test("an observer of a remote observable writes because of what it was told")
+    @Test("an observer of a remote observable writes because of the event that it got")
     func remoteObserver() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -65,7 +65,7 @@ struct CauseTests {
         observation.dispose()
     }
 
-    @Test("a given cause wins, nil is none, and so it is after the callback")
+    @Test("a given cause wins, nil means none, and the same holds after the callback")
     func given() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -87,7 +87,7 @@ struct CauseTests {
         observation.dispose()
     }
 
-    @Test("a loop's body is covered by causing, forEach covers it by itself, a bare loop doesn't")
+    @Test("causing covers a loop's body, forEach does so by itself, and a plain loop doesn't")
     func sequences() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

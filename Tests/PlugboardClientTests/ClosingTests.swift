@@ -51,7 +51,7 @@ struct ClosingTests {
         observation.dispose()
     }
 
-    @Test("a released bus lets go of its link, its thread and its connection")
+    @Test("a released bus releases its link, its thread and its connection")
     func release() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -90,7 +90,7 @@ struct ClosingTests {
         }
     }
 
-    @Test("stop ends subscriptions after what waits; the last writes still arrive, then finish closes")
+    @Test("stop ends subscriptions after what waits; the last writes arrive, then finish closes")
     func finish() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

@@ -1,4 +1,4 @@
-// Connecting, and peers that aren't what they should be.
+// Connecting, and peers that are no proper broker.
 
 import TestSupport
 import Testing
@@ -19,14 +19,14 @@ struct ConnectionTests {
         #expect(path == folder.path + "/bus.sock")
     }
 
-    @Test("a path too long for a socket is said to be so")
+    @Test("a path that is too long for a socket is refused with that reason")
     func longPath() async throws {
         let path = "/tmp/" + String(repeating: "x", count: 200)
         let error = await #expect(throws: BusError.self) { try await Bus.connect(path: path) }
         #expect(error.map { "\($0)".contains("at most") } == true)
     }
 
-    @Test("a broker that starts a little later is waited for where that was asked for")
+    @Test("on request, a broker that starts a little later is waited for")
     func waiting() async throws {
         let broker = try await TestBroker()
         try await broker.stop()
@@ -57,7 +57,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "who doesn't greet as a broker does is refused, with what is wrong",
+        "a peer that doesn't greet like a broker is refused, with what is wrong",
         arguments: [
             "SSH-2.0-OpenSSH_9.9", "{}", "[1]", "", #"{"event":"hello"}"#,
             #"{"event":"hello","protocol":2}"#, #"{"event":"hello","protocol":"1"}"#, #"{"event":"hello","#,
@@ -75,7 +75,7 @@ struct ConnectionTests {
         try await eventually("the client leaves") { fake.hasEnded.isRaised }
     }
 
-    @Test("who says nothing, or doesn't answer hello, is given up in time")
+    @Test("a peer that says nothing, or doesn't answer hello, is given up in time")
     func silence() async throws {
         var options = Bus.Options.quick
         options.connectTimeout = .milliseconds(50)
@@ -92,7 +92,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a farewell instead of a greeting is passed on")
+    @Test("a bye instead of a greeting is passed on")
     func byeFirst() async throws {
         let fake = try FakeBroker { try $0.send(#"{"event":"bye","reason":"clients","message":"too many"}"#) }
         let error = await #expect(throws: BusError.self) { try await fake.connect() }
@@ -146,7 +146,7 @@ struct ConnectionTests {
         #expect(events.first?.by == "a\"b")
     }
 
-    @Test("answers and events are understood however they are cut into packets")
+    @Test("answers and events are understood, however they are split into packets")
     func pieces() async throws {
         let fake = try FakeBroker { peer in
             for byte in (FakeBroker.greeting() + "\n").unicodeScalars { try peer.send(raw: String(byte)) }
@@ -160,7 +160,7 @@ struct ConnectionTests {
         #expect(try await bus.sync() == 12)
     }
 
-    @Test("a line without an end doesn't grow for ever")
+    @Test("a line without an end doesn't grow without limit")
     func endlessLine() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())

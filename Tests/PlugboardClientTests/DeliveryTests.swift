@@ -1,4 +1,5 @@
-// How a subscription is told: folded, held, in phases; and that the library acknowledges.
+// How a subscription gets its events: folded, held, in phases. The library acknowledges
+// them.
 
 import Observables
 import TestSupport
@@ -8,7 +9,7 @@ import Testing
 
 @Suite("delivery", .someAtATime)
 struct DeliveryTests {
-    /// The revisions and skips of the live updates that a loop reads up to a revision.
+    /// The revisions and skip counts of the live updates that a loop reads, up to a revision.
     private func read(_ subscription: Subscription, upTo revision: Int) async throws -> [String] {
         var told: [String] = []
         for try await event in subscription where event.kind == .update {
@@ -18,7 +19,7 @@ struct DeliveryTests {
         return told
     }
 
-    @Test("a paused subscription is owed, a step lets one pass, resuming the rest")
+    @Test("a paused subscription is owed its updates; step sends one, resume the rest")
     func pausing() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -37,7 +38,7 @@ struct DeliveryTests {
         #expect(gone?.code == .unknownSub)
     }
 
-    @Test("under .all a paused subscription is told each update")
+    @Test("under .all a paused subscription gets each update")
     func all() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -50,7 +51,7 @@ struct DeliveryTests {
         #expect(try await read(subscription, upTo: last) == ["1 0", "2 0", "3 0"])
     }
 
-    @Test("every folds what comes within its time, and the last one comes")
+    @Test("every folds the updates within its time, and the last one arrives")
     func every() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -67,7 +68,7 @@ struct DeliveryTests {
         #expect(skipped.reduce(0, +) + told.count == 20)
     }
 
-    @Test("a phase out of range and too long a time are refused by the broker")
+    @Test("the broker refuses a phase out of range and a time that is too long")
     func refused() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -79,14 +80,14 @@ struct DeliveryTests {
         }
     }
 
-    /// Observes `k` in a later phase, and returns what is told there.
+    /// Observes `k` in a later phase. Returns the events there.
     private func later(_ bus: Bus) async throws -> (Log<Event>, Disposable) {
         let heard = Log<Event>()
         let options = SubscribeOptions(initial: false, phase: 7)
         return (heard, try await bus.subscribe("k", options: options) { heard.add($0) })
     }
 
-    @Test("a later phase is told when the callback of an earlier one has returned")
+    @Test("a later phase gets its event when the callback of the earlier one has returned")
     func callbackAcknowledges() async throws {
         let broker = try await TestBroker()
         let (first, second) = (try await broker.connect("first"), try await broker.connect("second"))
@@ -115,7 +116,7 @@ struct DeliveryTests {
         var events = subscription.makeAsyncIterator()
         try await second.publish("k", 1)
         _ = try await events.next()
-        // Asked for nothing yet, it is waited for until the broker no longer does.
+        // Nobody has asked for an event yet, so it waits until the broker stops waiting.
         try await eventually("the later phase is told") { heard.count == 1 }
         #expect(heard.all.first?.unacknowledged == ["slow"])
         let reading = Task { [events] in
@@ -130,7 +131,7 @@ struct DeliveryTests {
         observation.dispose()
     }
 
-    @Test("a gap is an event, in order, that says what was dropped; an initial one whether its writer lives")
+    @Test("a gap is an event that says what was dropped; an initial one says whether its writer is live")
     func unusualLines() async throws {
         let broker = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -152,7 +153,7 @@ struct DeliveryTests {
         bus.close()
     }
 
-    @Test("an entry says whether its writer is still there")
+    @Test("an entry says whether its writer's connection is open")
     func live() async throws {
         let broker = try await TestBroker()
         let (writer, reader) = (try await broker.connect(), try await broker.connect())

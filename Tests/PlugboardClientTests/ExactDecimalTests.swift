@@ -9,14 +9,14 @@ struct ExactDecimalTests {
         #expect(ExactDecimal("0.10")?.multiplied(by: 10_000)?.text(decimals: 2) == "1000.00")
     }
 
-    @Test("0.1 and 0.2 are 0.3, which binary floating point denies")
+    @Test("0.1 and 0.2 are 0.3, unlike in binary floating point")
     func sum() throws {
         let sum = try #require(ExactDecimal("0.1")).adding(try #require(ExactDecimal("0.2")))
         #expect(sum == ExactDecimal("0.3"))
     }
 
     @Test(
-        "every spelling that JSON has for a number is read",
+        "every spelling of a number in JSON is read",
         arguments: [
             ("0", "0"), ("-0", "0"), ("7", "7"), ("-7.50", "-7.5"), ("1e3", "1000"), ("1E+3", "1000"),
             ("12.5e-1", "1.25"), ("0.000000000001", "0.000000000001"), ("0e999999999999", "0"),
@@ -29,7 +29,7 @@ struct ExactDecimalTests {
     }
 
     @Test(
-        "what JSON doesn't call a number is none",
+        "what JSON doesn't call a number is refused",
         arguments: ["", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x10", "1 ", " 1", "1,5", "NaN", "½", "١"]
     )
     func refusing(_ text: String) {
@@ -37,7 +37,7 @@ struct ExactDecimalTests {
     }
 
     @Test(
-        "what can't be held exactly is nil, never rounded",
+        "a number that can't be held exactly is nil, never rounded",
         arguments: [
             "0.0000000000001", "100000000000000000000000000", "1e26", "1e-13", "1e999999999999999999999",
         ]
@@ -46,7 +46,7 @@ struct ExactDecimalTests {
         #expect(ExactDecimal(text) == nil)
     }
 
-    @Test("sums and products past the range are nil and don't trap")
+    @Test("sums and products beyond the range are nil and don't trap")
     func overflow() throws {
         let large = try #require(ExactDecimal("99999999999999999999999999"))
         #expect(large.adding(large) == nil)
@@ -57,7 +57,7 @@ struct ExactDecimalTests {
     }
 
     @Test(
-        "halves are rounded away from zero, and only when fewer decimals are asked for",
+        "halves are rounded away from zero, and only if fewer decimals are asked for",
         arguments: [
             ("0.005", 2, "0.01"), ("0.0049999", 2, "0.00"), ("-0.005", 2, "-0.01"), ("-0.004", 2, "0.00"),
             ("999.995", 2, "1000.00"), ("1.5", 0, "2"), ("-1.5", 0, "-2"), ("3", 3, "3.000"),
@@ -77,7 +77,7 @@ struct ExactDecimalTests {
         #expect(ExactDecimal("10.0") == ExactDecimal("1e1"))
     }
 
-    @Test("a JSON number keeps its two decimals on the way out, and text is no number")
+    @Test("a JSON number keeps its two decimals when it is written, and text is no number")
     func json() throws {
         #expect(ExactDecimal("1000")?.json(decimals: 2).text == "1000.00")
         #expect(try ExactDecimal(JSON("49.95"))?.description == "49.95")

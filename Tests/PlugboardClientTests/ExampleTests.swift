@@ -1,4 +1,4 @@
-// The documentation's examples are code that compiles, and does what it says.
+// The documentation's examples compile and do what the text says.
 
 import PlugboardPosix
 import TestSupport
@@ -24,7 +24,7 @@ struct ExampleTests {
         #expect(found >= 10)
     }
 
-    @Test("the examples that come to an end do what they say")
+    @Test("the examples that end by themselves do what they say")
     func run() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -56,7 +56,7 @@ struct ExampleTests {
             if text.contains("```swift") {
                 lines = []
             } else if text.contains("```"), let block = lines {
-                // The import stands at the top of the file that compiles it.
+                // The import is at the top of the file that compiles it.
                 examples.append(block.filter { !$0.hasPrefix(" import ") }.joined(separator: "\n"))
                 lines = nil
             } else {
@@ -74,7 +74,7 @@ struct ExampleTests {
         }
     }
 
-    /// Without the differences that indentation makes.
+    /// The text without differences in indentation.
     private static func words(_ text: String) -> String {
         text.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
     }

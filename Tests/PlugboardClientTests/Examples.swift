@@ -1,5 +1,5 @@
-// The examples of the library's documentation, word for word, so that they compile; those
-// that come to an end by themselves are run. `ExampleTests` compares them with the sources.
+// The examples of the library's documentation, word for word, so that they compile. Those
+// that end by themselves are run. `ExampleTests` compares them with the sources.
 
 import Observables
 import PlugboardClient

@@ -1,4 +1,5 @@
-// A peer that says what a test tells it to: for all that a real broker never does.
+// A peer that says what a test tells it to say, for everything that a real broker never
+// does.
 
 import PlugboardPosix
 import PlugboardWire
@@ -10,7 +11,7 @@ import Synchronization
 final class FakeBroker: Sendable {
     let folder: TemporaryFolder
     var path: String { folder.path + "/bus.sock" }
-    /// Raised when the last script has ended.
+    /// Set when the last script has ended.
     let hasEnded = Flag()
 
     typealias Script = @Sendable (Peer) throws -> Void
@@ -47,7 +48,7 @@ final class FakeBroker: Sendable {
     }
 }
 
-/// One connection of a fake broker, used by its script's thread.
+/// One connection of a fake broker. Its script's thread uses it.
 final class Peer {
     private let socket: Descriptor
     private let poller = PollPoller()
@@ -68,7 +69,7 @@ final class Peer {
         throw NeverHappened(description: "nobody connects")
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     func send(raw text: String) throws {
         var rest = Array(text.utf8)
         try poller.change(socket.raw, token: 0, interest: .write)
@@ -87,7 +88,7 @@ final class Peer {
         try send(raw: line + "\n")
     }
 
-    /// The next line; nil when the client has gone.
+    /// The next line; nil when the client is gone.
     func line() throws -> String? {
         for _ in 0..<200 {
             if let end = received.firstIndex(of: 0x0A) {
@@ -105,7 +106,7 @@ final class Peer {
         throw NeverHappened(description: "the client sends nothing")
     }
 
-    /// Reads a request and returns its id; it must be of this operation.
+    /// Reads a request and returns its id. It must have this operation.
     @discardableResult
     func expect(_ operation: String) throws -> Int {
         guard let line = try line() else { throw NeverHappened(description: "\(operation): the client left") }

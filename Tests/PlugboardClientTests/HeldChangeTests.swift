@@ -9,7 +9,7 @@ import Testing
 struct HeldChangeTests {
     struct Cart: Codable, Equatable { var items = 0; var note = "" }
 
-    /// A broker with seven phones in the cart, and a bus whose observables nobody has waited for.
+    /// A broker with seven phones in the cart, and a bus whose observables have no answer yet.
     private final class Shop: Sendable {
         let broker: TestBroker
         let bus: Bus
@@ -37,11 +37,11 @@ struct HeldChangeTests {
             return try #require(results.all.first)
         }
 
-        /// What the bus has, asked by somebody else.
+        /// The value on the bus, read by another client.
         func cart() async throws -> Cart? { try await broker.connect().get("cart", as: Cart.self) }
     }
 
-    @Test("an assignment overwrites nothing: it is a fault that names ready(), and value is what is there")
+    @Test("an assignment overwrites nothing: it is a fault that names ready(), and value stays the broker's")
     func assigned() async throws {
         let shop = try await Shop()
         let (bus, faults) = (shop.bus, shop.faults)
@@ -62,7 +62,7 @@ struct HeldChangeTests {
         }
     }
 
-    @Test("update is done with the value that arrives, in order, and so is modify")
+    @Test("update is applied to the value that arrives, in order, and so is modify")
     func updated() async throws {
         let shop = try await Shop()
         let (bus, faults) = (shop.bus, shop.faults)
@@ -85,7 +85,7 @@ struct HeldChangeTests {
         observation.dispose()
     }
 
-    @Test("a change that returns something is known at once, and counts as an assignment")
+    @Test("a change that returns something needs the value at once, and counts as an assignment")
     func returning() async throws {
         let shop = try await Shop()
         let (bus, faults) = (shop.bus, shop.faults)
@@ -104,7 +104,7 @@ struct HeldChangeTests {
         #expect(faults.count == 1)
     }
 
-    @Test("where the key turns out to be absent, all are sent as they were made, with their causes")
+    @Test("if the key turns out to be absent, all changes are sent in order, with their causes")
     func absent() async throws {
         let shop = try await Shop()
         let (bus, faults) = (shop.bus, shop.faults)
@@ -125,7 +125,7 @@ struct HeldChangeTests {
         withExtendedLifetime((shop, count)) {}
     }
 
-    @Test("an observable that is released meanwhile still sends what it held, and so does finish")
+    @Test("an observable that is released meanwhile still sends its changes, and so does finish")
     func released() async throws {
         let shop = try await Shop()
         let bus = shop.bus
@@ -134,7 +134,7 @@ struct HeldChangeTests {
         #expect(try await shop.cart() == Cart(items: 8, note: "gift"))
     }
 
-    @Test("what is there and can't be decoded is left alone")
+    @Test("a value that can't be decoded is left alone")
     func undecodable() async throws {
         let shop = try await Shop()
         let (bus, faults) = (shop.bus, shop.faults)
@@ -153,7 +153,7 @@ struct HeldChangeTests {
         }
     }
 
-    @Test("where no answer comes they are given up, which is a fault")
+    @Test("if no answer comes, the changes are given up, which is a fault")
     func unanswered() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -172,7 +172,7 @@ struct HeldChangeTests {
         watching.dispose()
     }
 
-    @Test("as many wait as the limit says, and one more is refused")
+    @Test("as many changes wait as the limit allows, and one more is refused")
     func limit() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

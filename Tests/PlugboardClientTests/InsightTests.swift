@@ -1,5 +1,5 @@
-// Questions about the bus: who observes, what caused a value, what a write would do, what
-// became of it.
+// Questions about the bus: who observes, what caused a value, what a write would do, and
+// what its observers got.
 
 import Observables
 import Synchronization
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("who, why, explain and trace", .someAtATime)
 struct InsightTests {
-    @Test("who names the observers of a key with how they are doing, its writer and its server")
+    @Test("who names the observers of a key with their state, its writer and its server")
     func who() async throws {
         let broker = try await TestBroker()
         let (till, observer) = (try await broker.connect("till"), try await broker.connect("watcher"))
@@ -42,7 +42,7 @@ struct InsightTests {
         serving.dispose()
     }
 
-    @Test("why goes from a value back to the root of its causes")
+    @Test("why goes from a value back to its first cause")
     func why() async throws {
         let broker = try await TestBroker()
         let (cart, indicator) = (try await broker.connect("cart"), try await broker.connect("indicator"))
@@ -65,7 +65,7 @@ struct InsightTests {
         #expect(error?.code == .notFound)
     }
 
-    @Test("explain says what a write would do, and nothing is written")
+    @Test("explain says what a write would do, and writes nothing")
     func explain() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect("ada")
@@ -107,7 +107,7 @@ struct InsightTests {
         every.cancel()
     }
 
-    @Test("trace tells what became of each write, for whom, until it is disposed of")
+    @Test("trace reports what each observer got of each write, until it is disposed of")
     func trace() async throws {
         let broker = try await TestBroker()
         let (till, observer) = (try await broker.connect("till"), try await broker.connect("watcher"))

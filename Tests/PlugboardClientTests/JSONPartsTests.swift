@@ -12,12 +12,12 @@ struct JSONPartsTests {
         #expect(product["colour"] == nil)
     }
 
-    @Test("of members with one name the last counts, however the name is spelled")
+    @Test("of members with the same name the last one counts, however the name is spelled")
     func repeatedNames() throws {
         #expect(try JSON(#"{"a":1,"\u0061":2}"#)["a"]?.text == "2")
     }
 
-    @Test("members and elements come in their order, white space left behind")
+    @Test("members and elements come in order, without white space")
     func order() throws {
         let members = try #require(try JSON(#" { "b" : [ 1 , 2 ] , "a" : { } } "#).members)
         #expect(members.map(\.name) == ["b", "a"])
@@ -25,7 +25,7 @@ struct JSONPartsTests {
         #expect(members[1].value.members?.isEmpty == true)
     }
 
-    @Test("a value of another kind has no such parts")
+    @Test("a value of another kind has none of these parts")
     func otherKinds() throws {
         for text in ["1", "\"x\"", "true", "null", "[]"] {
             #expect(try JSON(text).members == nil)
@@ -34,14 +34,14 @@ struct JSONPartsTests {
         for text in ["1", "\"x\"", "true", "null", "{}"] { #expect(try JSON(text).elements == nil) }
     }
 
-    @Test("a string's escapes are resolved")
+    @Test("a string's escapes are decoded")
     func strings() throws {
         #expect(try JSON(#" "a\n\u00e9\ud83d\ude00" "#).string == "a\né😀")
         #expect(try JSON(#""""#).string == "")
         #expect(try JSON("5").string == nil)
     }
 
-    @Test("an integer is digits alone, within 64 bits")
+    @Test("an integer has only digits and fits in 64 bits")
     func integers() throws {
         #expect(try JSON(" -12 ").integer == -12)
         #expect(try JSON("9223372036854775807").integer == .max)
@@ -50,7 +50,7 @@ struct JSONPartsTests {
         }
     }
 
-    @Test("what is put together is JSON, whatever is in names and strings")
+    @Test("a value that is built from parts is JSON, whatever its names and strings are")
     func making() throws {
         let made = JSON.object([
             "a\"b": .string("line\nfeed \\ \"quote\" 😀"), "n": .integer(.min),
@@ -67,13 +67,13 @@ struct JSONPartsTests {
 
 @Suite("Tokens of keys")
 struct KeyTokenTests {
-    @Test("what can stand between two dots", arguments: ["B07", "größe", "a-b_c", "😀", "a$"])
+    @Test("text that can be between two dots", arguments: ["B07", "größe", "a-b_c", "😀", "a$"])
     func accepted(_ token: String) {
         #expect(token.isKeyToken)
     }
 
     @Test(
-        "what can't",
+        "text that can't",
         arguments: [
             "", ".", "a.b", "a b", "a\tb", "*", "a*", "\"", "\\", "$a", "a\u{0}", "a\u{A0}", ".\u{301}",
             "$\u{301}",

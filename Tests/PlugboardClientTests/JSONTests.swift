@@ -1,4 +1,4 @@
-// JSON as bytes, between Codable types, and as a part of them.
+// JSON as bytes, among Codable types, and as a part of them.
 
 import Testing
 
@@ -12,7 +12,7 @@ struct JSONTests {
     }
 
     @Test(
-        "text that is JSON is kept as it is",
+        "text that is JSON is kept unchanged",
         arguments: ["1000.00", "-0", #"{"b":1,"a":1}"#, "[ 1 ]", "null"]
     )
     func kept(text: String) throws {
@@ -20,7 +20,7 @@ struct JSONTests {
     }
 
     @Test(
-        "text that isn't is refused with the place",
+        "text that isn't JSON is refused with the place",
         arguments: ["", "{", "01", "'a'", "nul", "1 2", "\u{FEFF}1"]
     )
     func refused(text: String) throws {
@@ -41,7 +41,7 @@ struct JSONTests {
     }
 
     @Test(
-        "white space round a value goes, so that a value has one beginning",
+        "white space round a value is removed, so that a value has only one beginning",
         arguments: [" null", "null\n", "\t null \r\n"]
     )
     func trimmed(text: String) throws {
@@ -50,13 +50,13 @@ struct JSONTests {
         #expect(try JSON(encoding: product).decode(as: Product.self).extra["a"]?.elements == [.integer(1)])
     }
 
-    @Test("strings are quoted with what JSON demands", arguments: ["", "a\"b\\c\n\u{1}", "\u{1F4F1} ü", "/"])
+    @Test("strings are escaped as JSON requires", arguments: ["", "a\"b\\c\n\u{1}", "\u{1F4F1} ü", "/"])
     func strings(text: String) throws {
         #expect(try JSON.string(text).decode(as: String.self) == text)
         #expect(try JSON(JSON.string(text).text) == JSON.string(text))
     }
 
-    @Test("as a part of another type every kind of value comes back")
+    @Test("as a part of another type, every kind of value comes back")
     func nested() throws {
         let text =
             #"{"list":[1,-2.5,true,false,null,"t\"",{"deep":[[]]}],"empty":{},"big":1234567890123456789}"#
@@ -70,19 +70,19 @@ struct JSONTests {
         #expect(list == ["1", "-2.5", "true", "false", "null", #""t\"""#, #"{"deep":[[]]}"#])
     }
 
-    @Test("an optional JSON is JSON or nothing")
+    @Test("an optional JSON is JSON or nil")
     func optional() throws {
         #expect(try JSON(encoding: JSON("1.0") as JSON?).text == "1.0")
         #expect(try JSON(encoding: nil as Int?).text == "null")
         #expect(try JSON("2.50").decode(as: JSON?.self)?.text == "2.50")
     }
 
-    @Test("what can't be written as JSON is an error, not a trap")
+    @Test("a value that can't be written as JSON is an error, not a trap")
     func unencodable() {
         #expect(throws: BusError.self) { try JSON(encoding: Double.nan) }
     }
 
-    @Test("lines that are no lines of the protocol are errors, never traps")
+    @Test("lines that don't belong to the protocol are errors, never traps")
     func malformedLines() {
         let lines = [
             "", " ", "{", "}", "[]", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,",
@@ -96,7 +96,7 @@ struct JSONTests {
         }
     }
 
-    @Test("fields of the wrong type are as good as absent")
+    @Test("fields of the wrong type count as absent")
     func wrongTypes() throws {
         let text = #"{"event":5,"sub":"x","key":7,"revision":-1,"by":[],"cause":1.5,"initial":1,"keys":3}"#
         let text8 = Array(text.utf8)
@@ -115,7 +115,7 @@ struct JSONTests {
         }
     }
 
-    @Test("an integer over 2^53 is none, one just below is")
+    @Test("an integer above 2^53 is refused, one just below is accepted")
     func integers() {
         func integer(_ text: String) -> Int? {
             Array(text.utf8).span.integer(.init(0, text.utf8.count))

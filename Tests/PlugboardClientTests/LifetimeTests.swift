@@ -1,4 +1,4 @@
-// Values that end with a connection or in time, announcements, wills, goodbyes.
+// Values that end with a connection or after a time, announcements, wills, goodbyes.
 
 import Observables
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("lifetimes", .someAtATime)
 struct LifetimeTests {
-    /// What a bus hears of everything, as `kind key value reason`.
+    /// Everything that a bus gets, as `kind key value reason`.
     private func listen(_ bus: Bus) async throws -> (Log<String>, Disposable) {
         let heard = Log<String>()
         let observation = try await bus.subscribe("**", options: SubscribeOptions(initial: false)) { event in
@@ -18,7 +18,7 @@ struct LifetimeTests {
         return (heard, observation)
     }
 
-    @Test("a value that is there while its writer is connected goes with it, and says why")
+    @Test("a value that is bound to its writer's connection ends with it, and says why")
     func whileConnected() async throws {
         let broker = try await TestBroker()
         let (till, observer) = (try await broker.connect("till"), try await broker.connect())
@@ -39,7 +39,7 @@ struct LifetimeTests {
         observation.dispose()
     }
 
-    @Test("a value with a time to live expires; a part of a millisecond counts as a whole one")
+    @Test("a value with a time to live expires; a part of a millisecond counts as a complete one")
     func ttl() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -69,7 +69,7 @@ struct LifetimeTests {
         observation.dispose()
     }
 
-    @Test("whoever finishes says goodbye: no will, and what was bound to the connection is gone")
+    @Test("finish says goodbye: no will, and values bound to the connection are gone")
     func goodbye() async throws {
         let broker = try await TestBroker()
         let (till, observer) = (try await broker.connect("till"), try await broker.connect())
@@ -92,7 +92,7 @@ struct LifetimeTests {
         watching.dispose()
     }
 
-    @Test("a will can be taken back; what can't be one is refused and leaves the one before")
+    @Test("a will can be removed; an invalid one is refused and leaves the one before")
     func willTakenBack() async throws {
         let broker = try await TestBroker()
         let (first, second) = (try await broker.connect(), try await broker.connect())
@@ -118,7 +118,7 @@ struct LifetimeTests {
         observation.dispose()
     }
 
-    @Test("what is announced is there until the handle is disposed of, and on each new connection")
+    @Test("an announced value exists until the handle is disposed of, and on each new connection")
     func announcing() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect("till")
@@ -144,7 +144,7 @@ struct LifetimeTests {
         observation.dispose()
     }
 
-    @Test("a handle takes away what it announced, and nothing that was written there since")
+    @Test("a handle deletes what it announced, but nothing that was written there since")
     func announcedOver() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -162,7 +162,7 @@ struct LifetimeTests {
         #expect(bus.link.state.withLock { $0.announcements.isEmpty })
     }
 
-    @Test("what a broker that came back refuses of a client's own is told, and given up")
+    @Test("if a returning broker refuses a client's announcements, that is a fault, and they are given up")
     func refusedAgain() async throws {
         let again = Log<String>()
         let fake = try FakeBroker { peer in

@@ -29,7 +29,7 @@ struct PluginArgumentsTests {
         #expect(try !parse().has(quiet))
     }
 
-    @Test("the name is the option's, else the environment's, else the plugin's own")
+    @Test("the name is the option's, or else the environment's, or else the plugin's own")
     func names() throws {
         let environment = ["PLUGBOARD_NAME": "second"]
         #expect(try parse().name == "logger")

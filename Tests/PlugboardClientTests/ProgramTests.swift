@@ -1,5 +1,5 @@
-// Programs on the library as processes of their own: plugins that a signal ends, and
-// what a process has left after many connections.
+// Programs with the library as processes of their own: plugins that a signal ends, and what
+// remains in a process after many connections.
 
 import PlugboardPosix
 import Synchronization
@@ -11,7 +11,7 @@ import Testing
 @Suite("programs", .someAtATime)
 struct ProgramTests {
     @Test(
-        "a plugin with a callback writes its last word at SIGTERM and exits with 0",
+        "a plugin with a callback writes its last value at SIGTERM and exits with 0",
         arguments: [SIGTERM, SIGINT]
     )
     func greeter(signal: Int32) async throws {
@@ -26,7 +26,7 @@ struct ProgramTests {
         #expect(try await bus.get("greeter.last", as: Int.self) == 500)
     }
 
-    @Test("a plugin with a loop leaves it at SIGTERM, goes on behind it, and exits with 0")
+    @Test("a plugin with a loop leaves it at SIGTERM, continues after it, and exits with 0")
     func looper() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -39,7 +39,7 @@ struct ProgramTests {
         #expect(try await bus.get("looper.ready", as: Bool.self) == false)
     }
 
-    @Test("a plugin by hand does the same")
+    @Test("a plugin without the convenience does the same")
     func byHand() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -51,7 +51,7 @@ struct ProgramTests {
         #expect(try await plugin.end() == .exited(0))
     }
 
-    @Test("a plugin that prints works on when its reader has gone")
+    @Test("a plugin that prints goes on working when its reader is gone")
     func readerGone() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -67,7 +67,7 @@ struct ProgramTests {
         #expect(try await plugin.end() == .exited(0))
     }
 
-    @Test("a plugin ends at SIGTERM also while its broker is away")
+    @Test("a plugin also ends at SIGTERM while its broker is away")
     func brokerAway() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -75,13 +75,13 @@ struct ProgramTests {
         try await bus.awaitValue("looper.ready", true)
         try await broker.stop()
         plugin.signal(SIGTERM)
-        // Its last publish can't be carried out and fails at once; being stopped, it exits with 0.
+        // Its last publish fails at once. Because it is being stopped, it still exits with 0.
         let start = ContinuousClock.now
         #expect(try await plugin.end() == .exited(0))
         #expect(start.duration(to: .now) < .seconds(4), "it waited for a broker")
     }
 
-    @Test("a hundred times three connections leave no descriptor and no thread behind")
+    @Test("a hundred times three connections leave no descriptor and no thread")
     func leaks() async throws {
         let broker = try await TestBroker()
         let program = try Program("leaks", socket: broker.path)
@@ -100,7 +100,7 @@ final class Program: Sendable {
     private let child: Mutex<ChildProcess>
     private let printed = Mutex<[UInt8]>([])
 
-    /// Compiled once, for all tests of a run.
+    /// Compiled once for all tests of a run.
     private static let compiled = Result {
         let folder = SocketPath.folder(of: SocketPath.folder(of: #filePath)) + "/ClientPrograms"
         let path = SwiftProgram.products + "/client-programs"
@@ -134,7 +134,7 @@ final class Program: Sendable {
         child.withLock { $0.signalGroup(number) }
     }
 
-    /// Waits for its end, reading what it prints meanwhile.
+    /// Waits for its end, and reads its output meanwhile.
     func end() async throws -> ChildEnd {
         var end: ChildEnd?
         try await eventually("the program ends", within: .seconds(300)) {

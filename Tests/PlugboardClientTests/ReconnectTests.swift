@@ -1,4 +1,4 @@
-// Connections that break, and what is left of them afterwards.
+// Connections that break, and what holds afterwards.
 
 import TestSupport
 import Testing
@@ -62,11 +62,11 @@ struct ReconnectTests {
         #expect(again.all.first?.contains("sync") == true)
     }
 
-    @Test("the same epoch is told as unchanged, and a broken connection without a farewell has a reason")
+    @Test("the same epoch is reported as unchanged, and a broken connection without a bye has a reason")
     func sameEpoch() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
-            // Leaves when somebody watches.
+            // Goes away when somebody watches.
             _ = try peer.line()
         } _: { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
@@ -104,7 +104,7 @@ struct ReconnectTests {
         #expect(bus.link.state.withLock { $0.parkedBytes == 0 && $0.parked.isEmpty })
     }
 
-    @Test("a barrier tells that pipelined writes may be lost, once")
+    @Test("a barrier reports once that pipelined writes may be lost")
     func lostWrites() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -119,7 +119,7 @@ struct ReconnectTests {
         try await bus.sync()
     }
 
-    @Test("a subscription that notices deletes tells those it missed, ahead of synced")
+    @Test("a subscription that notices deletes reports those that it missed, before synced")
     func noticedDeletes() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -138,14 +138,14 @@ struct ReconnectTests {
         try await other.publish("k.b", 1)
         try await eventually("it is back") { bus.state.isConnected }
         try await bus.sync()
-        // Whether k.b was there when it came back is a race that both outcomes end the same way.
+        // Whether k.b existed when the bus came back is a race. Both outcomes end alike.
         let news = Set(heard.all[before...])
         #expect(news.isSuperset(of: ["delete k.a true", "delete k.d true", "synced  false"]))
         #expect(!news.contains("delete k.c true"))
         observation.dispose()
     }
 
-    @Test("a snapshot that was cut short doesn't hide a deletion")
+    @Test("a snapshot that was cut short doesn't hide a delete")
     func cutShort() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -168,7 +168,7 @@ struct ReconnectTests {
         observation.dispose()
     }
 
-    @Test("what is written and deleted while a snapshot is told is neither missed nor remembered")
+    @Test("writes and deletes during a snapshot are neither missed nor remembered wrongly")
     func duringSnapshot() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -194,7 +194,7 @@ struct ReconnectTests {
         observation.dispose()
     }
 
-    @Test("what matched before the connection broke, and is not told after it, has left")
+    @Test("a value that matched before the connection broke, and doesn't come after it, has left")
     func noticedLeave() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -216,7 +216,7 @@ struct ReconnectTests {
         observation.dispose()
     }
 
-    @Test("parts that went while the connection was down are told as gone")
+    @Test("parts that went while the connection was down are reported as gone")
     func noticedParts() async throws {
         let parts: @Sendable (String) -> String = { fields in
             #"{"event":"update","sub":1,"key":"k","revision":1,"fields":\#(fields),"initial":true}"#
@@ -242,7 +242,7 @@ struct ReconnectTests {
         observation.dispose()
     }
 
-    @Test("a subscription that doesn't notice deletes keeps no keys")
+    @Test("a subscription that doesn't notice deletes remembers no keys")
     func unnoticed() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -295,7 +295,7 @@ struct ReconnectTests {
         await #expect(throws: BusError.closed) { try await bus.sync() }
     }
 
-    @Test("pauses double up to the maximum and differ by chance")
+    @Test("pauses double up to the maximum, with some chance")
     func backoff() {
         let even = Backoff(initial: .milliseconds(100), maximum: .seconds(3), jitter: 0)
         #expect(
@@ -310,7 +310,7 @@ struct ReconnectTests {
 }
 
 extension Peer {
-    /// Grants the next subscription, which must be number 1, and sends values of its keys.
+    /// Accepts the next subscription, which must be number 1, and sends values of its keys.
     func answerSubscribe(snapshot keys: [String]) throws {
         let id = try expect("subscribe")
         try send(#"{"ok":"subscribe","id":\#(id),"sub":1,"revision":2}"#)

@@ -1,4 +1,4 @@
-// Remote observables against real brokers, and what only a scripted one does.
+// Remote observables with real brokers, and with a scripted one for what only that does.
 
 import Observables
 import PlugboardPosix
@@ -39,7 +39,7 @@ struct RemoteObservableTests {
         second.dispose()
     }
 
-    @Test("it starts with the default, and ready tells the broker's value")
+    @Test("it starts with the default, and ready returns the broker's value")
     func ready() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -53,7 +53,7 @@ struct RemoteObservableTests {
         #expect(absent.revision == 0)
     }
 
-    @Test("what one program sets, another observes, with old and new")
+    @Test("what one program sets, another observes, with the old and the new value")
     func twoPrograms() async throws {
         let broker = try await TestBroker()
         let here = try await broker.connect()
@@ -77,7 +77,7 @@ struct RemoteObservableTests {
         part.dispose()
     }
 
-    @Test("value shows an own change at once, observers hear it from the broker")
+    @Test("value shows its own change at once; observers get it from the broker")
     func ahead() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -115,7 +115,7 @@ struct RemoteObservableTests {
         observation.dispose()
     }
 
-    @Test("a deletion is a change to the default")
+    @Test("a delete is a change to the default")
     func deletion() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -131,7 +131,7 @@ struct RemoteObservableTests {
         observation.dispose()
     }
 
-    @Test("after a restart observers hear what differs: a new value, a deletion, nothing else")
+    @Test("after a restart observers get only differences: a new value or a delete")
     func restart() async throws {
         let areObserved = Flag()
         let fake = try FakeBroker { peer in
@@ -156,7 +156,7 @@ struct RemoteObservableTests {
         for observation in observations { observation.dispose() }
     }
 
-    @Test("an observable made while there is no connection is up to date once there is one")
+    @Test("an observable made without a connection is up to date when there is one")
     func madeMeanwhile() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -192,7 +192,7 @@ struct RemoteObservableTests {
         #expect(try await bus.get("counter", as: Int.self) == 4 * perProgram)
     }
 
-    @Test("a value that can't be decoded is a fault, and the value stays")
+    @Test("a value that can't be decoded is a fault, and the previous value stays")
     func undecodable() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -211,7 +211,7 @@ struct RemoteObservableTests {
         watching.dispose()
     }
 
-    @Test("what is not a key is told by ready and as a fault", arguments: ["a.*", "", "a b", "**"])
+    @Test("an invalid key fails in ready and is a fault", arguments: ["a.*", "", "a b", "**"])
     func badKey(key: String) async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -263,7 +263,7 @@ struct RemoteObservableTests {
 }
 
 extension Peer {
-    /// Grants as many subscriptions as come, each with its key's value from the table.
+    /// Accepts all subscriptions, each with its key's value from the table.
     fileprivate func play(_ values: [String: String]) throws {
         for _ in 0..<3 {
             guard let line = try line() else { return }
@@ -283,7 +283,7 @@ extension Peer {
 }
 
 extension String {
-    /// The number that follows a piece of text.
+    /// The number after a piece of text.
     fileprivate func number(after text: String) -> Int? {
         guard let range = firstRange(of: text) else { return nil }
         return Int(self[range.upperBound...].prefix { $0.isNumber })

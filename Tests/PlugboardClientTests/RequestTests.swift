@@ -1,4 +1,4 @@
-// Every request against a real broker.
+// Every request to a real broker.
 
 import PlugboardWire
 import TestSupport
@@ -37,7 +37,7 @@ struct RequestTests {
         #expect(try await bus.get("total", as: JSON.self)?.text == text)
     }
 
-    @Test("a request close to the longest line is sent, one far past it is refused at once")
+    @Test("a request close to the longest line is sent, one far above it is refused at once")
     func longestLine() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -52,7 +52,7 @@ struct RequestTests {
         #expect(try await bus.get("k", as: String.self)?.utf8.count == room)
     }
 
-    @Test("an absent key is nil, its deletion is refused with the broker's code")
+    @Test("an absent key is nil, and deleting it is refused with the broker's code")
     func absent() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -116,7 +116,7 @@ struct RequestTests {
         #expect(try await bus.entry("effect")?.cause == 42)
     }
 
-    @Test("one task's writes arrive in the order of its calls, awaited and pipelined alike")
+    @Test("one task's writes arrive in the order of its calls, both awaited and pipelined ones")
     func order() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -138,7 +138,7 @@ struct RequestTests {
         observation.dispose()
     }
 
-    @Test("a pipelined write that is refused is told as a fault")
+    @Test("a refused pipelined write is a fault")
     func fault() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -150,7 +150,7 @@ struct RequestTests {
         observation.dispose()
     }
 
-    @Test("a thousand requests at a time all get their own answer")
+    @Test("a thousand requests at the same time all get their own answers")
     func concurrency() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

@@ -1,4 +1,4 @@
-// Subscriptions that go on where the connection broke.
+// Subscriptions that continue where the connection broke.
 
 import TestSupport
 import Testing
@@ -17,7 +17,7 @@ struct ResumeTests {
         #"{"event":"synced","sub":1,"revision":\#(revision)}"#
     }
 
-    @Test("after a restart on the same journal nothing is told twice and nothing is missed")
+    @Test("after a restart with the same journal nothing is told twice and nothing is missed")
     func restart() async throws {
         let broker = try await TestBroker(isKept: true)
         let bus = try await broker.connect()
@@ -28,7 +28,7 @@ struct ResumeTests {
         try await observable.ready()
         let changes = Log<Int>()
         let watching = observable.observe { changes.add($0.new) }
-        // What was bound to the connection goes with the broker, and is told by the next one.
+        // A value bound to the connection ends with the broker, and the next broker tells it.
         try await bus.publish("k.here", 1, while: .connected)
         try await broker.stop()
         try await eventually("it notices") { !bus.state.isConnected }
@@ -47,7 +47,7 @@ struct ResumeTests {
         observation.dispose()
     }
 
-    @Test("it names what it knows, and of a batch that was cut it is told the rest")
+    @Test("it names what it knows, and of an interrupted batch it gets the rest")
     func cutBatch() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(Self.greeting)
@@ -78,7 +78,7 @@ struct ResumeTests {
         observation.dispose()
     }
 
-    @Test("what was told before is not among the skipped, once")
+    @Test("updates that were told before don't count as skipped")
     func skipped() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(Self.greeting)
@@ -101,7 +101,7 @@ struct ResumeTests {
         observation.dispose()
     }
 
-    @Test("a snapshot that was cut short takes nothing from what was known before")
+    @Test("a snapshot that was cut short doesn't lose what was known before")
     func cutSnapshot() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(Self.greeting)
@@ -124,7 +124,7 @@ struct ResumeTests {
         observation.dispose()
     }
 
-    @Test("without the current values it goes on from the broker's answer")
+    @Test("without the current values it continues from the broker's answer")
     func withoutInitial() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(Self.greeting)
@@ -145,7 +145,7 @@ struct ResumeTests {
         observation.dispose()
     }
 
-    @Test("emits move on what is known, and are never taken for repeats")
+    @Test("emits advance what is known, and never count as repeats")
     func emits() {
         let point = ResumePoint()
         point.begin(epoch: "e", revision: 5, isResumed: false, hasSnapshot: true)
@@ -153,7 +153,7 @@ struct ResumeTests {
         #expect(point.isNews(Self.event(.update, "a", 4)))
         #expect(point.place == nil)
         #expect(point.isNews(Self.event(.synced, "", 4)))
-        // More of revision 4 may be on its way.
+        // There may be more of revision 4 on its way.
         #expect(point.place == ResumePoint.Place(revision: 3, epoch: "e"))
         #expect(point.isNews(Self.event(.emit, "a", 6)))
         #expect(point.place?.revision == 5)
@@ -171,7 +171,7 @@ struct ResumeTests {
 }
 
 extension Peer {
-    /// Lets a subscription go on, which must be number 1 and ask for just that.
+    /// Accepts a subscription, which must be number 1 and ask for exactly this.
     func answerResuming(since revision: Int, epoch: String) throws {
         guard let line = try line(), line.contains(#","since":\#(revision),"epoch":"\#(epoch)","id":"#) else {
             throw NeverHappened(description: "it doesn't ask to go on at \(revision)")

@@ -1,4 +1,4 @@
-// Subscriptions against a real broker: as a sequence and with a callback.
+// Subscriptions to a real broker: as a sequence and with a callback.
 
 import Observables
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("subscriptions", .someAtATime)
 struct SubscriptionTests {
-    @Test("a sequence gives the snapshot, its end, then what comes")
+    @Test("a sequence gives the snapshot, its end, then later events")
     func sequence() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect("me")
@@ -49,7 +49,7 @@ struct SubscriptionTests {
         observation.dispose()
     }
 
-    @Test("several patterns tell a key that both match once")
+    @Test("a key that matches several patterns is told once")
     func patterns() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -62,7 +62,7 @@ struct SubscriptionTests {
         observation.dispose()
     }
 
-    @Test("a bad pattern is refused with its code and leaves nothing behind")
+    @Test("a bad pattern is refused with its code and leaves nothing")
     func badPattern() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -71,7 +71,7 @@ struct SubscriptionTests {
         #expect(bus.link.state.withLock { $0.registrations.isEmpty && $0.pending.isEmpty })
     }
 
-    @Test("after dispose nothing is heard, and the broker sends nothing")
+    @Test("after dispose nothing more comes, and the broker sends nothing")
     func dispose() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
@@ -104,7 +104,7 @@ struct SubscriptionTests {
         try await second.value
     }
 
-    @Test("a loop that reads too slowly is told so, after what it has missed nothing of")
+    @Test("a loop that reads too slowly is told so, after everything that it hasn't missed")
     func unreadFull() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()

@@ -1,4 +1,4 @@
-// A real broker on a socket of its own that a test can stop and start again.
+// A real broker with its own socket, which a test can stop and start again.
 
 import PlugboardBroker
 import PlugboardPosix
@@ -6,11 +6,11 @@ import Synchronization
 
 @testable import PlugboardClient
 
-/// Runs brokers, one after the other, on one path in a folder that goes with it.
+/// Runs one broker after the other on one path, in a folder that is removed with it.
 final class TestBroker: Sendable {
     let folder: TemporaryFolder
     var path: String { folder.path + "/bus.sock" }
-    /// The folder of its journal, where it keeps one.
+    /// The folder of its journal, if it has one.
     private let state: PlugboardPosix.TemporaryFolder?
     private let running = Mutex<Running?>(nil)
 
@@ -49,8 +49,7 @@ final class TestBroker: Sendable {
         try await eventually("the broker ends") { hasEnded?.isRaised ?? true }
     }
 
-    /// What the broker answers to a line, as one would type it: for what the library
-    /// doesn't ask.
+    /// The broker's answer to a typed line, for requests that the library doesn't have.
     func ask(_ request: String) throws -> String {
         let socket = try UnixSocket.connect(path: path)
         UnixSocket.setBlocking(socket.raw, true)
@@ -70,20 +69,20 @@ final class TestBroker: Sendable {
         }
     }
 
-    /// A bus that is quick to come back.
+    /// A bus that reconnects quickly.
     func connect(_ name: String? = nil, options: Bus.Options = .quick) async throws -> Bus {
         try await Bus.connect(name: name, path: path, options: options)
     }
 }
 
 extension Bus.Options {
-    /// For tests: short pauses, so that a reconnection takes no time worth waiting for.
+    /// Short pauses, so that tests needn't wait for a reconnection.
     static var quick: Bus.Options {
         Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
     }
 }
 
-/// A folder with a short name, since a socket's path has little room.
+/// A folder with a short name, because a socket's path has little room.
 final class TemporaryFolder: Sendable {
     let path: String
 

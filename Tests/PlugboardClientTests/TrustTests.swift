@@ -1,4 +1,4 @@
-// Another user's broker, as the library meets it.
+// The library and another user's broker.
 
 import PlugboardPosix
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("another user's broker", .enabled(if: Stranger.isPossible), .someAtATime)
 struct TrustTests {
-    @Test("it is told nothing, and the error says whose it is; waiting for a broker is no reason to stay")
+    @Test("it gets nothing, the error names its user, and waiting for a broker ends at once")
     func refused() async throws {
         let stranger = try Stranger(saying: [FakeBroker.greeting()])
         var options = Bus.Options.quick
@@ -24,7 +24,7 @@ struct TrustTests {
         #expect(try stranger.heard() == "")
     }
 
-    @Test("one that the caller allows is like any other")
+    @Test("a user that the caller trusts is like any other")
     func allowed() async throws {
         let stranger = try Stranger(saying: [FakeBroker.greeting()])
         let options = Bus.Options(peer: "\(Stranger.user)")
@@ -34,14 +34,14 @@ struct TrustTests {
         #expect(try stranger.heard() == "")
     }
 
-    @Test("a user that doesn't exist can't be allowed")
+    @Test("an unknown user can't be trusted")
     func unknown() async throws {
         let options = Bus.Options(peer: "no such user")
         let expected = BusError.untrusted(path: "/nowhere/s", reason: "there is no user \"no such user\"")
         await #expect(throws: expected) { try await Bus.connect(path: "/nowhere/s", options: options) }
     }
 
-    @Test("one that takes the place of the own broker is a fault, told once, until the own is back")
+    @Test("one that takes the place of the user's own broker is one fault, until that is back")
     func taken() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect("till")

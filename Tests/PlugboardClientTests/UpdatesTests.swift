@@ -6,7 +6,7 @@ import Testing
 
 @Suite("decoded updates")
 struct UpdatesTests {
-    @Test("a value that can't be decoded is a fault, and the sequence goes on with the next one")
+    @Test("a value that can't be decoded is a fault, and the sequence continues with the next one")
     func badValue() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect("till")

@@ -1,9 +1,9 @@
-// Waiting in tests: for conditions, with a deadline, never for a time.
+// Waiting in tests: for conditions with a deadline, never for a fixed time.
 
 import Synchronization
 import Testing
 
-/// Something that was never so within the time that is more than enough.
+/// A condition that didn't come true in more than enough time.
 struct NeverHappened: Error, CustomStringConvertible {
     let description: String
 }
@@ -21,14 +21,14 @@ func eventually(
     }
 }
 
-/// Raised once, from any thread.
+/// Set once, from any thread.
 final class Flag: Sendable {
     private let raised = Atomic(false)
     var isRaised: Bool { raised.load(ordering: .acquiring) }
     func raise() { raised.store(true, ordering: .releasing) }
 }
 
-/// What callbacks heard, in order.
+/// What callbacks got, in order.
 final class Log<Element: Sendable>: Sendable {
     private let kept = Mutex<[Element]>([])
     var all: [Element] { kept.withLock { $0 } }

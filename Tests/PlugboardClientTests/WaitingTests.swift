@@ -8,7 +8,7 @@ import Testing
 
 @Suite("waiting", .someAtATime)
 struct WaitingTests {
-    @Test("a request without an answer times out, and its late answer harms nobody")
+    @Test("a request without an answer times out, and its late answer does no harm")
     func timeout() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting())
@@ -39,7 +39,7 @@ struct WaitingTests {
         #expect(bus.link.state.withLock { $0.pending.isEmpty })
     }
 
-    @Test("a subscription given up in time is taken back at the broker")
+    @Test("a subscription that is given up in time is withdrawn at the broker")
     func abandonedSubscription() async throws {
         let lines = Log<String>()
         let fake = try FakeBroker { peer in

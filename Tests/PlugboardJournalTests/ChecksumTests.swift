@@ -1,4 +1,4 @@
-// CRC-32C against published values, and both ways of computing it against each other.
+// CRC-32C compared with published values, and its two implementations with each other.
 
 import PlugboardJournal
 import Testing

@@ -1,6 +1,6 @@
-// A crash after every single operation, with whatever was not on disk there or not, and a
-// crash during the recovery from it: nothing that was promised is missing, and what is
-// there is a state that the bus was in.
+// A crash after every single operation, with any part of what wasn't on disk, and a crash
+// during the recovery from it. Nothing that was promised may be missing, and the state must
+// be one that the bus was in.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -10,13 +10,13 @@ import Testing
 @Suite(.computing) struct JournalCrashTests {
     /// How a session is played.
     struct Manner: CustomStringConvertible {
-        /// Now and then, at once; after each turn; now and then, some turns later.
+        /// Now and then, at once; after each turn; or now and then, some turns later.
         enum Syncs: CaseIterable { case seldom, always, late }
 
         var syncs: Syncs
-        /// Snapshots are made of the state, not of the files.
+        /// Snapshots are made of the state instead of the files.
         var givesState = false
-        /// The next segment is laid out beforehand.
+        /// The next segment is laid out ahead.
         var prepares = false
 
         static let seldom = Manner(syncs: .seldom)
@@ -30,7 +30,8 @@ import Testing
             "\(syncs)\(givesState ? ", state given" : "")\(prepares ? ", next segment laid out" : "")"
         }
 
-        /// Files so small that there are many, with room laid out for a few turns at a time.
+        /// Files so small that there are many of them, with room laid out for a few turns at a
+        /// time.
         var options: JournalOptions {
             JournalOptions(
                 sync: syncs == .always ? .always : .never,
@@ -44,9 +45,9 @@ import Testing
         }
     }
 
-    /// What had been promised when the machine stopped.
+    /// What was promised when the machine stopped.
     struct Promised {
-        /// The state after each commit, and how many the journal had counted by then.
+        /// The state after each commit, and how many commits the journal had counted by then.
         var states: [State] = [[:]]
         var marks: [JournalMark] = [0]
         /// How many commits were certainly on disk, and how many had been told.

@@ -1,4 +1,4 @@
-// Bytes that change by themselves, and files that end too early: never a wrong value.
+// Bytes that change by themselves, and files that end too early, never give a wrong value.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.computing) struct JournalDamageTests {
-    /// A journal of 100 records in one segment, closed in order, and the states it went through.
+    /// A journal of 100 records in one segment, closed in order, and all its states.
     private static func hundred() throws -> (SimulatedDisk, [State]) {
         let disk = SimulatedDisk()
         let journal = try TestJournal(disk, options: .plain)
@@ -32,14 +32,14 @@ import Testing
         let (disk, states) = try Self.hundred()
         let count = disk.text(name).utf8.count
         var refused = 0
-        // Each byte has one of its bits changed; all of them, where there is time.
+        // One bit of each byte is changed, or all bits if there is time.
         let bits = LongSuite.isOn ? Array(0..<(count * 8)) : (0..<count).map { $0 * 8 + $0 % 8 }
         for bit in bits {
             let copy = disk.afterKill()
             copy.flip(name, bit: bit)
             do {
                 let again = try TestJournal(copy, options: .plain)
-                // Only the last line, which says that the end was in order, can be done without.
+                // Only the last line, which says that the broker ended in order, may be missing.
                 #expect(again.state == states.last, "bit \(bit)")
             } catch is JournalError {
                 refused += 1

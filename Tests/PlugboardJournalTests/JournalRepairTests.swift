@@ -1,4 +1,4 @@
-// What a repair saves of a damaged journal, and what it leaves alone.
+// What a repair saves of a damaged journal, and what it doesn't change.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -36,7 +36,7 @@ struct JournalRepairTests {
 
     private func segment(_ number: Int) -> String { "segment-000000000\(number).jsonl" }
 
-    @Test("changes nothing where nothing is damaged, nor where a crash tore the end")
+    @Test("changes nothing if nothing is damaged, nor if a crash tore the end")
     func whole() throws {
         let (disk, _) = try Self.segments()
         let last = try #require(disk.files.keys.filter { $0.hasPrefix("segment-") }.max())
@@ -48,10 +48,10 @@ struct JournalRepairTests {
         }
     }
 
-    @Test("reads the segments again that a damaged snapshot stood for", arguments: [true, false])
+    @Test("reads again the segments that a damaged snapshot replaced", arguments: [true, false])
     func snapshot(hasOlder: Bool) throws {
         let (disk, state) = try Self.segments()
-        // As an interrupted compaction leaves it: older ones are there as well.
+        // As an interrupted compaction leaves it, with older snapshots.
         let journal = try TestJournal(
             disk,
             options: JournalOptions(sync: .never, historyBytes: 1_000_000, looseBytes: 1)
@@ -69,7 +69,7 @@ struct JournalRepairTests {
         #expect(again.recovered.isRepaired && again.epoch == "e2")
     }
 
-    @Test("reads segments that have changed their places in their order")
+    @Test("reads segments whose names were swapped in their own order")
     func swapped() throws {
         let (disk, state) = try Self.segments()
         try disk.rename(segment(2), to: "aside")
@@ -95,7 +95,7 @@ struct JournalRepairTests {
         #expect(throws: Never.self) { try TestJournal(disk) }
     }
 
-    @Test("and a start refuse numbers that no file is given", arguments: ["segment", "snapshot"])
+    @Test("refuses numbers that no file gets, as a start does", arguments: ["segment", "snapshot"])
     func numbers(kind: String) throws {
         for number in [JournalLimits.fileNumberMax + 1, .max] {
             let disk = SimulatedDisk()
@@ -108,7 +108,7 @@ struct JournalRepairTests {
         #expect(try Self.repaired(disk)?.keys == 0)
     }
 
-    @Test("leaves the journal of a later program alone")
+    @Test("doesn't change the journal of a later program")
     func later() throws {
         let (disk, _) = try Self.segments()
         let file = try disk.create("segment-0000000050.jsonl")

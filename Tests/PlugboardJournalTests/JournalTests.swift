@@ -1,4 +1,4 @@
-// What was written is there again: values, writers, revisions, and the files they lie in.
+// What was written comes back: values, writers and revisions, and the files that have them.
 
 import PlugboardJournal
 import PlugboardPosix

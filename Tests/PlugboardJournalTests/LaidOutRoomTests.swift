@@ -1,5 +1,5 @@
-// Room that is laid out behind the end of a segment, where writes come that wait for the disk
-// one by one: empty lines that the next records take the place of.
+// Room that is laid out after the end of a segment, if writes wait for the disk one by one.
+// It consists of empty lines, which the next records replace.
 
 import PlugboardPosix
 import TestSupport
@@ -7,13 +7,13 @@ import Testing
 
 @testable import PlugboardJournal
 
-@Suite("Room that is laid out", .computing)
+@Suite("Laid-out room", .computing)
 struct LaidOutRoomTests {
     private let disk = SimulatedDisk()
     private let name = "segment-0000000001.jsonl"
     private let options = JournalOptions(sync: .always, laidOutBytes: 2_000)
 
-    /// A journal with a few records, each brought to disk, in the midst of its life.
+    /// A journal in use with a few records, each brought to disk.
     private func written() throws -> TestJournal {
         let journal = try TestJournal(disk, options: options)
         for number in 1...5 {

@@ -3,11 +3,11 @@
 import PlugboardJournal
 import TestSupport
 
-/// Syncs and compacts when it is told to.
+/// Syncs and compacts on request.
 final class LateWorker: JournalWorker {
     private let worker: ImmediateWorker
     private var work: [(ImmediateWorker) -> Void] = []
-    /// How often it was waited for: to the end, and a moment.
+    /// How often the loop waited for it: to the end, and for a moment.
     private(set) var waits = 0
     private(set) var rests = 0
 

@@ -1,4 +1,4 @@
-// A file of the journal that is lost, whichever it is: noticed, or not needed.
+// A lost file of the journal, whichever it is, is noticed or not needed.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -28,7 +28,7 @@ struct LostFileTests {
         disk.files.keys.filter { $0.hasPrefix("newest-") || $0.hasPrefix("closed-") }
     }
 
-    @Test("is named, be it the newest one or the only one", arguments: [true, false], [1, 18])
+    @Test("is named, even if it is the newest or the only one", arguments: [true, false], [1, 18])
     func newest(isClosed: Bool, count: Int) throws {
         _ = try written(count, isClosed: isClosed)
         let name = newest
@@ -39,7 +39,7 @@ struct LostFileTests {
         #expect("\(JournalError.missing(file: name))" == "the journal is damaged: \(name) is missing")
     }
 
-    @Test("is named, be it all of them")
+    @Test("is named, even if all are lost")
     func all() throws {
         _ = try written(isClosed: true)
         let name = newest
@@ -47,7 +47,7 @@ struct LostFileTests {
         #expect(throws: JournalError.missing(file: name)) { _ = try TestJournal(disk) }
     }
 
-    @Test("that stands before all others is told from them, as nothing says what it was")
+    @Test("at the beginning is described by the next file, because nothing says what it was")
     func first() throws {
         _ = try written(isClosed: true)
         try disk.remove(segment(1))
@@ -56,7 +56,7 @@ struct LostFileTests {
         }
     }
 
-    @Test("is listed by a repair, which goes on with the rest under a new epoch", arguments: [1, 18])
+    @Test("is listed by a repair, which continues with the rest in a new epoch", arguments: [1, 18])
     func repair(count: Int) throws {
         _ = try written(count, isClosed: true)
         let number = UInt64(newest.filter(\.isNumber)) ?? 0
@@ -71,7 +71,7 @@ struct LostFileTests {
         #expect(segments.allSatisfy { UInt64($0.filter(\.isNumber)) ?? 0 > number })
     }
 
-    @Test("counts as lost where the newest is cut short, or is empty, after an orderly end")
+    @Test("may exist, but short or empty, after an orderly end")
     func short() throws {
         let journal = try written(isClosed: true)
         let name = newest
@@ -90,7 +90,7 @@ struct LostFileTests {
         #expect(try TestJournal(disk).state == journal.state)
     }
 
-    @Test("counts as lost where it is empty, and the machine runs as it did", arguments: [1, 18])
+    @Test("may exist, but empty, if the machine hasn't stopped since", arguments: [1, 18])
     func empty(count: Int) throws {
         _ = try written(count, isClosed: false)
         let name = newest
@@ -102,12 +102,12 @@ struct LostFileTests {
             guard case .damaged(let place, _)? = error as? JournalError else { return false }
             return place.file == name
         }
-        // A machine that stopped may have lost what it was told to keep.
+        // A machine that stopped may have lost what it was to keep.
         let again = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2")
         #expect(again.epoch == "e2")
     }
 
-    @Test("may be the one that says which is the newest, as a journal of an earlier program has none")
+    @Test("may be the signpost, because a journal of an earlier program has none")
     func signpost() throws {
         var journal = try written(isClosed: true)
         #expect(signs == ["closed-\(newest.filter(\.isNumber))"])
@@ -121,7 +121,7 @@ struct LostFileTests {
         }
     }
 
-    @Test("is not missed where a copy has brought older signs along, which go")
+    @Test("is not missed if a copy has brought older signposts, which are removed")
     func copied() throws {
         let journal = try written(isClosed: true)
         _ = try disk.create("newest-0000000001")
@@ -131,7 +131,7 @@ struct LostFileTests {
         #expect(signs.count == 1 && signs[0].hasPrefix("newest-\(newest.filter(\.isNumber))-"))
     }
 
-    @Test("has no number that no file is given")
+    @Test("can't have a number above the limit")
     func numbers() throws {
         for number in [JournalLimits.fileNumberMax + 1, .max] {
             let disk = SimulatedDisk()
@@ -152,8 +152,8 @@ struct LostFileTests {
 }
 
 extension JournalCrashTests {
-    /// The states that are left by a kill or a stop at every operation, and in each of them every file
-    /// is lost once.
+    /// The states that a kill or a stop at every operation leaves. In each of them, every file is
+    /// lost once.
     @Test(.timeLimit(.minutes(10)), arguments: Manner.all, [false, true])
     func `a file that is lost after a crash is missed, or wasn't needed`(manner: Manner, isKill: Bool) throws
     {

@@ -1,4 +1,4 @@
-// The file of the next segment, laid out whole where segments fill fast.
+// The file of the next segment, which is laid out if segments fill fast.
 
 import PlugboardPosix
 import TestSupport
@@ -17,7 +17,7 @@ struct NextFileTests {
         try TestJournal(disk, options: options, time: TimeSource(time))
     }
 
-    /// Writes until a segment ends, so long after it began that half of it is full.
+    /// Writes until a segment ends. Half of it is full after this time.
     private func fillSegment(
         _ journal: TestJournal,
         on disk: SimulatedDisk? = nil,
@@ -38,7 +38,7 @@ struct NextFileTests {
     }
 
     private var isLaidOut: Bool { disk.kinds.contains("lay out") }
-    /// Of the segment under way.
+    /// The bytes of the present segment.
     private var text: String { disk.text(segments.last ?? "") }
 
     @Test func `is laid out where a segment fills fast, and takes what follows`() throws {

@@ -1,11 +1,12 @@
-// What it comes to when a disk is opened. The same files always come to the same, and a crash
-// leaves the same ones again and again: each is opened once, and each promise is still held
-// against what came of it.
+// The results of opening disks. The same files always give the same result, and crashes
+// leave the same files again and again. So each is opened once, and all promises are
+// compared with its result.
 
 import PlugboardPosix
 import TestSupport
 
-/// Recoveries by what was on the disk. All disks are as they are after a power cut: all is safe.
+/// Recoveries by the contents of the disk. All disks are as after a power cut: everything
+/// on them is safe.
 final class Recoveries {
     struct Outcome {
         let found: Result<(state: State, epoch: String), any Error>
@@ -21,7 +22,7 @@ final class Recoveries {
     /// Of openings whose stops are kept: some twenty disks each, of some kilobytes.
     private static let stopsMax = 500
 
-    /// Opens a disk, after a start of the machine.
+    /// Opens a disk after a start of the machine.
     func outcome(of disk: SimulatedDisk, boot: String) -> Outcome {
         let attempt = Attempt(files: disk.fingerprint, boot: boot)
         if let known = outcomes[attempt] { return known }

@@ -1,11 +1,12 @@
-// How much a journal takes up, and rewrites: counted in bytes of a disk that knows what is reserved.
+// How much room a journal takes up, and how much it rewrites, in bytes of a disk that knows
+// what is reserved.
 
 import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
 
-@Suite("What a journal takes up", .computing)
+@Suite("A journal's size", .computing)
 struct RoomTests {
     private static let slack = 4 * 1_048_576
 
@@ -34,7 +35,7 @@ struct RoomTests {
         }
     }
 
-    /// A journal whose promises are held against its disk after each turn.
+    /// A journal whose promises are compared with its disk after each turn.
     private final class Measured {
         let disk = SimulatedDisk()
         let journal: TestJournal
@@ -63,7 +64,7 @@ struct RoomTests {
             #expect(peak <= mostMeanwhile, "\(peak) of \(live)")
         }
 
-        /// Bytes that were rewritten, room that was laid out included, for each that was written.
+        /// Bytes that were rewritten for each byte written, including room that was laid out.
         var ratio: Double {
             Double(disk.writtenBytes - journal.recordedBytes) / Double(journal.recordedBytes)
         }
@@ -74,7 +75,7 @@ struct RoomTests {
     }
 
     @Test(
-        "is bounded, at each moment, whatever the history, and little is rewritten",
+        "is limited at each moment, whatever the history, and little is rewritten",
         arguments: [0, 1_000_000, 5_000_000],
         [false, true]
     )
@@ -89,7 +90,7 @@ struct RoomTests {
         #expect(try TestJournal(measured.disk.afterKill()).state == measured.journal.state)
     }
 
-    @Test("is bounded while values come, are written again and go", arguments: [SyncMode.never, .always])
+    @Test("is limited while values come, are overwritten and go", arguments: [SyncMode.never, .always])
     func growing(sync: SyncMode) throws {
         let measured = try Measured(history: 0, sync: sync)
         for round in 1...2 {
@@ -104,7 +105,7 @@ struct RoomTests {
         #expect(try TestJournal(measured.disk.afterKill()).state.isEmpty)
     }
 
-    @Test("is bounded with the largest records")
+    @Test("is limited with the largest records")
     func large() throws {
         let measured = try Measured(history: 1_000_000)
         for number in 1...12 {
@@ -124,7 +125,7 @@ struct RoomTests {
     }
 
     @Test(
-        "is bounded at each moment, where nothing is done beside the loop before that is waited for",
+        "is limited at each moment, even if no work is done before the loop waits for it",
         arguments: [
             Load(keys: 5, bytes: 5_000, turns: 200, writesPerTurn: 20),
             Load(keys: 5, bytes: 5_000, turns: 20, writesPerTurn: 400, history: 1_000_000),
@@ -153,7 +154,7 @@ struct RoomTests {
             peak = max(peak, disk.occupied)
         }
         #expect(worker.waits > 0)
-        // The history begins where a file does.
+        // The history begins at the beginning of a file.
         let history = load.history > 0 ? load.history + JournalLimits.segmentBytes : 0
         let most = 3 * journal.liveBytes + history + Self.slack + load.bytes + 200
         #expect(peak <= most, "\(peak) of \(journal.liveBytes)")
@@ -162,7 +163,7 @@ struct RoomTests {
         #expect(try TestJournal(disk.afterKill()).state == journal.state)
     }
 
-    @Test("is no reason to rest where a snapshot comes along as fast as the journal grows")
+    @Test("is no reason to rest if a snapshot progresses as fast as the journal grows")
     func promptly() throws {
         let disk = SimulatedDisk()
         let worker = LateWorker(disk)
@@ -176,7 +177,7 @@ struct RoomTests {
         #expect(worker.waits == 0 && worker.rests == 0)
     }
 
-    @Test("at least as much as the history stays, also between snapshots")
+    @Test("includes at least the history, even between snapshots")
     func history() throws {
         let measured = try Measured(history: 3_000_000)
         for number in 1...2_000 {
@@ -188,7 +189,7 @@ struct RoomTests {
 
     // MARK: Small disks
 
-    /// Writes five keys of 5 kB again and again; nothing is refused.
+    /// Writes five keys of 5 kB again and again. No write is refused.
     private func write(_ journal: TestJournal, _ count: Int) throws {
         let before = journal.news.count
         for number in 1...count {
@@ -221,7 +222,7 @@ struct RoomTests {
         }
     }
 
-    @Test("goes down at a start that finds no room, and what a killed broker had reserved is given back")
+    @Test("shrinks at a start without room, and what a killed broker had reserved is given back")
     func restart() throws {
         let disk = SimulatedDisk()
         let journal = try TestJournal(disk, options: JournalOptions(sync: .never, historyBytes: 0))
@@ -233,7 +234,7 @@ struct RoomTests {
         try write(again, 500)
     }
 
-    @Test("goes down when all is deleted on a disk that was full of it")
+    @Test("shrinks when everything is deleted on a disk that was full")
     func deleted() throws {
         let disk = SimulatedDisk()
         disk.capacity = 2_000_000

@@ -1,4 +1,4 @@
-// Brokers that end before they have put their journal together, again and again.
+// Brokers that end again and again before they have made a snapshot.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -8,7 +8,7 @@ import Testing
 @testable import PlugboardJournal
 
 @Suite(.computing) struct ShortLivesTests {
-    /// Never gets to anything.
+    /// Never does any work.
     private final class LateWorker: JournalWorker {
         func sync(_ requests: [SyncRequest], number: UInt64) {}
         func releaseRoom(of file: any AppendableFile) {}
@@ -18,7 +18,7 @@ import Testing
         func finish() {}
     }
 
-    /// Lives of a few writes each, each ended by a kill.
+    /// Lives with a few writes each. A kill ends each of them.
     private func live(_ lives: Int, writes: Int, options: JournalOptions) throws -> (SimulatedDisk, State) {
         var disk = SimulatedDisk()
         var state: State = [:]
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "at least as much of the history stays as is wanted",
+        "at least the wanted part of the history stays",
         arguments: [(0, 10), (1, 9), (1_000, 9), (1_001, 8)]
     )
     func history(bytes: Int, first: UInt64) {

@@ -1,11 +1,11 @@
-// Who waits for the disk: the worker, or the loop itself where that is quicker.
+// Who waits for the disk: the worker, or the loop itself if that is quicker.
 
 import PlugboardJournal
 import PlugboardPosix
 import TestSupport
 import Testing
 
-/// Counts what it is asked for, and takes a time for it that a test says.
+/// Counts its requests, and takes as long for them as the test says.
 private final class SlowWorker: JournalWorker {
     private let worker: ImmediateWorker
     private let time: SimulatedTime
@@ -31,7 +31,7 @@ private final class SlowWorker: JournalWorker {
     func finish() { worker.finish() }
 }
 
-@Suite("A sync that somebody waits for", .computing)
+@Suite("A sync that replies wait for", .computing)
 struct SyncPlaceTests {
     private let time = SimulatedTime()
     private let worker: SlowWorker
@@ -43,7 +43,7 @@ struct SyncPlaceTests {
         journal = try TestJournal(disk, options: .plain, worker: worker, time: TimeSource(time))
     }
 
-    /// Writes and waits; returns whether the worker was asked.
+    /// Writes and waits. Returns whether the worker was asked.
     private func write(for waiting: Int = 1) throws -> Bool {
         let before = worker.syncs
         journal.publish("a", "1")
@@ -53,7 +53,7 @@ struct SyncPlaceTests {
         return worker.syncs > before
     }
 
-    @Test("is the worker's until the disk has been quick for long, and few wait for it")
+    @Test("is the worker's until the disk has been quick for long, and few replies wait")
     func quick() throws {
         worker.nanoseconds = 1_000_000
         for _ in 0..<16 { #expect(try write()) }
@@ -64,7 +64,7 @@ struct SyncPlaceTests {
         #expect(try !write())
     }
 
-    @Test("is the worker's again after one that took longer")
+    @Test("is the worker's again after a slow one")
     func slow() throws {
         for _ in 0..<16 { #expect(try write()) }
         #expect(try !write())

@@ -1,5 +1,5 @@
-// A journal with a state beside it, as a broker has: what the tests write to, kill, and
-// open again.
+// A journal with a state beside it, as in a broker. Tests write to it, kill it and open it
+// again.
 
 import PlugboardMemory
 import PlugboardJournal
@@ -17,7 +17,7 @@ struct Held: Equatable, CustomStringConvertible {
     var description: String { "\(value)@\(revision) by \(by)" }
 }
 
-/// A bus in little: it writes as the broker does.
+/// A small bus. It writes as the broker does.
 final class TestJournal {
     let disk: SimulatedDisk
     private(set) var state: State
@@ -28,11 +28,11 @@ final class TestJournal {
     private(set) var news: [JournalNews] = []
     private var records: RecordBuffer
     private let writer: JournalWriter
-    /// Snapshots are made of the state, as a broker does with a small one; else of the files.
+    /// Snapshots are made of the state, as a broker does with a small one; otherwise of the files.
     private let givesState: Bool
     static let when: UInt64 = 1_763_730_300_123
 
-    /// Opens what the disk holds.
+    /// Opens the journal on the disk.
     init(
         _ disk: SimulatedDisk,
         options: JournalOptions = .small,
@@ -67,13 +67,13 @@ final class TestJournal {
         try writer.settle(&self.records)
     }
 
-    /// What a record of a value comes to, about.
+    /// About how many bytes a record of a value has.
     static func recordBytes(_ key: String, _ held: Held) -> Int {
         key.utf8.count + held.value.utf8.count + held.by.utf8.count + 100
     }
 
     var liveBytes: Int { records.liveBytes ?? 0 }
-    /// Bytes that were written for what was committed.
+    /// Bytes that were written for commits.
     private(set) var recordedBytes = 0
 
     static func apply(_ record: RecordLine, _ line: Span<UInt8>, to state: inout State) {
@@ -142,14 +142,14 @@ final class TestJournal {
         )
     }
 
-    /// Ends a turn: from here on it can have been told.
+    /// Ends a turn. From here on, clients may have been told of it.
     func endTurn() throws {
         try writer.flush(&records, revision: revision)
         if writer.hasEndedSegment { compact() }
         try takeNews()
     }
 
-    /// Has a snapshot made, if it is time for one.
+    /// Makes a snapshot, if it is time for one.
     private func compact() {
         let keys = givesState ? state.count : Int.max
         writer.compact(keys: keys, live: liveBytes) { body in
@@ -169,7 +169,7 @@ final class TestJournal {
         )
     }
 
-    /// So many replies wait for the disk.
+    /// This many replies wait for the disk.
     func sync(for waiting: Int = .max) throws {
         try writer.wantSync(for: waiting)
         try takeNews()
@@ -180,7 +180,7 @@ final class TestJournal {
         try takeNews()
     }
 
-    /// As a broker does whose disk has failed.
+    /// Does what a broker does if its disk has failed.
     func fail() { writer.noteFailure() }
 
     func close() throws {

@@ -6,7 +6,7 @@ import Testing
 struct ChildProcessTests {
     private struct Late: Error {}
 
-    /// Runs a shell script to its end: what it printed, and how it ended.
+    /// Runs a shell script to its end. Returns its output and how it ended.
     private func run(_ script: String, _ arguments: [String] = [], folder: String? = nil) throws -> (
         String, ChildEnd
     ) {
@@ -42,7 +42,7 @@ struct ChildProcessTests {
         return bytes
     }
 
-    /// Whether a process runs; one that only waits to be reaped by init doesn't.
+    /// Whether a process runs. One that only waits for init to reap it doesn't.
     private func isAlive(_ pid: Int32) -> Bool {
         guard kill(pid, 0) == 0 else { return false }
         let text = (try? InputFile.contents(path: "/proc/\(pid)/stat", limit: 4096)) ?? []
@@ -57,7 +57,7 @@ struct ChildProcessTests {
         }
     }
 
-    @Test("the end is told with its status, or the signal that brought it")
+    @Test("the end comes with its status, or with the signal that caused it")
     func ends() throws {
         #expect(try run("exit 0").1 == .exited(0))
         #expect(try run("exit 7").1 == .exited(7))
@@ -66,22 +66,22 @@ struct ChildProcessTests {
         #expect("\(ChildEnd.exited(3))" == "exited with status 3")
     }
 
-    @Test("output and error come through one pipe in the order they were written")
+    @Test("output and errors come through one pipe, in the order in which they were written")
     func output() throws {
         #expect(try run("echo a; echo b >&2; echo c").0 == "a\nb\nc\n")
     }
 
-    @Test("arguments arrive as they are")
+    @Test("arguments arrive unchanged")
     func arguments() throws {
         #expect(try run(#"printf '<%s>' "$@""#, ["a b", "", "*", "ü'\""]).0 == "<a b><><*><ü'\">")
     }
 
-    @Test("it runs in the folder it is given, with an empty standard input")
+    @Test("it runs in the given folder, with an empty standard input")
     func folder() throws {
         #expect(try run("pwd; cat", folder: "/").0 == "/\n")
     }
 
-    @Test("it has the variables that it is given and no others")
+    @Test("it has exactly the given variables")
     func environment() throws {
         var start = shell("echo $A; env | grep -c B")
         start.environment = ["A=1", "PATH=/usr/bin:/bin"]
@@ -96,14 +96,14 @@ struct ChildProcessTests {
         #expect(Environment.all(with: ["PATH": "x"]).filter { $0.hasPrefix("PATH=") } == ["PATH=x"])
     }
 
-    @Test("it leads a process group of its own")
+    @Test("it leads its own process group")
     func group() throws {
         let child = try ChildProcess(starting: shell("exec sleep 100"))
         #expect(getpgid(child.pid) == child.pid)
     }
 
     @Test(
-        "it inherits no descriptor but its three standard ones",
+        "it inherits no descriptor except its three standard ones",
         .enabled(if: FileStatus(path: "/proc/self/fd").kind == .folder)
     )
     func descriptors() throws {
@@ -115,7 +115,7 @@ struct ChildProcessTests {
     }
 
     @Test(
-        "signals are as a fresh program expects them, though the parent ignores SIGPIPE",
+        "signals are as a new program expects them, although the parent ignores SIGPIPE",
         .enabled(if: FileStatus(path: "/proc/self/status").kind == .file)
     )
     func signals() throws {
@@ -126,7 +126,7 @@ struct ChildProcessTests {
         #expect(masks.map { $0 & ~(3 << 31) } == [0, 0])
     }
 
-    @Test("it leads a session where that is asked for, and what it starts is in it")
+    @Test("it leads a session on request, and its children are in that session")
     func session() throws {
         var start = shell("sh -c 'sleep 1000 & echo $!; wait'")
         start.leading = .session
@@ -143,7 +143,7 @@ struct ChildProcessTests {
         #expect(ProcessSession.of(0) == nil)
     }
 
-    @Test("one that is held finds a byte when it is let go on, or the end when its parent has gone")
+    @Test("a held child reads a byte when it may go on, or the end when its parent is gone")
     func held() throws {
         var start = shell("read -r line && echo go || echo gone")
         start.isHeld = true
@@ -159,7 +159,7 @@ struct ChildProcessTests {
         #expect(String(decoding: bytes, as: UTF8.self) == "go\n")
     }
 
-    @Test("a program that isn't there is an error that names it")
+    @Test("a missing program is an error that names it")
     func missing() throws {
         #expect(throws: SystemError(code: ENOENT, operation: "start", subject: "/no/such")) {
             _ = try ChildProcess(starting: ChildStart(program: "/no/such", output: .piped))
@@ -167,18 +167,18 @@ struct ChildProcessTests {
     }
 
     @Test(
-        "a start that fails leaves no descriptor open",
+        "a failed start leaves no descriptor open",
         .enabled(if: FileStatus(path: "/proc/self/fd").kind == .folder)
     )
     func failedStart() throws {
         func count() throws -> Int { try Folder.names(in: "/proc/self/fd").count }
         let before = try count()
         for _ in 0..<500 { _ = try? ChildProcess(starting: ChildStart(program: "/no/such", output: .piped)) }
-        // Other tests open some meanwhile.
+        // Other tests open descriptors meanwhile.
         #expect(try count() < before + 300)
     }
 
-    @Test("what is left of its group ends with it")
+    @Test("what remains of its group ends with it")
     func leftovers() throws {
         let (text, end) = try run("sleep 1000 >/dev/null 2>&1 & echo $!")
         #expect(end == .exited(0))
@@ -186,7 +186,7 @@ struct ChildProcessTests {
         try waitUntil { !isAlive(pid) }
     }
 
-    @Test("letting go of a child ends it and everyone in its group, and leaves no zombie")
+    @Test("releasing a child ends it and its whole group, and leaves no zombie")
     func letGo() throws {
         var pids: [Int32] = []
         do {
@@ -225,7 +225,7 @@ struct ChildProcessTests {
 
 @Suite("Caught signals", .oneAtATime, .serialized)
 struct SignalsTests {
-    @Test("a caught signal is there to be read, with its number, and wakes who polls")
+    @Test("a caught signal can be read with its number, and wakes a poller")
     func caught() throws {
         let signals = try Signals(catching: [SIGUSR1, SIGUSR2])
         #expect(signals.next() == nil)
@@ -242,7 +242,7 @@ struct SignalsTests {
 @Suite("Files", .someAtATime)
 struct InputFileTests {
     @Test(
-        "a small file is read whole; a folder, a missing file and one over the limit are errors that name it"
+        "a small file is read completely; a folder, a missing file and one over the limit are errors with its name"
     )
     func contents() throws {
         let text = try InputFile.contents(path: #filePath, limit: 1 << 20)
@@ -258,7 +258,7 @@ struct InputFileTests {
         }
     }
 
-    @Test("what lies at a path is told apart")
+    @Test("the kinds of what is at a path are distinguished")
     func status() {
         #expect(FileStatus(path: #filePath).kind == .file)
         #expect(FileStatus(path: "/").kind == .folder)

@@ -1,4 +1,4 @@
-// Data files on a real disk: what is appended, and what is laid out for it.
+// Data files on a real disk: appended bytes, and room that is laid out for them.
 
 import PlugboardPosix
 import TestSupport

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Memory that is given back")
 struct MemoryPagesTests {
-    @Test("loses its contents, and what lies beside it doesn't", arguments: [0, 1, 100_000, 3_000_000])
+    @Test("loses its contents, and the memory beside it doesn't", arguments: [0, 1, 100_000, 3_000_000])
     func contents(count: Int) throws {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count + 2, alignment: 65_536)
         defer { memory.deallocate() }
@@ -14,7 +14,7 @@ struct MemoryPagesTests {
         MemoryPages.giveBack(&part)
         #expect(memory.first == 1)
         #expect(memory.last == 1)
-        // Whole pages of it are gone, and asked for anew when somebody writes there.
+        // Its pages are gone, and the system gives new ones when somebody writes there.
         #expect((memory.count { $0 == 0 } >= count - 2 * 65_536))
         for index in memory.indices { memory[index] = 2 }
         #expect(memory.allSatisfy { $0 == 2 })

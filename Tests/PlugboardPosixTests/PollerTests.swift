@@ -1,4 +1,4 @@
-// One suite for all ways of waiting: they must not be told apart.
+// One suite for all pollers, because they must behave alike.
 
 import PlugboardPosix
 import TestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("pollers", .someAtATime)
 struct PollerTests {
-    /// What one wait told.
+    /// The result of one wait.
     private func ready(_ poller: any Poller, milliseconds: Int32 = 0) throws -> [Readiness] {
         var told: [Readiness] = []
         try poller.wait(milliseconds: milliseconds) { told.append($0) }
@@ -18,7 +18,7 @@ struct PollerTests {
         #expect(sent == .bytes(text.utf8.count))
     }
 
-    @Test("nothing is told while nothing can be read", arguments: PollerKind.allCases)
+    @Test("nothing is reported while nothing can be read", arguments: PollerKind.allCases)
     func quiet(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()
         let poller = try kind.make()
@@ -26,7 +26,7 @@ struct PollerTests {
         #expect(try ready(poller).isEmpty)
     }
 
-    @Test("what arrived is told with its token, until it was read", arguments: PollerKind.allCases)
+    @Test("what arrived is reported with its token until it is read", arguments: PollerKind.allCases)
     func readable(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()
         let poller = try kind.make()
@@ -43,7 +43,7 @@ struct PollerTests {
         #expect(try ready(poller).isEmpty)
     }
 
-    @Test("room to write is told only to who asks for it", arguments: PollerKind.allCases)
+    @Test("room to write is reported only on request", arguments: PollerKind.allCases)
     func writable(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()
         let poller = try kind.make()
@@ -58,7 +58,7 @@ struct PollerTests {
         #expect(try ready(poller).isEmpty)
     }
 
-    @Test("a peer that is gone is told also to who asks for nothing", arguments: PollerKind.allCases)
+    @Test("a peer that is gone is reported even if nothing was requested", arguments: PollerKind.allCases)
     func gone(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()
         let poller = try kind.make()
@@ -71,7 +71,7 @@ struct PollerTests {
         #expect(try ready(poller).map(\.token) == [1, 2])
     }
 
-    @Test("after remove nothing is told, and the place is free again", arguments: PollerKind.allCases)
+    @Test("after remove nothing is reported, and the place is free again", arguments: PollerKind.allCases)
     func remove(kind: PollerKind) throws {
         let pair = try UnixSocket.pair()
         let poller = try kind.make()
@@ -119,7 +119,7 @@ struct PollerTests {
         #expect(try ready(poller).map(\.token) == (0..<100).filter { $0 % 3 != 0 }.map(UInt64.init))
     }
 
-    @Test("what is called may remove others that are told in the same turn", arguments: PollerKind.allCases)
+    @Test("a handler may remove others that are reported in the same turn", arguments: PollerKind.allCases)
     func removeInside(kind: PollerKind) throws {
         let poller = try kind.make()
         let one = try UnixSocket.pair()
@@ -157,7 +157,7 @@ struct PollerTests {
         #expect(try ready(poller, milliseconds: -1).map(\.token) == [7])
     }
 
-    @Test("many wake-ups are one, and drained they are none", arguments: PollerKind.allCases)
+    @Test("many wake-ups count as one, and after draining there is none", arguments: PollerKind.allCases)
     func drained(kind: PollerKind) throws {
         let wakeup = try Wakeup()
         let poller = try kind.make()
@@ -171,7 +171,7 @@ struct PollerTests {
         #expect(try ready(poller).count == 1)
     }
 
-    /// Copies of both ends' numbers, to be closed by the caller.
+    /// Copies of the numbers of both ends. The caller closes them.
     private static func release(_ pair: consuming UnixSocket.Pair) -> (near: Int32, far: Int32) {
         let copies = (fcntl(pair.first.raw, F_DUPFD_CLOEXEC, 0), fcntl(pair.second.raw, F_DUPFD_CLOEXEC, 0))
         return (near: copies.0, far: copies.1)

@@ -1,4 +1,4 @@
-// A folder of a test's own, with a short name: a socket's path has little room.
+// A folder for one test, with a short name, because a socket's path has little room.
 
 import PlugboardPosix
 
@@ -15,7 +15,7 @@ final class PosixFolder: Sendable {
 
     func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// The permission bits of a path; nil where nothing is.
+    /// The permission bits of a path; nil if there is nothing.
     static func mode(_ path: String) -> mode_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil

@@ -4,7 +4,7 @@
 
     @testable import PlugboardPosix
 
-    @Suite("A hold on a child", .someAtATime)
+    @Suite("A handle of a child", .someAtATime)
     struct ProcessHandleTests {
         private struct Late: Error {}
 
@@ -16,7 +16,7 @@
             }
         }
 
-        @Test("is a pidfd where the C library has it, and its signals reach the whole group")
+        @Test("is a pidfd if the C library has it, and its signals reach the whole group")
         func group() throws {
             let start = ChildStart(
                 program: "/bin/sh",
@@ -47,7 +47,7 @@
                 let status = (try? InputFile.contents(path: "/proc/\(grandchild)/stat", limit: 4096)) ?? []
                 return status.isEmpty || String(decoding: status, as: UTF8.self).contains(") Z ")
             }
-            // Nobody is there any more, and nobody else is meant.
+            // The process is gone, and no other process gets the signal.
             handle.signalGroup(SIGKILL)
         }
     }

@@ -1,4 +1,4 @@
-// Where a socket is made, who may use it, and what happens to what was there before.
+// Where a socket is made, who may use it, and what happens to what was at its path.
 
 import PlugboardPosix
 import TestSupport
@@ -10,7 +10,7 @@ struct SocketTests {
         { values[$0] }
     }
 
-    @Test("the path is the one that is named, else in the runtime folder, else in a temporary one")
+    @Test("the path is the given one, or else in the runtime folder, or else in a temporary one")
     func standard() {
         let all = ["PLUGBOARD_SOCKET": "/a/b", "XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/t"]
         #expect(SocketPath.standard(environment: variables(all)) == "/a/b")
@@ -28,7 +28,7 @@ struct SocketTests {
         #expect(SocketPath.folder(of: path) == folder)
     }
 
-    @Test("a path at the limit works, one byte more is refused with the limit")
+    @Test("a path at the limit works, and one more byte is refused with the limit")
     func pathLimit() throws {
         let folder = try PosixFolder()
         let name = SocketPath.bytesMax - folder.path.utf8.count - 1
@@ -51,12 +51,13 @@ struct SocketTests {
         #expect(throws: SocketPathError.self) { try SocketPath.check(path) }
     }
 
-    @Test("a missing folder is made for the user alone; a private one that isn't is refused")
+    @Test("a missing folder is made for the user alone; a private folder that others can enter is refused")
     func privateFolder() throws {
         let folder = try PosixFolder()
         let path = folder("new") + "/bus.sock"
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
-        // No more than the user; the umask of a test that listens just now may take more away.
+        // At most the user's rights. The umask of a test that listens at this moment may remove
+        // more.
         #expect(PosixFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
         #expect(chmod(folder("new"), 0o700) == 0)
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
@@ -65,7 +66,7 @@ struct SocketTests {
         try SocketPath.prepareFolder(of: path, mustBePrivate: false)
     }
 
-    @Test("a link in the place of a private folder is refused, wherever it leads")
+    @Test("a link in place of a private folder is refused, wherever it leads")
     func linkedFolder() throws {
         let folder = try PosixFolder()
         #expect(mkdir(folder("real"), 0o700) == 0)
@@ -84,7 +85,7 @@ struct SocketTests {
         #expect(error?.subject == "/nowhere/at/all")
     }
 
-    @Test("a socket is the user's alone from its first moment, and the umask is as before")
+    @Test("only the user can use a socket from its first moment, and the umask is as before")
     func permissions() throws {
         let folder = try PosixFolder()
         let path = folder("bus.sock")
@@ -104,7 +105,7 @@ struct SocketTests {
         #expect(Self.umaskIsUsual(in: folder), "the umask of listening stayed")
     }
 
-    @Test("many that listen at once don't spoil each other's permissions")
+    @Test("many listeners at once don't spoil each other's permissions")
     func listenAtOnce() async throws {
         let folder = try PosixFolder()
         let modes = Modes()
@@ -140,7 +141,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what is no socket is left alone and said to be so")
+    @Test("something that is no socket is left alone and reported")
     func notASocket() throws {
         let folder = try PosixFolder()
         try PosixFolder.write("precious", to: folder("file"))
@@ -156,7 +157,7 @@ struct SocketTests {
         #expect(FileStatus(path: folder("folder")).kind == .folder)
     }
 
-    @Test("nobody there is an error with the path")
+    @Test("a missing listener is an error with the path")
     func nobody() throws {
         let folder = try PosixFolder()
         let error = #expect(throws: SystemError.self) { _ = try UnixSocket.connect(path: folder("none")) }
@@ -164,7 +165,7 @@ struct SocketTests {
         #expect(error.map { "\($0)".contains(folder("none")) } == true)
     }
 
-    @Test("a lock has one holder, and is free when that lets go")
+    @Test("a lock has one holder, and is free when the holder releases it")
     func lock() throws {
         let folder = try PosixFolder()
         let path = folder("bus.sock")
@@ -197,7 +198,7 @@ struct SocketTests {
         #expect(withUnsafeMutableBytes(of: &byte) { pair.first.read(into: $0) } == .ended)
     }
 
-    @Test("nothing to read and no room to write are said, and nothing waits")
+    @Test("nothing to read and no room to write are reported, and nothing waits")
     func wouldBlock() throws {
         let pair = try UnixSocket.pair()
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -222,8 +223,8 @@ struct SocketTests {
         }
     }
 
-    /// Whether folders come out as asked for. Others in this process may be listening just
-    /// now, which takes moments; a umask that was forgotten stays.
+    /// Whether folders get the requested permissions. Another listener in this process may change
+    /// the umask for a moment; a umask that was forgotten stays.
     private static func umaskIsUsual(in folder: PosixFolder) -> Bool {
         (0..<200).contains { number in
             if number > 0 { Pause.sleep(seconds: 0.002) }

@@ -1,17 +1,17 @@
-// Whose broker a client connects to, and whose it leaves alone.
+// Which users' brokers a client connects to.
 
 import TestSupport
 import Testing
 
 @testable import PlugboardPosix
 
-@Suite("whose broker is believed", .someAtATime)
+@Suite("which brokers are trusted", .someAtATime)
 struct TrustedUsersTests {
     private func naming(_ peer: String?, _ variable: String? = nil) throws(UnknownUser) -> TrustedUsers {
         try TrustedUsers(naming: peer) { $0 == "PLUGBOARD_PEER" ? variable : nil }
     }
 
-    @Test("the own user's and root's, and one more if it is named, by name or by number")
+    @Test("the user's own and root's, and one more that is named by name or number")
     func users() throws {
         let own = TrustedUsers(own: 1_000)
         #expect(own.contains(1_000) && own.contains(0))
@@ -25,7 +25,7 @@ struct TrustedUsersTests {
         #expect(try naming(nil, "") == .own)
     }
 
-    @Test("whom the accounts don't have is no user", arguments: ["no such user", "-1", "4294967295", "1.5"])
+    @Test("an unknown name or number is no user", arguments: ["no such user", "-1", "4294967295", "1.5"])
     func unknown(name: String) {
         #expect(throws: UnknownUser(name: name)) { try naming(name) }
         #expect(throws: UnknownUser(name: name)) { try naming(nil, name) }
@@ -47,7 +47,7 @@ struct TrustedUsersTests {
         for mode: mode_t in [0o720, 0o702, 0o1777] {
             #expect(chmod(folder.path, mode) == 0)
             #expect(fault(path) == .openFolder(folder.path))
-            // Where a person named it, only the peer counts: such as a socket in /tmp.
+            // If a person named the path, only the peer counts: such as a socket in /tmp.
             try TrustedUsers.own.check(folderOf: path, isOwnPlace: false)
         }
         #expect(chmod(folder.path, 0o755) == 0)
@@ -55,13 +55,13 @@ struct TrustedUsersTests {
         #expect(symlink(folder.path, folder("link")) == 0)
         #expect(fault(folder("link") + "/bus.sock") == .noFolder(folder("link")))
         #expect(fault(folder("none") + "/bus.sock") == nil)
-        // Somebody else looks at the same folder.
+        // Another user looks at the same folder.
         let other = TrustedUsers(own: Accounts.ownUser + 1)
         if Accounts.ownUser != 0 { #expect(fault(path, other) == .folderOfAnother(folder.path)) }
         #expect(fault(path, TrustedUsers(own: Accounts.ownUser + 1, allowed: Accounts.ownUser)) == nil)
     }
 
-    @Test("a stranger's folder is refused by whose it is", .enabled(if: Stranger.isPossible))
+    @Test("a stranger's folder is refused because of its owner", .enabled(if: Stranger.isPossible))
     func strangersFolder() throws {
         let folder = try PosixFolder()
         #expect(chown(folder.path, Stranger.user, Stranger.user) == 0)
@@ -75,7 +75,7 @@ struct TrustedUsersTests {
     }
 
     @Test(
-        "a stranger's broker gets nothing, one that is allowed is connected to",
+        "a stranger's broker gets nothing, and a trusted one is connected to",
         .enabled(if: Stranger.isPossible)
     )
     func strangersBroker() throws {

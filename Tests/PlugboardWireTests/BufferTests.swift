@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Buffers and text")
 struct BufferTests {
-    @Test("a buffer gives back what it got, in order, however it grew")
+    @Test("a buffer returns its bytes in order, however it grew")
     func queue() {
         var buffer = ByteBuffer()
         var expected: [UInt8] = []
@@ -25,7 +25,7 @@ struct BufferTests {
         #expect(buffer.allocatedBytes == 0)
     }
 
-    @Test("integers are written in decimal, round every power of ten and in between")
+    @Test("integers are written in decimal, near every power of ten and in between")
     func decimals() {
         var values: [UInt64] = [0, 9_007_199_254_740_991, .max]
         var power: UInt64 = 1
@@ -43,7 +43,7 @@ struct BufferTests {
         }
     }
 
-    @Test("strings are escaped as little as JSON allows and come back as they were")
+    @Test("strings are escaped as little as JSON allows, and come back unchanged")
     func strings() {
         let original = "a\"b\\c/\u{1}\u{8}\t\n\u{C}\r\u{1F}\u{7F}\u{80}\u{9B}\u{9F}\u{A0}é😀"
         var buffer = ByteBuffer()
@@ -61,7 +61,7 @@ struct BufferTests {
         #expect(String(decoding: JSONText.characters(spelled.span), as: UTF8.self) == "Aé€😀/")
     }
 
-    @Test("line feeds are found wherever they stand", arguments: 0..<70)
+    @Test("line feeds are found at any place", arguments: 0..<70)
     func lineFeeds(place: Int) {
         var bytes = [UInt8](repeating: 0x20, count: 70)
         bytes[place] = 0x0A

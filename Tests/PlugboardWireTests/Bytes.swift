@@ -15,7 +15,7 @@ func withBytes<Result>(_ bytes: [UInt8], _ body: (Span<UInt8>) throws -> Result)
     return try body(Span(_unsafeBytes: UnsafeRawBufferPointer(copy)))
 }
 
-/// What the scanner says of a text: nil where it is one JSON value.
+/// What the scanner says about a text; nil if it is one JSON value.
 func failure(_ bytes: [UInt8]) -> JSONFailure? {
     withBytes(bytes) { bytes in
         do throws(JSONFailure) {
@@ -31,12 +31,12 @@ func failure(_ text: String) -> JSONFailure? {
     failure(Array(text.utf8))
 }
 
-/// The text that a buffer holds.
+/// The text in a buffer.
 func text(_ buffer: borrowing ByteBuffer) -> String {
     String(buffer.bytes)
 }
 
-/// One decoded line: what a test wants to know of it.
+/// One decoded line: what tests check of it.
 struct Decoded {
     var request = Request()
     var refusal: Refusal?

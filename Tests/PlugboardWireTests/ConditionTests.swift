@@ -62,7 +62,7 @@ struct ConditionTests {
         #expect(try !holds(text, for: phone))
     }
 
-    @Test("say something of a whole value that is no object")
+    @Test("can be about a whole value that is no object")
     func whole() throws {
         #expect(try holds(#"{"":{">":20.5}}"#, for: "21"))
         #expect(try !holds(#"{"":{">":21}}"#, for: "21.0"))
@@ -71,7 +71,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "compare numbers exactly, whatever their spelling",
+        "compare numbers exactly, however they are spelled",
         arguments: [
             ("1.0", "1e0", 0), ("0.1", "0.10", 0), ("-0", "0", 0), ("-0.0e99", "0", 0), ("1e2", "100", 0),
             ("0.001e3", "1", 0), ("10e-1", "1", 0), ("1", "2", -1), ("-1", "-2", 1), ("-1", "1", -1),
@@ -111,7 +111,7 @@ struct ConditionTests {
         #expect(try holds("{\"/b\":{\"in\":[[1],{},[2.0]]},\"/a\":{\"!=\":[2]}}", for: #"{"a":[1],"b":[2]}"#))
     }
 
-    @Test("compare a number that fills a line in no time")
+    @Test("compare a number that fills a line quickly")
     func longNumbers() throws {
         let zeros = String(repeating: "0", count: 200_000)
         #expect(try holds(#"{"":{"==":1}}"#, for: "1.\(zeros)"))
@@ -121,7 +121,7 @@ struct ConditionTests {
         #expect(try holds(#"{"":{"==":1e-200001}}"#, for: "0.\(zeros)1"))
     }
 
-    @Test("agree with numbers written out in full", arguments: 0..<20)
+    @Test("agree with numbers that are written out", arguments: 0..<20)
     func decimals(seed: Int) throws {
         var random = SeededGenerator(seed)
         for _ in 0..<100 {
@@ -160,7 +160,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "are refused where they make no sense, with their place",
+        "are refused with their place if they make no sense",
         arguments: [
             ("[]", .wrongType, 100), ("{}", .wrongType, 100), ("1", .wrongType, 100),
             (#"{"price":{"<":1}}"#, .wrongType, 102), (#"{"/a":1}"#, .wrongType, 106),
@@ -181,7 +181,7 @@ struct ConditionTests {
     }
 
     @Test(
-        "an operator that is none gets a hint",
+        "an unknown operator gets a hint",
         arguments: [
             ("lt", "<"), ("=", "=="), ("===", "=="), ("=>", ">="), ("<>", "!="), ("exist", "exists"),
             ("IN", "in"),
@@ -192,14 +192,14 @@ struct ConditionTests {
         #expect(refusal("{\"/a\":{\"\(word)\":1}}")?.hint == "did you mean \"\(meant)\"?")
     }
 
-    @Test("a plain value, or nothing, gets in the hint what could have been meant")
+    @Test("a plain value or an empty object gets the likely meaning as a hint")
     func plain() {
         #expect(refusal(#"{"/brand":"Nokia"}"#)?.hint == #"{"/brand":{"==":"Nokia"}}"#)
         #expect(refusal(#"{"/brand":{}}"#)?.hint == #"{"/brand":{"exists":true}}"#)
         #expect(refusal(#"{"/a":{"contains":1}}"#)?.hint == "there are == != < <= > >= in exists prefix")
     }
 
-    @Test("each limit is what still goes")
+    @Test("a condition at each limit is accepted, and one beyond it is refused")
     func limits() throws {
         func parts(_ count: Int) -> String {
             "{\((0..<count).map { "\"/\($0)\":{\"<\":1}" }.joined(separator: ","))}"
@@ -222,7 +222,7 @@ struct ConditionTests {
         #expect(refusal(bytes(Limits.whereBytesMax + 1))?.code == .limit)
     }
 
-    /// A number of a few digits with its point and exponent anywhere.
+    /// A number of a few digits, with a point and an exponent anywhere.
     private static func number(_ random: inout SeededGenerator) -> String {
         var text = random.oneIn(2) ? "-" : ""
         text += random.oneIn(3) ? "0" : String(1 + random.below(200))
@@ -233,7 +233,7 @@ struct ConditionTests {
         return text
     }
 
-    /// What a small number is in units of 10^-20.
+    /// A small number in units of 10^-20.
     private static func inFull(_ text: String) -> Int128 {
         let parts = text.lowercased().split(separator: "e")
         let decimals = parts[0].split(separator: ".")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The decoder")
 struct DecoderTests {
-    @Test("finds the fields of a publish and leaves the value's bytes alone")
+    @Test("finds the fields of a publish, and doesn't change the value's bytes")
     func publish() {
         let decoded = decode(
             #"{"op":"publish","id":"a1","key":"cart.total","value": {"b":1.0,"a":[ ]} ,"if":3}"#
@@ -16,7 +16,7 @@ struct DecoderTests {
         #expect(decoded.request.ifRevision == 3)
     }
 
-    @Test("reads fields whose names and values are spelled with escapes")
+    @Test("reads fields whose names and values have escapes")
     func escapes() {
         let decoded = decode(#"{"\u006fp":"p\u0075blish","k\u0065y":"a\u002eb","value":"\u0061"}"#)
         #expect(decoded.refusal == nil)
@@ -60,7 +60,7 @@ struct DecoderTests {
         #expect(decode(line).refusal?.code == code)
     }
 
-    @Test("an id that was read is kept for the answer, whatever follows")
+    @Test("an id that was read is kept for the reply, whatever comes after it")
     func idBeforeMistake() {
         #expect(decode(#"{"id":7,"op":"publish","key":"#).id == "7")
         #expect(decode(#"{"op":"get","key":1,"id":"late"}"#).id == "\"late\"")
@@ -76,7 +76,7 @@ struct DecoderTests {
         #expect(decode(#"{"op":"sync","id":"\#(long)x"}"#).refusal?.code == .badID)
     }
 
-    @Test("x- fields are passed over, up to the number of fields")
+    @Test("x- fields are ignored, but count as fields")
     func extensions() {
         func line(_ count: Int) -> String {
             let fields = (0..<count).map { #","x-\#($0)":[{"a":\#($0)}]"# }.joined()
@@ -86,7 +86,7 @@ struct DecoderTests {
         #expect(decode(line(Limits.fieldsMax)).refusal?.code == .limit)
     }
 
-    @Test("a batch takes its limit of writes and not one more")
+    @Test("a batch takes as many writes as its limit and not one more")
     func batchLimit() {
         func line(_ count: Int) -> String {
             let writes = (0..<count).map { #"{"op":"publish","key":"k\#($0)","value":\#($0)}"# }
@@ -106,7 +106,7 @@ struct DecoderTests {
         #expect(refusal?.hint == "did you mean \"value\"?")
     }
 
-    @Test("patterns, subs and names have limits with a test at each")
+    @Test("patterns, subs and names are accepted up to their limits")
     func otherLimits() {
         func keys(_ count: Int) -> String {
             #"{"op":"subscribe","keys":[\#((0..<count).map { "\"k\($0)\"" }.joined(separator: ","))]}"#
@@ -121,7 +121,7 @@ struct DecoderTests {
         #expect(decode(#"{"op":"hello","name":"\#(name)n"}"#).refusal?.code == .limit)
     }
 
-    @Test("words are a request like any other")
+    @Test("words make the same request as JSON")
     func shorthand() {
         let decoded = decode("publish \t cart.total   {\"a\": 1} ")
         #expect(decoded.refusal == nil)
@@ -134,12 +134,12 @@ struct DecoderTests {
         #expect(decode("keys").refusal == nil)
     }
 
-    @Test("a word that lacks its quotes gets them in the hint")
+    @Test("a text without its quotes gets them in the hint")
     func quotes() {
         #expect(decode("publish greeting hello you").refusal?.hint == #"publish greeting "hello you""#)
     }
 
-    @Test("comments and blank lines are nothing", arguments: ["", "# x", "   ", "\t", "#{}"])
+    @Test("comments and blank lines are ignored", arguments: ["", "# x", "   ", "\t", "#{}"])
     func ignored(line: String) {
         #expect(withBytes(line) { RequestDecoder.isIgnored($0) })
     }
@@ -168,13 +168,13 @@ struct DecoderTests {
 
 @Suite("Plain lines")
 struct PlainLineTests {
-    /// The same line, made unusual by a space, so that it takes the longer way.
+    /// The same line with a space that makes it take the slow path.
     private func decodeAtLength(_ line: [UInt8]) -> Decoded {
         decode([UInt8(ascii: " ")] + line)
     }
 
     @Test(
-        "are read as the longer way reads them, whatever byte of them is changed",
+        "are read as on the slow path, whatever byte of them changes",
         arguments: [
             #"{"op":"publish","id":"a1","key":"a.b","value":{"c":[1,"x\n"]}}"#,
             #"{"op":"get","key":"a","id":123}"#,
@@ -205,7 +205,7 @@ struct PlainLineTests {
     }
 
     @Test(
-        "are those that programs write",
+        "include those that programs write",
         arguments: [
             #"{"op":"publish","key":"a.b","value":1}"#,
             #"{"op": "publish", "key": "a.b", "value": {"c": 1}}"#,
@@ -235,7 +235,7 @@ struct PlainLineTests {
     }
 
     @Test(
-        "an id too long, too large or misspelled is not plain",
+        "don't include an id that is too long, too large or misspelled",
         arguments: ["01", "-", "9007199254740992", "1e2", "1.0"]
     )
     func ids(id: String) {

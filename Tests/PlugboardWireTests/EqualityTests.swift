@@ -25,7 +25,7 @@ struct EqualityTests {
     }
 
     @Test(
-        "are not equal for being similar",
+        "aren't those that are only similar",
         arguments: [
             ("1", "2"), ("1", "\"1\""), ("0", "false"), ("null", "false"), ("\"\"", "null"), ("[]", "{}"),
             ("[1,2]", "[2,1]"), ("[1]", "[1,1]"), ("[]", "[[]]"), (#"{"a":1}"#, #"{"b":1}"#),
@@ -41,14 +41,14 @@ struct EqualityTests {
         }
     }
 
-    @Test("told by spelling, 1.0 is not 1, and an order of members is still none")
+    @Test("by spelling, 1.0 is not 1, but the order of members still doesn't matter")
     func spelling() {
         #expect(!areEqual("1", "1.0", .spelling))
         #expect(!areEqual("[0]", "[-0]", .spelling))
         #expect(areEqual(#"{"a":1.0,"b":"\u0041"}"#, #"{"b":"A","\u0061":1.0}"#, .spelling))
     }
 
-    @Test("of a name that stands twice the last member counts, whatever stands between")
+    @Test("if a name occurs twice, its last member counts, whatever is in between")
     func repeats() {
         for sameness in [JSONSameness.meaning, .spelling] {
             for other in [
@@ -69,7 +69,7 @@ struct EqualityTests {
         }
     }
 
-    @Test("a value is compared again with others as it was the first time, repeated names or not")
+    @Test("a value compares again as it did the first time, with repeated names or without")
     func again() {
         var comparer = JSONComparer()
         withBytes(#"{"a":1,"b":{"c":1,"c":2},"a":2}"#) { value in
@@ -101,7 +101,7 @@ struct EqualityTests {
         }
     }
 
-    @Test("are told in reasonable time, whatever the order of many members")
+    @Test("are found in reasonable time, whatever the order of many members")
     func many() {
         let count = 20_000
         let members = (0..<count).map { "\"name \($0)\":\($0)" }
@@ -115,7 +115,7 @@ struct EqualityTests {
         #expect(!areEqual("{\(repeated),\"n\":1}", "{\(repeated),\"n\":2}"))
     }
 
-    @Test("are told as deep as values nest")
+    @Test("are found as deep as values nest")
     func deep() {
         func nested(_ inner: String) -> String {
             let half = Limits.depthMax / 2
@@ -131,7 +131,7 @@ struct EqualityTests {
         #expect(!areEqual(nested("1"), turned("2")))
     }
 
-    @Test("need no more memory for the next comparison than for the one before")
+    @Test("need no more memory for the next comparison")
     func reuse() {
         var comparer = JSONComparer()
         for (left, right, expected) in [("[1]", "[1.0]", true), ("{}", "[]", false), ("[[]]", "[{}]", false)]

@@ -1,5 +1,5 @@
-// The scanner, which looks at many bytes at once, against the grammar of RFC 8259 taken
-// letter by letter.
+// Compares the scanner, which looks at many bytes at once, with the grammar of RFC 8259,
+// read letter by letter.
 
 import PlugboardWire
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @Suite("The scanner against the grammar")
 struct GrammarTests {
     @Test(
-        "they agree on texts put together at random, whole, cut and changed",
+        "they agree on random texts, complete, cut and changed",
         arguments: 0..<40 as Range<UInt64>
     )
     func agree(seed: UInt64) {
@@ -26,7 +26,7 @@ struct GrammarTests {
     }
 }
 
-/// Random texts that are JSON, or nearly.
+/// Random texts that are JSON or nearly JSON.
 private struct Random {
     var state: UInt64
 

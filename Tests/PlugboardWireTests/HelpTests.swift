@@ -10,11 +10,11 @@ struct HelpTests {
         return String(text(buffer).dropLast())
     }
 
-    @Test("help fits a screen of 80 by 24, each line on an operation at the start of a column")
+    @Test("help fits a screen of 80 by 24, and each line on an operation begins at a column")
     func screen() {
         for id in ["", "1", "\"some id\""] {
             let reply = Array(reply(id: id).utf8)
-            // The line, the prompt's own and one to type in.
+            // The line itself, the prompt's, and one to type in.
             #expect(reply.count <= 80 * 22)
             #expect(reply.allSatisfy { $0 < 0x80 })
             for operation in Operation.allCases {
@@ -26,7 +26,7 @@ struct HelpTests {
     }
 
     @Test(
-        "words of shells and of other servers get the one that is meant",
+        "words of shells and of other servers get the operation that they mean",
         arguments: [
             ("exit", "goodbye"), ("quit", "goodbye"), ("?", "help"), ("ls", "keys"), ("pub", "publish"),
             ("sub", "subscribe"), ("del", "delete"), ("set", "publish"), ("EXIT", "goodbye"),
@@ -37,7 +37,7 @@ struct HelpTests {
         #expect(OperationHelp.hint(for: word) == "did you mean \"\(meant)\"?")
     }
 
-    @Test("no word that is meant otherwise is an operation, and nothing is guessed from nothing")
+    @Test("no such word is an operation, and an unknown word gets no guess")
     func guesses() {
         for operation in Operation.allCases {
             #expect(OperationHelp.hint(for: "\(operation.name)") == "did you mean \"\(operation.name)\"?")
@@ -48,7 +48,7 @@ struct HelpTests {
     }
 
     @Test(
-        "a value that was meant as JSON is told what is wrong with it there",
+        "a value that was meant as JSON gets a hint about its mistake",
         arguments: [
             ("{a:1}", "a name is in quotes: \"a\""), (#"{"a":1,}"#, "no comma stands before }"),
             ("[1,2,]", "no comma stands before ]"), ("True", "did you mean true?"),
@@ -85,7 +85,7 @@ struct HelpTests {
     }
 
     @Test(
-        "what reads like a text is one, and gets its quotes",
+        "a value that looks like text is text, and gets its quotes",
         arguments: [
             "hello world", "truely", "nothing", "it's", "None of these", "2026-11-22", "é", "-", "a{b}",
         ]
@@ -95,7 +95,7 @@ struct HelpTests {
         #expect(withBytes(value) { ValueHint.isText($0) })
     }
 
-    @Test("no hint for what is JSON, and none that would take long for what isn't")
+    @Test("JSON gets no hint, and long values that aren't JSON take no time")
     func others() {
         for value in ["{}", "[1]", "\"a\"", "null", "1"] {
             withBytes(value) { #expect(ValueHint.of($0) == nil) }

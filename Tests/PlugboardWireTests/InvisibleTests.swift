@@ -2,16 +2,16 @@ import PlugboardMemory
 import PlugboardWire
 import Testing
 
-@Suite("What nobody sees")
+@Suite("Invisible characters")
 struct InvisibleTests {
-    /// Format characters that are drawn: signs that go before or around digits.
+    /// Format characters that are drawn: signs before or around digits.
     private static let drawn: Set<UInt32> = [
         0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
     ]
-    /// Drawn as nothing, though no property of theirs says so.
+    /// They are drawn as nothing, although no property says so.
     private static let blank: Set<UInt32> = [0x2800, 0x16FE4, 0x1D159]
 
-    @Test("is all that Unicode calls control, format, separator of lines or ignorable, and hardly more")
+    @Test("are all that Unicode calls control, format, line separator or ignorable, and few others")
     func table() {
         var others: [String] = []
         for value in UInt32(0)...0x10FFFF {
@@ -29,7 +29,7 @@ struct InvisibleTests {
         #expect(others == [])
     }
 
-    @Test("is spelled out in what the broker says in its own words, and reads back as the same")
+    @Test("are escaped in what the broker says in its own words, and read back as the same")
     func strings() {
         for (text, json) in [
             ("lamp\u{200B}", #""lamp\u200b""#), ("\u{7F}\u{9B}\u{0}", #""\u007f\u009b\u0000""#),
@@ -44,7 +44,7 @@ struct InvisibleTests {
         }
     }
 
-    @Test("bytes that are no UTF-8 pass as they are")
+    @Test("bytes that aren't UTF-8 pass unchanged")
     func malformed() {
         var buffer = ByteBuffer()
         withBytes([0x61, 0xF3, 0xA0, 0x81]) { JSONText.append($0, to: &buffer) }

@@ -19,7 +19,7 @@ struct KeyTests {
     }
 
     @Test(
-        "what is not a key says why",
+        "an invalid key says why",
         arguments: [
             ("", .empty), (".", .emptyToken), ("a.", .emptyToken), (".a", .emptyToken), ("a..b", .emptyToken),
             ("a b", .forbiddenCharacter), ("a\tb", .forbiddenCharacter), ("a\u{7F}", .forbiddenCharacter),
@@ -86,7 +86,7 @@ struct KeyTests {
         }
     }
 
-    @Test("reserved is a token that begins with $")
+    @Test("a token that begins with $ is reserved")
     func reserved() {
         for (key, expected) in [("$a", true), ("a.$b", true), ("a$", false), ("a.b$.c", false)] {
             #expect(withBytes(key) { Key.isReserved($0) } == expected)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Differences as merge patches")
 struct MergeDifferenceTests {
-    /// The patch from one value to the other; nil where the whole value is to be told.
+    /// The patch from one value to the other; nil if the whole value must be told.
     private func patch(_ old: String, _ new: String) -> String? {
         var comparer = JSONComparer()
         var buffer = ByteBuffer()
@@ -24,7 +24,7 @@ struct MergeDifferenceTests {
     }
 
     @Test(
-        "say what changed and nothing else",
+        "have exactly what changed",
         arguments: [
             (#"{"a":1,"b":2}"#, #"{"a":1,"b":3}"#, #"{"b":3}"#),
             (#"{"a":1,"b":2}"#, #"{"a":1,"b":2,"c":{"d":[null]}}"#, #"{"c":{"d":[null]}}"#),
@@ -53,7 +53,7 @@ struct MergeDifferenceTests {
     }
 
     @Test(
-        "are none where a merge patch can't say it, or isn't shorter",
+        "don't exist if a merge patch can't express them, or isn't shorter",
         arguments: [
             ("1", "2"), ("[1,2,3,4,5,6]", "[1,2,3,4,5,7]"), (#"{"a":1}"#, "1"), ("1", #"{"a":1}"#),
             ("{}", "{}"),
@@ -72,15 +72,15 @@ struct MergeDifferenceTests {
         #expect(patch(old, new) == nil)
     }
 
-    @Test("of an object that isn't touched may have a name twice")
+    @Test("an object that doesn't change may have a name twice")
     func untouchedRepeats() {
         let old = #"{"a":{"b":1,"b":2},"c":1}"#
         #expect(patch(old, #"{"a":{"b":1,"b":2},"c":2}"#) == #"{"c":2}"#)
-        // What an array holds is told whole, repeats and nulls included.
+        // An array is told completely, including repeated names and nulls.
         #expect(patch(#"{"a":[],"z":"unchanged"}"#, #"{"a":[{"b":null,"b":null}],"z":"unchanged"}"#) != nil)
     }
 
-    @Test("are shorter than the value, or are not told")
+    @Test("are shorter than the value, or aren't told")
     func length() {
         #expect(patch(#"{"a":1,"b":2}"#, #"{"a":2,"b":2}"#) == #"{"a":2}"#)
         #expect(patch(#"{"a":1,"":2}"#, #"{"a":2}"#) == nil)
@@ -105,7 +105,7 @@ struct MergeDifferenceTests {
         #expect(patch(old, new) == #"{"new":1}"#)
     }
 
-    @Test("give the new value when they are applied, and miss none that would", arguments: 0..<100)
+    @Test("give the new value when they are applied, and are found whenever they exist", arguments: 0..<100)
     func property(seed: Int) {
         var random = SeededGenerator(seed)
         var patches = 0
@@ -129,11 +129,12 @@ struct MergeDifferenceTests {
         #expect(patches > 20)
     }
 
-    /// Whether a patch made by the book doesn't do it, or not in fewer bytes.
+    /// Whether a patch made by the rules doesn't work, or isn't shorter.
     private static func cannotBeSaid(_ old: Tree, _ new: Tree, length: Int) -> Bool {
         if old.hasRepeats || new.hasRepeats { return true }
         guard case .object = new, let patch = simplePatch(old, new) else { return true }
-        // Escapes and white space of the original make the real one longer, so only a clear case counts.
+        // Escapes and white space of the original make the real patch longer, so only a clear case
+        // counts.
         return patch.text.utf8.count * 2 >= length || merged(patch, into: old)?.asSpelled != new.asSpelled
     }
 

@@ -43,13 +43,13 @@ struct MergePatchTests {
         #expect(merged(target, #"{"k":{"y":2}}"#) == #"{"z":1.0e+2,"\u0061":[ 1 ],"k":{"x":1e0,"y":2}}"#)
     }
 
-    @Test("a name is its characters, however it is spelled")
+    @Test("a name is its characters, however they are spelled")
     func spellings() {
         #expect(merged(#"{"\u0061":1}"#, #"{"a":2}"#) == #"{"\u0061":2}"#)
         #expect(merged(#"{"a":1}"#, #"{"\u0061":null}"#) == "{}")
     }
 
-    @Test("where a patch says a name twice, the last one counts")
+    @Test("if a patch has a name twice, the last one counts")
     func repeated() {
         #expect(merged(#"{"a":1}"#, #"{"a":2,"a":3}"#) == #"{"a":3}"#)
         #expect(merged(nil, #"{"b":1,"b":null}"#) == "{}")

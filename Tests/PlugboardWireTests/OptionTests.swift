@@ -1,12 +1,11 @@
-// The fields that few requests have, each at its limit and one past it. Those that are
-// not available yet are read here all the same.
+// The fields that few requests have, each at its limit and one beyond it.
 
 import PlugboardWire
 import Testing
 
-@Suite("Rarer fields")
+@Suite("Rare fields")
 struct OptionTests {
-    /// A number at both ends of its range, and what lies just outside.
+    /// A number at both ends of its range, and just outside.
     private func expectRange(
         _ line: (String) -> String,
         _ range: ClosedRange<UInt64>,
@@ -49,7 +48,7 @@ struct OptionTests {
         expectRange({ #"{"op":"why","key":"a","limit":\#($0)}"# }, 1...10_000) { UInt64($0.options.limit) }
     }
 
-    @Test("what was not given has its default, whatever the line before said")
+    @Test("fields that aren't given have their defaults, whatever the line before had")
     func defaults() throws {
         var decoder = RequestDecoder()
         func decode(_ line: String) throws {
@@ -77,7 +76,7 @@ struct OptionTests {
         }
     }
 
-    @Test("words are one of those that are known, and a near one is guessed")
+    @Test("a word is one of the known ones, and a similar one is suggested")
     func words() {
         #expect(decode(subscribe(#""delivery":"all""#)).options.delivery == .all)
         #expect(decode(subscribe(#""delivery":"l\u0061test""#)).options.delivery == .latest)
@@ -122,7 +121,7 @@ struct OptionTests {
         #expect(decode(#"{"op":"trace"}"#).refusal?.code == .missingField)
     }
 
-    @Test("a write is read as one of a batch is")
+    @Test("a single write is read like one of a batch")
     func writes() {
         let line = #"{"op":"will","write":{"op":"publish","key":"a\u002eb","value":[1],"ttl":5},"id":7}"#
         let decoded = decode(line)
@@ -137,7 +136,7 @@ struct OptionTests {
     }
 
     @Test(
-        "a write that is none is refused",
+        "an invalid write is refused",
         arguments: [
             (#"{"op":"will","write":[]}"#, .wrongType), (#"{"op":"will","write":{}}"#, .missingField),
             (#"{"op":"will","write":{"op":"get","key":"a"}}"#, .wrongType),
@@ -173,7 +172,7 @@ struct OptionTests {
     }
 
     @Test(
-        "an error that is none is refused",
+        "an invalid error is refused",
         arguments: [
             (#""out_of_stock""#, .wrongType), ("{}", .missingField), (#"{"code":"a"}"#, .missingField),
             (#"{"message":"a"}"#, .missingField), (#"{"code":"Out","message":"a"}"#, .wrongType),
@@ -192,7 +191,7 @@ struct OptionTests {
         #"{"op":"return","call":"1","error":\#(error)}"#
     }
 
-    @Test("an answer of both or of neither is refused")
+    @Test("an answer with both or neither is refused")
     func ambiguousAnswers() {
         let both = #"{"op":"return","call":"1","value":1,"error":{"code":"a","message":"b"}}"#
         #expect(decode(both).refusal?.code == .duplicateField)
@@ -200,7 +199,7 @@ struct OptionTests {
         #expect(decode(#"{"op":"return","value":1}"#).refusal?.code == .missingField)
     }
 
-    @Test("every operation and field is found by its name, and fits the set of fields")
+    @Test("every operation and field is found by its name, and fits in the set of fields")
     func names() {
         for operation in Operation.allCases {
             let bytes = Array("\(operation.name)".utf8)
@@ -208,7 +207,8 @@ struct OptionTests {
         }
         #expect(Field.allCases.count <= 64)
         #expect(Set(Field.allCases.map { "\($0.name)" }).count == Field.allCases.count)
-        // Whatever an operation allows was read by its name, or would be an unknown field.
+        // Whatever an operation allows was read by its name. Otherwise it would be an unknown
+        // field.
         for field in Field.allCases where field != .operation {
             let refusal = decode(#"{"\#(field.name)":0}"#).refusal
             #expect(refusal?.code != .unknownField, "\(field.name)")
@@ -216,9 +216,9 @@ struct OptionTests {
     }
 }
 
-@Suite("Typed words of rarer operations")
+@Suite("Typed words of rare operations")
 struct RarerShorthandTests {
-    @Test("fill the same request as JSON")
+    @Test("make the same request as JSON")
     func words() {
         let call = decode("call cart.add  {\"n\": 1} ")
         #expect(call.key == "cart.add")
@@ -245,7 +245,7 @@ struct RarerShorthandTests {
     }
 
     @Test(
-        "say what is missing or too much",
+        "say what is missing or superfluous",
         arguments: [
             ("call", .missingField), ("call a b", .badJSON), ("return 1", .missingField),
             ("return", .missingField),
@@ -264,6 +264,6 @@ struct RarerShorthandTests {
 }
 
 extension ErrorCode {
-    /// `limit`, or `wrong_type` for a number that is told as a revision.
+    /// `limit`, or `wrong_type` for a number that is described as a revision.
     fileprivate var isOutOfRange: Bool { self == .limit || self == .wrongType }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Changes of parts")
 struct PartChangeTests {
-    /// What an observer of these parts is told; nil where it is told nothing.
+    /// What an observer of these parts is told; nil if nothing.
     private func changes(_ pointers: String, _ old: String?, _ new: String) throws -> String? {
         let set = try withBytes(pointers) { try JSONPointerSet(array: $0, at: 0) }
         var comparer = JSONComparer()
@@ -45,7 +45,7 @@ struct PartChangeTests {
     }
 
     @Test(
-        "are none where the parts mean what they meant",
+        "don't include parts that still mean the same",
         arguments: [
             (#"{"price":1,"b":2}"#, #"{"b":3,"price":1}"#), (#"{"price":49.9}"#, #"{"price":49.90}"#),
             (#"{"price":{"a":1,"b":"c"}}"#, #"{"price":{"b":"\u0063","a":1.0}}"#), ("1", "2"),
@@ -57,13 +57,13 @@ struct PartChangeTests {
         #expect(try changes(#"["/price","/stock/de"]"#, old, new) == nil)
     }
 
-    @Test("without a value before, all parts that there are are new")
+    @Test("without a previous value, all existing parts are new")
     func first() throws {
         #expect(try changes(#"["/a","/b"]"#, nil, #"{"b":1}"#) == #","fields":{"/b":1}"#)
         #expect(try changes(#"["/a"]"#, nil, #"{"b":1}"#) == nil)
     }
 
-    @Test("of large parts within each other are told in doubt, and in reasonable time")
+    @Test("of large parts within each other are told if in doubt, and in reasonable time")
     func nested() throws {
         let members = (0..<20_000).map { "\"name \($0)\":\($0)" }
         func nested(_ members: [String]) -> String {
@@ -82,13 +82,13 @@ struct PartChangeTests {
         #expect(try changes("[\(pointers.joined(separator: ","))]", value, value) == nil)
     }
 
-    @Test("name pointers as JSON needs it")
+    @Test("spell pointers as JSON strings")
     func names() throws {
         let told = try changes(#"["/\"\u00e9","","/a~1b"]"#, nil, #"{"\"é":1,"a/b":2}"#)
         #expect(told == #","fields":{"/\"é":1,"":{"\"é":1,"a/b":2},"/a~1b":2}"#)
     }
 
-    @Test("kept up to date by what is told, parts are what the value has", arguments: 0..<40)
+    @Test("keep an observer's parts the same as the value's", arguments: 0..<40)
     func property(seed: Int) throws {
         var random = SeededGenerator(seed)
         let pointers = ["/a", "/a/b", "/b/0", "", "/c/a", "/0"]

@@ -2,7 +2,7 @@ import PlugboardMemory
 import PlugboardWire
 import Testing
 
-@Suite("Parts of what is no JSON")
+@Suite("Parts of texts that aren't JSON")
 struct PartFuzzTests {
     private let seeds = [
         #"{"a":{"b":[1,-2.5e3,"é\u00e9\ud83d\ude00",true,null]},"c":"","a":1}"#,
@@ -10,7 +10,7 @@ struct PartFuzzTests {
         #"{"/a":{"<":1e99,"in":["x",{"y":[]}]},"":{"exists":true,"prefix":"\n"}}"#, "-12.50E-3", #""\\\"""#,
     ]
 
-    /// Lets every function see bytes that may be anything.
+    /// Passes bytes that may be anything to every function.
     private func tryAll(_ left: [UInt8], _ right: [UInt8], _ comparer: inout JSONComparer) {
         withBytes(left) { left in
             withBytes(right) { right in
@@ -28,7 +28,7 @@ struct PartFuzzTests {
         }
     }
 
-    @Test("neither cuts nor changed bytes do any harm")
+    @Test("cuts and changed bytes do no harm")
     func mutations() {
         var comparer = JSONComparer()
         var random = SeededGenerator(1)
@@ -45,7 +45,7 @@ struct PartFuzzTests {
         }
     }
 
-    @Test("nor do bytes at random")
+    @Test("random bytes do no harm either")
     func noise() {
         var comparer = JSONComparer()
         var random = SeededGenerator(2)
@@ -58,7 +58,7 @@ struct PartFuzzTests {
         }
     }
 
-    @Test("what nests deeper than any value is equal to nothing else")
+    @Test("what nests deeper than any value equals nothing else")
     func depth() {
         var comparer = JSONComparer()
         let deep = Array(String(repeating: "[", count: 100_000).utf8)

@@ -1,7 +1,7 @@
 import PlugboardWire
 import Testing
 
-@Suite("how two patterns stand to each other")
+@Suite("how two patterns compare")
 struct PatternRelationTests {
     /// All rows of one to `length` tokens.
     private func rows(of tokens: [String], upTo length: Int) -> [String] {
@@ -13,7 +13,7 @@ struct PatternRelationTests {
         return all
     }
 
-    @Test("for all patterns of up to three tokens: what is said is what the keys say")
+    @Test("for all patterns of up to three tokens, the answer is that of the keys")
     func agreesWithKeys() {
         let plain = rows(of: ["a", "b", "$x", "*"], upTo: 3)
         let shorter = rows(of: ["a", "b", "$x", "*"], upTo: 2)

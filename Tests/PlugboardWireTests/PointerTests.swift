@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON Pointers (RFC 6901)")
 struct PointerTests {
-    /// The part of a value that a pointer names, the pointer given as JSON.
+    /// The part of a value that a pointer names. The pointer is JSON.
     private func part(_ pointer: String, of value: String) -> String? {
         parts([pointer], of: value)[0]
     }
@@ -51,7 +51,7 @@ struct PointerTests {
     }
 
     @Test(
-        "an element is named by digits without a leading zero, and nothing by -",
+        "digits without a leading zero name an element, and - names nothing",
         arguments: [
             ("0", "10"), ("2", "12"), ("3", nil), ("-", nil), ("00", nil), ("01", nil), ("+1", nil),
             ("-0", nil),
@@ -72,17 +72,17 @@ struct PointerTests {
         #expect(part(#""/~0~1~0""#, of: #"{"~/~":1}"#) == "1")
     }
 
-    @Test("names are compared by what they mean, in the value as in the pointer")
+    @Test("names are compared by their characters, in the value as in the pointer")
     func spellings() {
         #expect(part(#""/é""#, of: #"{"\u00e9":1}"#) == "1")
         #expect(part(#""\u002f\u00E9\u007e1""#, of: #"{"é/":1}"#) == "1")
         #expect(part(#""/\ud83d\ude00""#, of: "{\"😀\":1}") == "1")
         #expect(part(#""/a\\nb""#, of: #"{"a\nb":1,"a\\nb":2}"#) == "2")
-        // No normalisation: e with an accent is not an accented e.
+        // Without normalization: e with a combining accent is not the accented e.
         #expect(part("\"/e\u{301}\"", of: "{\"é\":1}") == nil)
     }
 
-    @Test("of a name that stands twice the last one is meant, with what is in it")
+    @Test("if a name occurs twice, its last member counts, with everything in it")
     func repeats() {
         #expect(part(#""/a""#, of: #"{"a":1,"b":2,"\u0061":3}"#) == "3")
         let value = #"{"a":{"b":1,"c":2},"a":{"c":3}}"#
@@ -90,7 +90,7 @@ struct PointerTests {
         #expect(parts([#""/a""#, #""/a/b""#], of: #"{"a":{"b":1},"a":7}"#) == ["7", nil])
     }
 
-    @Test("many pointers are found at once, also those within each other")
+    @Test("many pointers are found at once, even within each other")
     func together() {
         let pointers = [#""/a/0/b""#, #""/a/0""#, #""/a/1/b""#, #""""#, #""/c""#, #""/a/0/d""#]
         let value = #"{"c": "x\"}" , "a":[ {"b":[]}, {"b":{}} ]}"#
@@ -104,14 +104,14 @@ struct PointerTests {
         #expect(part(#""""#, of: value) == value)
     }
 
-    @Test("one that stands twice counts once")
+    @Test("a pointer that occurs twice counts once")
     func twice() throws {
         let pointers = try set(#"["/a","/b","\u002fa"]"#)
         #expect(pointers.count == 2)
     }
 
     @Test(
-        "what is no pointer is refused, with its place",
+        "an invalid pointer is refused, with its place",
         arguments: [
             (#"["a"]"#, .wrongType, 102), (#"["/a","b/c"]"#, .wrongType, 107), (#"["/~"]"#, .wrongType, 103),
             (#"["/a~2b"]"#, .wrongType, 104), (#"["/\u0061/~x"]"#, .wrongType, 110),
@@ -147,7 +147,7 @@ struct PointerTests {
         let long = String(repeating: "é", count: Limits.pointerBytesMax / 2 - 1)
         #expect(refusal("[\"//\(long)\"]") == nil)
         #expect(refusal("[\"//\(long)x\"]")?.code == .limit)
-        // Escapes of JSON don't count.
+        // JSON's escapes don't count.
         #expect(refusal("[\"\\u002f/\(long)\"]") == nil)
     }
 

@@ -16,7 +16,7 @@ struct ScannerTests {
     }
 
     @Test(
-        "refuses what is not the grammar",
+        "refuses what doesn't follow the grammar",
         arguments: [
             "", " ", "nul", "nulll", "True", "01", "-", "+1", ".5", "1.", "1e", "1e+", "0x1", "1 2", "\"",
             "\"a",
@@ -64,7 +64,7 @@ struct ScannerTests {
         #expect(failure([0x22] + quoted + [0x22])?.offset == place + 2)
     }
 
-    @Test("takes nesting up to the limit and not one more")
+    @Test("accepts nesting up to the limit and not one level more")
     func depth() {
         let limit = Limits.depthMax
         func nested(_ depth: Int, _ open: String, _ close: String) -> String {

@@ -1,5 +1,5 @@
-// Trees as chance makes and changes them: small, from few names and texts, so that
-// two of them often have something in common.
+// Random trees and random changes of them. They are small and have few names and texts, so
+// that two of them often have something in common.
 
 extension Tree {
     static let names = [
@@ -14,7 +14,7 @@ extension Tree {
         "12345678901234567890", "12345678901234567891",
     ]
 
-    /// How a tree is made.
+    /// How to make a tree.
     struct Recipe {
         var depth = 3
         /// Whether a name may occur twice in an object.
@@ -45,7 +45,7 @@ extension Tree {
         return .object(members)
     }
 
-    /// The tree with something in it changed, or not.
+    /// The tree, with a random change or without one.
     func changed(_ recipe: Recipe, _ random: inout SeededGenerator) -> Tree {
         switch self {
         case .object(var members):

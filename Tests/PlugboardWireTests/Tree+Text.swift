@@ -1,7 +1,7 @@
-// Trees as text, plainly or in whatever spelling chance has it; and back.
+// Trees as text, in the shortest or in a random spelling, and back.
 
 extension Tree {
-    /// As short as it can be written.
+    /// The shortest text.
     var text: String {
         switch self {
         case .null: "null"
@@ -14,7 +14,7 @@ extension Tree {
         }
     }
 
-    /// The same JSON with escapes and white space where chance has it.
+    /// The same JSON with escapes and white space at random places.
     func spelled(_ random: inout SeededGenerator) -> String {
         switch self {
         case .string(let characters): return Self.spelled(characters, &random)

@@ -1,5 +1,5 @@
-// JSON as a tree, for the tests: made at random, written in many spellings, read by a
-// reader of its own, and compared by rules written down a second time.
+// JSON as a tree, for the tests. Trees are made at random, written in many spellings, read
+// by a reader of their own, and compared by rules that are written here a second time.
 
 /// A source of random numbers that a test can repeat.
 struct SeededGenerator: RandomNumberGenerator {
@@ -21,7 +21,8 @@ struct SeededGenerator: RandomNumberGenerator {
     mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 }
 
-/// A piece of JSON. Strings are their UTF-8: Swift's own find more strings equal than JSON.
+/// A piece of JSON. Strings are UTF-8, because Swift's strings are equal more often than
+/// JSON's.
 indirect enum Tree: Hashable {
     struct Member: Hashable {
         var name: [UInt8]
@@ -37,7 +38,7 @@ indirect enum Tree: Hashable {
 
     static func string(_ text: String) -> Tree { .string(Array(text.utf8)) }
 
-    /// The same tree wherever two values are equal as the bus tells their difference.
+    /// The same tree for two values exactly if they are equal for differences.
     var asSpelled: Tree {
         switch self {
         case .array(let elements): .array(elements.map(\.asSpelled))
@@ -46,7 +47,7 @@ indirect enum Tree: Hashable {
         }
     }
 
-    /// The same tree wherever two values are equal as `where` compares them.
+    /// The same tree for two values exactly if they are equal for `where`.
     var asMeant: Tree {
         switch self {
         case .number(let text): .number(Self.canonical(text))
@@ -81,7 +82,7 @@ indirect enum Tree: Hashable {
         }
     }
 
-    /// Of a name that stands twice the last member counts.
+    /// If a name occurs twice, its last member counts.
     private static func sorted(_ members: [([UInt8], Tree)]) -> [Member] {
         let last = Dictionary(members, uniquingKeysWith: { $1 })
         return last.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map {

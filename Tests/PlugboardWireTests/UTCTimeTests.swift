@@ -10,7 +10,7 @@ struct UTCTimeTests {
         return String(buffer.bytes)
     }
 
-    @Test("moments are written in UTC, to the millisecond, leap days and ends of years included")
+    @Test("moments are written in UTC, to the millisecond, including leap days and ends of years")
     func moments() {
         #expect(text(0) == "1970-01-01T00:00:00.000Z")
         #expect(text(1) == "1970-01-01T00:00:00.001Z")
@@ -22,7 +22,7 @@ struct UTCTimeTests {
         #expect(text(4_107_542_400_000) == "2100-03-01T00:00:00.000Z")
     }
 
-    @Test("every day of four hundred years follows the one before")
+    @Test("every day of four hundred years comes after the one before")
     func days() {
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         var (year, month, day) = (1970, 1, 1)

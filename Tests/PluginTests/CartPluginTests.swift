@@ -6,7 +6,7 @@ import Testing
 struct CartPluginTests {
     private static let phone = #"{"title":"Phone","price":49.95,"colour":"red"}"#
 
-    /// A shop with a cart that has begun, and three products.
+    /// A shop with a running cart plugin and three products.
     private func open(cart: String? = nil) async throws -> (Shop, PluginProcess) {
         let shop = try await Shop()
         try await shop.publish("catalog.phone", Self.phone)
@@ -18,7 +18,7 @@ struct CartPluginTests {
         return (shop, plugin)
     }
 
-    /// Until the cart answers: a removal of what isn't there changes nothing.
+    /// Waits until the cart answers. Removing a missing product changes nothing.
     private func begun(_ shop: Shop) async throws {
         let rejections = try await shop.bus.subscribe("cart.rejected")
         var events = rejections.makeAsyncIterator()
@@ -32,7 +32,7 @@ struct CartPluginTests {
         _ = try await events.next()
         asking.cancel()
         _ = await asking.result
-        // Behind this one no answer to those before it is left.
+        // When this one is answered, all earlier ones are.
         try await shop.emit("cart.remove", #"{"sku":"the.end"}"#)
         while let event = try await events.next(), event.value?["sku"]?.string != "the.end" {}
     }
@@ -52,7 +52,7 @@ struct CartPluginTests {
         return texts
     }
 
-    @Test("a command that is called is answered by the cart, or by why not")
+    @Test("a called command is answered with the cart, or with the reason why not")
     func calls() async throws {
         let (shop, plugin) = try await open()
         let cart: JSON = try await shop.bus.call("cart.add", ["sku": "phone"])
@@ -62,7 +62,7 @@ struct CartPluginTests {
             let _: JSON = try await shop.bus.call("cart.add", ["sku": "soon"])
         }
         #expect(error?.code == "not_for_sale")
-        // Called at the same time as others are emitted, each is carried out once.
+        // Each command is carried out once, even if it is called while others are emitted.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 1...20 {
                 group.addTask { let _: JSON = try await shop.bus.call("cart.add", ["sku": "phone"]) }
@@ -113,7 +113,7 @@ struct CartPluginTests {
         try await shop.waitFor("cart.items", "[]")
     }
 
-    @Test("what can't be done is rejected with its reason, in order, and changes nothing")
+    @Test("an impossible command is rejected with its reason, in order, and changes nothing")
     func rejecting() async throws {
         let (shop, _) = try await open()
         let texts = try await rejections(shop, count: 6) {
@@ -135,7 +135,7 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == "[]")
     }
 
-    @Test("a command that is published instead of emitted is rejected, now and not again later")
+    @Test("a command that is published instead of emitted is rejected once, and not again later")
     func published() async throws {
         let (shop, plugin) = try await open()
         let texts = try await rejections(shop, count: 1) {
@@ -148,7 +148,7 @@ struct CartPluginTests {
         try await shop.waitFor("cart.items", "[]")
     }
 
-    @Test("a cart that is there already is gone on with")
+    @Test("the plugin continues with a cart that exists already")
     func goingOn() async throws {
         let items = #"[{"sku":"old","title":"Old","price":1.10,"quantity":4}]"#
         let (shop, plugin) = try await open(cart: items)
@@ -164,7 +164,7 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == both)
     }
 
-    @Test("what someone else writes into the cart is not lost by the next command")
+    @Test("what another client writes into the cart is not lost with the next command")
     func otherWriters() async throws {
         let (shop, _) = try await open()
         try await shop.emit("cart.add", #"{"sku":"phone"}"#)
@@ -178,7 +178,7 @@ struct CartPluginTests {
         )
     }
 
-    @Test("what someone else put into the cart can be taken out, though the cart has not read it yet")
+    @Test("what another client put into the cart can be removed, even if the plugin has not read it yet")
     func othersLine() async throws {
         let (shop, _) = try await open()
         try await shop.emit("cart.add", #"{"sku":"phone"}"#)
@@ -198,7 +198,7 @@ struct CartPluginTests {
         try await shop.waitFor("cart.items", "[\(case1)]")
     }
 
-    @Test("the cart is read once at most, however many commands come")
+    @Test("the cart is read at most once, however many commands come")
     func reading() async throws {
         let shop = try await Shop()
         let line = #"{"sku":"old","title":"Old","price":1.10,"quantity":4}"#
@@ -234,7 +234,7 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == #"{"what":"is this"}"#)
         try await shop.emit("cart.clear", "null")
         try await shop.waitFor("cart.items", "[]")
-        // Now that it knows a cart, it still looks before it answers.
+        // Now that it knows a cart, it still checks before it answers.
         try await shop.publish("cart.items", "5")
         let later = try await rejections(shop, count: 2) {
             try await shop.emit("cart.remove", #"{"sku":"phone"}"#)
@@ -244,7 +244,7 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == "5")
     }
 
-    @Test("a thousand commands at once are carried out one by one, none lost")
+    @Test("a thousand commands at once are carried out one by one, and none is lost")
     func manyCommands() async throws {
         let (shop, _) = try await open()
         for _ in 1...1_000 { try shop.bus.pipeline.emit("cart.add", JSON(#"{"sku":"phone"}"#)) }
@@ -254,7 +254,7 @@ struct CartPluginTests {
         )
     }
 
-    @Test("after a new broker took over, the cart is there again and works")
+    @Test("after a new broker has taken over, the cart is there again and works")
     func newBroker() async throws {
         let (shop, _) = try await open()
         try await shop.restartBroker()

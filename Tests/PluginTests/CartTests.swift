@@ -15,7 +15,7 @@ struct CartTests {
         return try CartCommand(key: key, value: json)
     }
 
-    @Test("a quantity is one when it is left out")
+    @Test("the default quantity is one")
     func defaultQuantity() throws {
         #expect(try command("cart.add", #"{"sku":"a"}"#) == .add(sku: "a", quantity: 1))
         #expect(
@@ -39,7 +39,7 @@ struct CartTests {
         #expect(rejection?.sku == "a")
     }
 
-    @Test("a million is the last quantity that is taken")
+    @Test("a million is the largest quantity")
     func quantityLimit() throws {
         #expect(
             try command("cart.add", #"{"sku":"a","quantity":1000000}"#) == .add(sku: "a", quantity: 1_000_000)
@@ -60,7 +60,7 @@ struct CartTests {
         }
     }
 
-    @Test("a removal with a quantity is refused, since it would take out more than was meant")
+    @Test("a removal with a quantity is refused, because it would remove more than was meant")
     func removalWithQuantity() {
         let rejection = #expect(throws: Rejection.self) {
             try command("cart.remove", #"{"sku":"a","quantity":1}"#)
@@ -78,7 +78,7 @@ struct CartTests {
         #expect(cart.lines.map(\.quantity) == [5, 1])
     }
 
-    @Test("a line has the title and the price of the last time its product was added")
+    @Test("a line has the title and the price from when its product was last added")
     func newPrice() throws {
         var cart = Cart()
         try cart.add(product("a", "10.00", title: "Old"), quantity: 1)
@@ -86,7 +86,7 @@ struct CartTests {
         #expect(cart.json.text == #"[{"sku":"a","title":"New","price":9.50,"quantity":2}]"#)
     }
 
-    @Test("more than a million pieces of a product don't get in, and nothing is changed by trying")
+    @Test("more than a million pieces of a product are refused, and nothing changes")
     func quantitySumLimit() throws {
         var cart = Cart()
         try cart.add(product("a"), quantity: 999_999)
@@ -107,7 +107,7 @@ struct CartTests {
         #expect(cart.lines.first?.quantity == 2)
     }
 
-    @Test("removing takes the whole line; what isn't there is unknown")
+    @Test("removing takes the whole line; a missing product is unknown")
     func removing() throws {
         var cart = Cart()
         try cart.add(product("a"), quantity: 5)
@@ -118,7 +118,7 @@ struct CartTests {
         #expect(rejection?.reason == .unknownProduct)
     }
 
-    @Test("a price keeps its spelling, and a product without a title goes by its sku")
+    @Test("a price keeps its spelling, and a product without a title has its sku as one")
     func products() throws {
         #expect(try product("a", "49.90").price.text == "49.90")
         #expect(try product("a").title == "a")
@@ -127,7 +127,7 @@ struct CartTests {
     }
 
     @Test(
-        "what has no price that is a number is not for sale",
+        "a product whose price is no number is not for sale",
         arguments: [
             "null", "\"49.95\"", "-0.01", "true", "[1]", "1000000000000.01", "1e400", "0.0000000000001",
         ]
@@ -146,7 +146,7 @@ struct CartTests {
         #expect(rejection?.reason == .notForSale)
     }
 
-    @Test("a cart is read as it was written, white space and more fields aside")
+    @Test("a cart is read as it was written, except for white space and further members")
     func reading() throws {
         let text = #"[ {"quantity":2, "price":49.95, "title":"A", "sku":"a", "colour":"red"} ]"#
         let cart = try #require(try Cart(JSON(text)))
@@ -156,7 +156,7 @@ struct CartTests {
     }
 
     @Test(
-        "what is not a cart isn't taken for one",
+        "a value that isn't a cart is refused",
         arguments: [
             "{}", "null", "[1]", #"[{"sku":"a"}]"#, #"[{"sku":"a","title":"A","price":"1","quantity":1}]"#,
             #"[{"sku":"a","title":"A","price":1,"quantity":0}]"#,
@@ -166,7 +166,7 @@ struct CartTests {
         #expect(try Cart(JSON(text)) == nil)
     }
 
-    @Test("a rejection says what and why, also where there was no sku")
+    @Test("a rejection says what and why, even without a sku")
     func rejection() {
         #expect(
             Rejection(sku: "a", .notForSale, "").json.text == #"{"sku":"a","reason":"not_for_sale"}"#

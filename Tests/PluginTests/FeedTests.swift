@@ -25,7 +25,7 @@ struct PriceTextTests {
     }
 
     @Test(
-        "what is no price is refused, and quoted",
+        "a text that is no price is refused and quoted",
         arguments: [
             "free", "$", "$49.95,", ",$49.95", "$-5", "-5", "$5.", "$.99", "$1.2.3", "$5 each", "€5", "$007",
             "$1e5", "$4.00$5.00", "$5,,$6", "NaN", "\"", "\"$5", "$99999999999999999999999999999",
@@ -38,7 +38,7 @@ struct PriceTextTests {
 
 @Suite("What a feed's lines say")
 struct FeedTests {
-    /// The last line's product and reviews as text, with the others read before it.
+    /// The last line's product and reviews as text, after the other lines were read.
     private func read(_ lines: String...) throws -> [String?] {
         var feed = Feed()
         for line in lines.dropLast() {
@@ -59,7 +59,7 @@ struct FeedTests {
         }
     }
 
-    @Test("an object tells of a product, of its reviews, or of both")
+    @Test("an object tells about a product, about its reviews, or about both")
     func objects() throws {
         #expect(
             try read(#"{"colour":"red","count":14,"price":49.90,"rating":3.9,"sku":"a","title":"A"}"#)
@@ -71,7 +71,7 @@ struct FeedTests {
         )
     }
 
-    @Test("no price, an empty one and null all mean that it is not for sale")
+    @Test("no price, an empty one and null all mean not for sale")
     func notForSale() throws {
         for price in ["", #","price":null"#, #","price":"""#] {
             #expect(
@@ -80,7 +80,7 @@ struct FeedTests {
         }
     }
 
-    @Test("arrays are read under their header row, in whatever order its columns are")
+    @Test("arrays are read with their header row, in any order of columns")
     func arrays() throws {
         let header = #"["asin","brand","title","rating","totalReviews","prices"]"#
         #expect(
@@ -104,7 +104,7 @@ struct FeedTests {
         #expect(record?.sku == "a")
     }
 
-    @Test("what can't be used is refused with a reason")
+    @Test("a line that can't be used is refused with a reason")
     func faults() {
         #expect(fault("{")?.hasPrefix("it is not JSON: ") == true)
         #expect(fault("5") == "it is neither an object nor an array")
@@ -124,12 +124,12 @@ struct FeedTests {
         }
     }
 
-    @Test("a sku has to fit into a key", arguments: ["5", "null", #""""#, #""a.b""#, #""*""#, #""a b""#])
+    @Test("a sku must fit into a key", arguments: ["5", "null", #""""#, #""a.b""#, #""*""#, #""a b""#])
     func skus(_ sku: String) {
         #expect(fault(#"{"sku":\#(sku),"title":"A"}"#) == #""sku" is not text that can stand in a key"#)
     }
 
-    @Test("lines are cut alike wherever the chunks end, and one that is too long doesn't take the next")
+    @Test("lines are the same wherever chunks end, and a line that is too long doesn't affect the next")
     func splitting() throws {
         let long = String(repeating: "x", count: InputLines.lineBytesMax)
         let bytes = Array("a\r\n\n\(long)\n\(long)y\nb\n".utf8)
@@ -149,13 +149,13 @@ struct FeedTests {
     }
 }
 
-@Suite("Reviews that are made up")
+@Suite("Invented reviews")
 struct FurtherReviewsTests {
     private func record(_ sku: String, _ count: Int) throws -> FeedRecord {
         try FeedRecord([("sku", .string(sku)), ("rating", try JSON("4.0")), ("count", .integer(count))])
     }
 
-    @Test("they go on from the newest counts, the products in turn")
+    @Test("they continue from the newest counts, one product after the other")
     func turns() throws {
         var further = FurtherReviews()
         #expect(further.next() == nil)
@@ -165,7 +165,7 @@ struct FurtherReviewsTests {
         }
     }
 
-    @Test("64 products have them, a further one doesn't; a count that can't grow ends them")
+    @Test("64 products have them, one more doesn't; a count at its limit ends them")
     func limits() throws {
         var further = FurtherReviews()
         for number in 0...FurtherReviews.productsMax { further.note(try record("p\(number)", 1)) }

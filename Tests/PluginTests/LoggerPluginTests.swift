@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The logger on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct LoggerPluginTests {
-    /// A shop with a logger that has begun, and where it writes.
+    /// A shop with a running logger, and the path of its file.
     private func open(_ arguments: [String] = []) async throws -> (Shop, PluginProcess, String) {
         let shop = try await Shop()
         try await shop.publish("old", "1")
@@ -23,7 +23,7 @@ struct LoggerPluginTests {
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// A line without its time, which has to be one.
+    /// A line without its time, which must be valid.
     private func withoutTime(_ line: String) throws -> String {
         let time = try Regex(#"^\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","#)
         #expect(line.contains(time))
@@ -57,7 +57,7 @@ struct LoggerPluginTests {
         )
     }
 
-    @Test("without values it tells which keys change")
+    @Test("without values it logs which keys change")
     func withoutValues() async throws {
         let (shop, plugin, log) = try await open(["--no-values"])
         try await shop.publish("a.b", #"{"card":"4111"}"#)
@@ -74,7 +74,7 @@ struct LoggerPluginTests {
         #expect(!plugin.output.contains("4111"))
     }
 
-    @Test("rotation loses nothing: two thousand events stand in many files once each, in order")
+    @Test("rotation loses nothing: two thousand events are in many files, once each, in order")
     func rotation() async throws {
         let (shop, plugin, log) = try await open(["--max-bytes", "8192", "--keep", "1000"])
         for number in 1...2_000 { try shop.bus.pipeline.publish("n.\(number % 7)", JSON.integer(number)) }
@@ -98,7 +98,7 @@ struct LoggerPluginTests {
     }
 
     @Test(
-        "what the broker had carried out before the end was asked for is in the file",
+        "everything that the broker did before the end was requested is in the file",
         arguments: [1, 5_000]
     )
     func stopping(_ count: Int) async throws {
@@ -113,7 +113,7 @@ struct LoggerPluginTests {
         #expect(values == Array(1...count))
     }
 
-    @Test("what could steer a terminal is shown as escapes, and is in the file as it was")
+    @Test("characters that could control a terminal are shown as escapes, and are unchanged in the file")
     func controlCharacters() async throws {
         let (shop, plugin, log) = try await open(["--verbose"])
         let value = "[\"\u{9B}2J\u{7F}\u{202E}\",\"\\u001b[2J\"]"
@@ -129,7 +129,7 @@ struct LoggerPluginTests {
         #expect(try JSON(line)["value"]?.text == value)
     }
 
-    @Test("after a new broker took over, it writes on, behind a second synced line")
+    @Test("after a new broker has taken over, it continues after a second synced line")
     func newBroker() async throws {
         let (shop, plugin, log) = try await open()
         try await shop.restartBroker()
@@ -142,7 +142,7 @@ struct LoggerPluginTests {
         #expect(try JSON(line)["value"]?.integer == 2)
     }
 
-    @Test("a file that can't be written ends it with a message and status 1")
+    @Test("if the file can't be written, it ends with a message and status 1")
     func notWritable() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("logger", ["--file", shop.folder + "/no/log"])
@@ -152,7 +152,7 @@ struct LoggerPluginTests {
         )
     }
 
-    @Test("it prints where it writes and nothing else, unless it is to be verbose")
+    @Test("it prints where it writes and nothing else, unless it is verbose")
     func quiet() async throws {
         let (shop, plugin, log) = try await open()
         try await shop.publish("a", "1")
@@ -160,7 +160,7 @@ struct LoggerPluginTests {
         #expect(plugin.output == "writing to \(log)\n")
     }
 
-    @Test("without --file the log stands in the folder for plugins' files, under the logger's name")
+    @Test("without --file the log is in the folder for plugins' files, with the logger's name")
     func inStateFolder() async throws {
         let shop = try await Shop()
         let plugin = try PluginProcess(
@@ -175,7 +175,7 @@ struct LoggerPluginTests {
         #expect(try await plugin.stop().status == 0)
     }
 
-    @Test("without that folder the log stands beside the socket")
+    @Test("without that folder the log is beside the socket")
     func besideSocket() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("logger")

@@ -25,7 +25,7 @@ struct LogLineTests {
         #expect(time.clock == text.dropFirst(11))
     }
 
-    @Test("now is now")
+    @Test("the present time is right")
     func now() throws {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
@@ -33,7 +33,7 @@ struct LogLineTests {
         #expect(abs(date.timeIntervalSinceNow) < 60)
     }
 
-    @Test("an update is written with everything it says, its value byte for byte")
+    @Test("an update is written with all its fields, its value byte for byte")
     func update() throws {
         let line = try line(
             #"{"event":"update","sub":1,"key":"a.b","revision":9,"value":{"x":1.50,"x":"é"},"by":"me","cause":8}"#
@@ -48,7 +48,7 @@ struct LogLineTests {
         )
     }
 
-    @Test("initial values, deletes and synced lines are told apart")
+    @Test("initial values, deletes and synced lines are distinguished")
     func kinds() throws {
         let initial = try line(
             #"{"event":"update","sub":1,"key":"a","revision":1,"value":null,"by":"me","initial":true}"#
@@ -66,7 +66,7 @@ struct LogLineTests {
         #expect(synced.text == "01:46:40.007Z #3 synced")
     }
 
-    @Test("what the broker wrote in a writer's name has its reason")
+    @Test("what the broker wrote for a client has its reason")
     func reason() throws {
         let line = try line(
             #"{"event":"delete","sub":1,"key":"a","revision":2,"by":"me","reason":"expired"}"#
@@ -79,7 +79,7 @@ struct LogLineTests {
         #expect(line.text == "01:46:40.007Z #2 delete a by me (expired)")
     }
 
-    @Test("a long value is cut for people, and whole in the file")
+    @Test("a long value is cut for people, and complete in the file")
     func long() throws {
         let value = #""\#(String(repeating: "é", count: 1_000))""#
         let line = try line(#"{"event":"emit","sub":1,"key":"a","revision":1,"value":\#(value),"by":"me"}"#)
@@ -109,7 +109,7 @@ struct LogFileTests {
         func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
-    @Test("a full file is put aside, and the oldest one goes")
+    @Test("a full file is rotated, and the oldest one is removed")
     func rotation() throws {
         let folder = try Folder()
         var log = try LogFile(path: folder.log, bytesMax: 6, keep: 2)
@@ -120,7 +120,7 @@ struct LogFileTests {
         #expect(try folder.text("log") == "18\n")
     }
 
-    @Test("one file is kept where one is asked for")
+    @Test("one file is kept on request")
     func keepOne() throws {
         let folder = try Folder()
         var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
@@ -129,7 +129,7 @@ struct LogFileTests {
         #expect(try folder.text("log.1") + folder.text("log") == "11\n12\n")
     }
 
-    @Test("a line larger than a file has a file of its own, whole")
+    @Test("a line that is larger than a file has a file of its own")
     func largeLine() throws {
         let folder = try Folder()
         var log = try LogFile(path: folder.log, bytesMax: 8, keep: 4)
@@ -139,7 +139,7 @@ struct LogFileTests {
         #expect(try folder.text("log") == "2\n")
     }
 
-    @Test("a log is gone on with; half a line from a crash gets its end")
+    @Test("an existing log is continued; half a line from a crash gets an end")
     func goingOn() throws {
         let folder = try Folder()
         try Data("1\n{\"ha".utf8).write(to: URL(fileURLWithPath: folder.log))
@@ -152,7 +152,7 @@ struct LogFileTests {
         #expect(try folder.text("log") == "1\n{\"ha\n2\n3\n")
     }
 
-    @Test("the size that a log already has counts")
+    @Test("the size of an existing log counts")
     func sizeCounts() throws {
         let folder = try Folder()
         try Data("123456\n".utf8).write(to: URL(fileURLWithPath: folder.log))
@@ -162,7 +162,7 @@ struct LogFileTests {
         #expect(try folder.text("log") == "2\n")
     }
 
-    @Test("where a file can't be put aside, the log goes on in the one it has")
+    @Test("if a file can't be rotated, the log continues in it")
     func noRotation() throws {
         let folder = try Folder()
         try FileManager.default.createDirectory(
@@ -174,7 +174,7 @@ struct LogFileTests {
         #expect(try folder.text("log") == "10\n11\n12\n13\n")
     }
 
-    @Test("what is no file, such as a pipe or a device, is never put aside")
+    @Test("something that is no file, such as a pipe or a device, is never rotated")
     func pipe() throws {
         let folder = try Folder()
         try #require(mkfifo(folder.log, 0o600) == 0)
@@ -188,7 +188,7 @@ struct LogFileTests {
         #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "10\n11\n12\n13\n")
     }
 
-    @Test("a new file is its owner's alone, and knows its size and whether it ends with a line")
+    @Test("a new file is for its owner only, and knows its size and whether it ends with a line")
     func appendedFile() throws {
         let folder = try Folder()
         var file = try AppendedFile(path: folder.log)
@@ -211,7 +211,7 @@ struct LogFileTests {
         #expect(failure?.description == "\(folder.path) can't be opened: Is a directory")
     }
 
-    @Test("a full disk is an error, not a loss in silence", .enabled(if: access("/dev/full", W_OK) == 0))
+    @Test("a full disk is an error, not a silent loss", .enabled(if: access("/dev/full", W_OK) == 0))
     func fullDisk() throws {
         var file = try AppendedFile(path: "/dev/full")
         do throws(LogFailure) {

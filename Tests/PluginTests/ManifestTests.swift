@@ -3,8 +3,8 @@ import PlugboardClient
 import TestSupport
 import Testing
 
-// Every plugin.json against what its plugin does: a tap in front of each listens to what it
-// asks of the broker while the demo is played.
+// Compares every plugin.json with what its plugin does: a tap before each plugin sees its
+// requests while the demo is played.
 @Suite("The manifests and what the plugins do", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ManifestTests {
     private let manifests: [ShopPlugin: JSON]
@@ -22,7 +22,7 @@ struct ManifestTests {
         manifests[plugin]?[field]?.elements?.compactMap(\.string) ?? []
     }
 
-    @Test("every folder of a plugin is one of the five, and is named as its manifest says")
+    @Test("every plugin's folder is one of the five, and has its manifest's name")
     func names() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: ShopPlugin.allFolder)
             .filter { FileManager.default.fileExists(atPath: "\(ShopPlugin.allFolder)/\($0)/plugin.json") }
@@ -33,7 +33,7 @@ struct ManifestTests {
         }
     }
 
-    @Test("the demo is all that is listed, and nothing that isn't")
+    @Test("the manifest lists what the demo needs, and nothing that doesn't exist")
     func demo() async throws {
         let shop = try await Shop()
         let demo = try Demo(shop)
@@ -45,7 +45,7 @@ struct ManifestTests {
             let seen = strings(plugin, "subscribes")
             let hidden = told.filter { key in !seen.contains { $0 == key || matches($0, key) } }
             #expect(hidden.isEmpty, "\(plugin) is told what its manifest doesn't list")
-            // What it publishes it may have to delete, though not in the demo.
+            // A plugin may have to delete what it publishes, although not in the demo.
             let unneeded = seen.filter { pattern in
                 !strings(plugin, "publishes").contains(pattern)
                     && !told.contains { $0 == pattern || matches(pattern, $0) }
@@ -82,7 +82,7 @@ struct ManifestTests {
     }
 }
 
-/// The demo without its pauses: what `up --demo` starts, and what it plays.
+/// The demo without its pauses: what `up --demo` starts and plays.
 private final class Demo {
     private let shop: Shop
     let taps: [ShopPlugin: Wiretap]
@@ -97,9 +97,10 @@ private final class Demo {
         )
     }
 
-    /// The tracker comes last, when the others have subscribed: in the demo its pace sees to that.
+    /// The tracker starts last, when the others have subscribed. In the demo its pace makes sure
+    /// of that.
     func start(demoArguments: (ShopPlugin) -> [String]) async throws {
-        // A banner that belongs to nothing is cleared away when its plugin has begun.
+        // When the plugin has begun, it removes a banner that belongs to nothing.
         try await shop.publish("banner", #"{"sku":"none","text":"old"}"#)
         for plugin in ShopPlugin.allCases where plugin != .reviewTracker {
             try start(plugin, demoArguments(plugin))
@@ -118,7 +119,7 @@ private final class Demo {
         processes.append(try PluginProcess(plugin.rawValue, words, folder: plugin.folder))
     }
 
-    /// Plays every step, and waits for what the last ones lead to.
+    /// Plays every step, and waits for the effects of the last ones.
     func play() async throws {
         let text = try String(contentsOfFile: ShopPlugin.allFolder + "/demo.txt", encoding: .utf8)
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {

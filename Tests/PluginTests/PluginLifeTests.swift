@@ -3,15 +3,15 @@ import PlugboardPosix
 import TestSupport
 import Testing
 
-// What every plugin does as a process, whatever its work: from its command line to its end.
+// What every plugin does as a process, from its command line to its end.
 @Suite("The life of each plugin", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct PluginLifeTests {
-    /// The line that tells of a wait for a broker.
+    /// The line that says that it waits for a broker.
     private func notice(_ plugin: ShopPlugin, _ shop: Shop) -> String {
         "\(plugin): waiting for a broker at \(shop.path)\n"
     }
 
-    /// A shop whose broker is not there yet.
+    /// A shop whose broker hasn't started yet.
     private func openWithoutBroker() async throws -> Shop {
         let shop = try await Shop()
         shop.stopBroker()
@@ -32,7 +32,7 @@ struct PluginLifeTests {
         }
     }
 
-    @Test("an option that it doesn't have ends it with 64 and a hint", arguments: ShopPlugin.allCases)
+    @Test("an unknown option ends it with 64 and a hint", arguments: ShopPlugin.allCases)
     func unknownOption(_ plugin: ShopPlugin) async throws {
         for (word, hint) in [
             ("--sokcet", #"did you mean "--socket"?"#), ("--nonsense", "--help lists the options"),
@@ -44,8 +44,8 @@ struct PluginLifeTests {
         }
     }
 
-    /// All at once, since each waits five seconds.
-    @Test("where no broker comes it says what it waits for, then why it ends, with 69")
+    /// All at once, because each waits five seconds.
+    @Test("without a broker it says what it waits for, then why it ends, with 69")
     func noBroker() async throws {
         let shop = try await openWithoutBroker()
         let processes = try ShopPlugin.allCases.map { ($0, try $0.start(in: shop)) }
@@ -90,7 +90,7 @@ struct PluginLifeTests {
         }
     }
 
-    @Test("it ends as promptly while somebody at the socket doesn't answer")
+    @Test("it ends as promptly if the peer at the socket doesn't answer")
     func stoppingWithSilentBroker() async throws {
         let shop = try await openWithoutBroker()
         let silent = try UnixSocket.listen(path: shop.path)
@@ -102,7 +102,7 @@ struct PluginLifeTests {
         _ = consume silent
     }
 
-    @Test("a broker that comes late is found, and a word about the wait was enough")
+    @Test("a late broker is found, and the wait is reported once")
     func lateBroker() async throws {
         let shop = try await openWithoutBroker()
         let processes = try ShopPlugin.allCases.map { ($0, try $0.start(in: shop)) }
@@ -127,7 +127,7 @@ struct PluginLifeTests {
         try await expectWork(plugin, process, shop)
     }
 
-    @Test("without any standard output it works as well", arguments: ShopPlugin.allCases)
+    @Test("it also works without any standard output", arguments: ShopPlugin.allCases)
     func outputShut(_ plugin: ShopPlugin) async throws {
         let shop = try await Shop()
         let process = try plugin.start(in: shop, isShut: true)
@@ -140,7 +140,7 @@ struct PluginLifeTests {
         }
     }
 
-    /// Two more rounds of work, with something printed, and an end without a complaint.
+    /// Two more rounds of work with some output, and an end without an error.
     private func expectWork(_ plugin: ShopPlugin, _ process: PluginProcess, _ shop: Shop) async throws {
         for round in [2, 3] { try await plugin.work(process, in: shop, round: round) }
         if plugin == .reviewTracker {

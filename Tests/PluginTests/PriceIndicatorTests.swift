@@ -29,7 +29,7 @@ struct SummaryTests {
         #expect(try summary("[\(line("0.10", "10000"))]") == #"{"items":10000,"total":1000.00}"#)
     }
 
-    @Test("ten thousand lines at 0.10 are 1000.00, where binary floating point would drift")
+    @Test("ten thousand lines at 0.10 are 1000.00, although binary floating point would drift")
     func tenThousandLines() throws {
         let lines = Array(repeating: line("0.10", "1"), count: 10_000).joined(separator: ",")
         #expect(try summary("[\(lines)]") == #"{"items":10000,"total":1000.00}"#)
@@ -48,7 +48,7 @@ struct SummaryTests {
     }
 
     @Test(
-        "what isn't a cart, or is past counting, has no summary",
+        "a value that isn't a cart, or is too large, has no summary",
         arguments: [
             "{}", "null", "5", "[1]", "[{}]", #"[{"price":1}]"#, #"[{"quantity":1}]"#,
             #"[{"price":"1.00","quantity":1}]"#, #"[{"price":1,"quantity":1.5}]"#,
@@ -61,7 +61,7 @@ struct SummaryTests {
         #expect(try Summary(JSON(text)) == nil)
     }
 
-    @Test("of the next cart only the lines that changed are read, wherever they stand")
+    @Test("of the next cart only the changed lines are read, wherever they are")
     func changes() throws {
         var sum = CartSum()
         func add(_ prices: [String], reads count: Int) throws {
@@ -81,7 +81,7 @@ struct SummaryTests {
         try add(["1", "1", "1"], reads: 3)
         try add(["1"], reads: 0)
         try add(["1", "1"], reads: 1)
-        // What can't be added up is forgotten, and what stood there before is not.
+        // A cart that can't be added up is forgotten, but the one before isn't.
         #expect(try sum.summary(of: JSON("[{}]")) == nil)
         try add(["1", "1"], reads: 0)
     }
@@ -98,7 +98,7 @@ struct PriceIndicatorPluginTests {
     private static let cart =
         #"[{"sku":"a","title":"A","price":49.95,"quantity":2},{"sku":"b","title":"B","price":29.95,"quantity":1}]"#
 
-    @Test("the summary follows the cart, names its cause, and is printed a line each")
+    @Test("the summary follows the cart, names its cause, and is printed on one line each")
     func following() async throws {
         let shop = try await Shop()
         try await shop.publish("cart.items", Self.cart)
@@ -116,7 +116,7 @@ struct PriceIndicatorPluginTests {
         #expect(plugin.output == "3 items, total 129.85\n10000 items, total 1000.00\n")
     }
 
-    @Test("who hears of a cart finds its price there already")
+    @Test("an observer of a cart already finds its price")
     func phases() async throws {
         let shop = try await Shop()
         try await shop.publish("cart.items", "[]")
@@ -134,7 +134,7 @@ struct PriceIndicatorPluginTests {
         withExtendedLifetime(plugin) {}
     }
 
-    @Test("without the indicator there is no summary that nobody keeps in step")
+    @Test("without the indicator there is no summary that nobody updates")
     func gone() async throws {
         let shop = try await Shop()
         try await shop.publish("cart.items", Self.cart)
@@ -149,7 +149,7 @@ struct PriceIndicatorPluginTests {
         try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
     }
 
-    @Test("without a cart there is no summary, nor one from before")
+    @Test("without a cart there is no summary, and no old one either")
     func withoutCart() async throws {
         let shop = try await Shop()
         try await shop.publish("cart.summary", #"{"items":9,"total":9.99}"#)
@@ -188,7 +188,7 @@ struct PriceIndicatorPluginTests {
         #expect(shown == "\r\u{1B}[K0 items, total 0.00\r\u{1B}[K3 items, total 129.85\r\n")
     }
 
-    @Test("after a new broker took over, there is no summary until there is a cart")
+    @Test("after a new broker has taken over, there is no summary until there is a cart")
     func newBroker() async throws {
         let shop = try await Shop()
         try await shop.publish("cart.items", Self.cart)

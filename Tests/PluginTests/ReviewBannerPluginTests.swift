@@ -4,19 +4,19 @@ import Testing
 
 @Suite("The review banner on the bus", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct ReviewBannerPluginTests {
-    /// A shop on the list screen, with one product and a banner plugin that has begun.
+    /// A shop on the list screen, with one product and a running banner plugin.
     private func open() async throws -> (Shop, PluginProcess) {
         let shop = try await Shop()
         try await shop.publish("reviews.a", #"{"rating":3.9,"count":14}"#)
         try await shop.publish("screen", #"{"name":"list"}"#)
-        // A banner that belongs to nothing is cleared away when the plugin has begun.
+        // When the plugin has begun, it removes a banner that belongs to nothing.
         try await shop.publish("banner", #"{"sku":"a","text":"old"}"#)
         let plugin = try shop.start("review-banner")
         try await shop.waitFor("banner", nil)
         return (shop, plugin)
     }
 
-    @Test("from indicator to banner and away again")
+    @Test("from the indicator to the banner, and gone again")
     func session() async throws {
         let (shop, plugin) = try await open()
         let revision = try await shop.bus.publish("reviews.a", JSON(#"{"rating":4.0,"count":16}"#))
@@ -31,7 +31,7 @@ struct ReviewBannerPluginTests {
         #expect(try await plugin.stop().status == 0)
     }
 
-    @Test("what belongs together changes in one revision")
+    @Test("changes that belong together are one revision")
     func oneRevision() async throws {
         let (shop, _) = try await open()
         try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
@@ -45,7 +45,7 @@ struct ReviewBannerPluginTests {
         #expect(first.revision == second.revision)
     }
 
-    @Test("an indicator that someone else took away doesn't keep the banner from coming")
+    @Test("an indicator that another client deleted doesn't stop the banner")
     func takenAway() async throws {
         let (shop, plugin) = try await open()
         try await shop.publish("reviews.a", #"{"rating":4.0,"count":16}"#)
@@ -70,7 +70,7 @@ struct ReviewBannerPluginTests {
         #expect(try await shop.text("indicator.a") == nil)
     }
 
-    @Test("more than a thousand products at once are no matter")
+    @Test("more than a thousand products at once work")
     func manyProducts() async throws {
         let (shop, _) = try await open()
         for count in [1, 2] {
@@ -84,7 +84,7 @@ struct ReviewBannerPluginTests {
         try await eventually("none is") { try await shop.bus.keys("indicator.*").isEmpty }
     }
 
-    @Test("on the list only what grew is indicated; another screen deletes it, and it was seen")
+    @Test("on the list only products with more reviews are indicated, until another screen comes")
     func seen() async throws {
         let (shop, _) = try await open()
         try await shop.publish("reviews.b", #"{"rating":2.0,"count":5}"#)
@@ -97,13 +97,13 @@ struct ReviewBannerPluginTests {
         try await shop.publish("screen", #"{"name":"checkout"}"#)
         try await shop.waitFor("indicator.a", nil)
         try await shop.publish("screen", #"{"name":"list"}"#)
-        // Counted from when it was seen: had the four come back, this would be a fifth.
+        // Counted from when it was seen. If the four had come back, this would be a fifth.
         try await shop.publish("reviews.a", #"{"rating":3.9,"count":19}"#)
         try await shop.waitFor("indicator.a", #"{"new":1}"#)
         #expect(try await shop.text("banner") == nil)
     }
 
-    @Test("a product's banner goes with its screen, also to another product's, and was seen")
+    @Test("a product's banner goes with its screen, even to another product's, and counts as seen")
     func bannerSeen() async throws {
         let (shop, _) = try await open()
         try await shop.publish("reviews.b", #"{"rating":2.0,"count":5}"#)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import review_banner
 
-@Suite("What is news of reviews")
+@Suite("News about reviews")
 struct ReviewNewsTests {
-    /// Plays events and writes down what they lead to, as `key value` or `key gone`.
+    /// Plays events. Returns the changes as `key value` or `key gone`.
     private struct Play {
         var news = ReviewNews()
         var revision = 0
@@ -40,7 +40,7 @@ struct ReviewNewsTests {
             try update("screen", #"{"name":"detail","sku":"\#(sku)"}"#)
         }
 
-        /// A shop with two products that nobody has news of, on the list screen.
+        /// A shop on the list screen, with two products without news.
         static func onTheList() throws -> Play {
             var play = Play()
             _ = try play.reviews("a", 14, initial: true)
@@ -76,14 +76,14 @@ struct ReviewNewsTests {
         #expect(try play.reviews("a", 18) == [#"indicator.a {"new":1}"#])
     }
 
-    @Test("one review is not called reviews, and no rating is not shown as one")
+    @Test("one review is not called reviews, and a missing rating is not shown")
     func wording() throws {
         var play = try Play.onTheList()
         _ = try play.update("reviews.b", #"{"count":6}"#)
         #expect(try play.detail("b").contains(#"banner {"sku":"b","text":"1 new review, now 6"}"#))
     }
 
-    @Test("indicators were seen once another screen comes, and don't come back")
+    @Test("indicators count as seen when another screen comes, and don't come back")
     func seenOnTheList() throws {
         var play = try Play.onTheList()
         _ = try play.reviews("a", 16)
@@ -95,7 +95,7 @@ struct ReviewNewsTests {
         #expect(try play.detail("a") == [])
     }
 
-    @Test("a screen without products shows no news; the next that has some does")
+    @Test("a screen without products shows no news; the next screen with products does")
     func whileAway() throws {
         var play = try Play.onTheList()
         _ = try play.other()
@@ -108,7 +108,7 @@ struct ReviewNewsTests {
         #expect(try play.detail("b") == ["banner gone"])
     }
 
-    @Test("on a product's screen another one's reviews wait for the list")
+    @Test("on a product's screen, another product's reviews wait for the list")
     func otherProduct() throws {
         var play = try Play.onTheList()
         _ = try play.detail("a")
@@ -116,7 +116,7 @@ struct ReviewNewsTests {
         #expect(try play.list() == [#"indicator.b {"new":2}"#])
     }
 
-    @Test("the same screen once more changes nothing")
+    @Test("the same screen again changes nothing")
     func sameScreen() throws {
         var play = try Play.onTheList()
         _ = try play.reviews("a", 15)
@@ -132,7 +132,7 @@ struct ReviewNewsTests {
         #expect(try play.reviews("c", 101) == [#"indicator.c {"new":1}"#])
     }
 
-    @Test("what loses its reviews loses its indicator, and what has the screen taken away its banner")
+    @Test("a product that loses its reviews loses its indicator, and without a screen there is no banner")
     func deletions() throws {
         var play = try Play.onTheList()
         _ = try play.reviews("a", 16)
@@ -142,7 +142,7 @@ struct ReviewNewsTests {
         #expect(try play.delete("screen") == ["banner gone"])
     }
 
-    @Test("fewer reviews than before are no news, and take the news back")
+    @Test("fewer reviews than before are no news, and remove the news")
     func fewer() throws {
         var play = try Play.onTheList()
         _ = try play.reviews("a", 16)
@@ -150,7 +150,7 @@ struct ReviewNewsTests {
         #expect(try play.reviews("a", 10) == [])
     }
 
-    @Test("after a restart the indicators on the bus tell what had been seen")
+    @Test("after a restart, the indicators on the bus tell what had been seen")
     func restart() throws {
         var play = Play()
         _ = try play.reviews("a", 16, initial: true)
@@ -160,7 +160,7 @@ struct ReviewNewsTests {
         #expect(try play.reviews("a", 17) == [#"indicator.a {"new":3}"#])
     }
 
-    @Test("what an earlier run left behind for nobody is cleared away")
+    @Test("what an earlier run left for no product is removed")
     func leftovers() throws {
         var play = Play()
         _ = try play.update("indicator.gone", #"{"new":2}"#, initial: true)
@@ -170,7 +170,7 @@ struct ReviewNewsTests {
         #expect(try play.synced() == ["banner gone", "indicator.a gone", "indicator.gone gone"])
     }
 
-    @Test("a broker that forgot everything is told the news again")
+    @Test("a broker that forgot everything gets the news again")
     func reconnection() throws {
         var play = try Play.onTheList()
         _ = try play.reviews("a", 16)
@@ -180,7 +180,7 @@ struct ReviewNewsTests {
     }
 
     @Test(
-        "what isn't a screen or a product's reviews is taken for none",
+        "a value that isn't a screen or a product's reviews counts as none",
         arguments: [
             ("screen", "5"), ("screen", "{}"), ("screen", #"{"name":"detail"}"#),
             ("reviews.a.b", #"{"count":99}"#),

@@ -12,7 +12,7 @@ struct ReviewTrackerTests {
         return try shop.start("review-tracker", ["--file", "feed"] + arguments)
     }
 
-    @Test("objects become products and reviews, and the last line needs no end")
+    @Test("objects become products and reviews, and the last line needs no line feed")
     func objects() async throws {
         let shop = try await Shop()
         let plugin = try track(
@@ -32,7 +32,7 @@ struct ReviewTrackerTests {
         #expect(plugin.errors.isEmpty)
     }
 
-    @Test("arrays under a header row become products and reviews, at the lowest price")
+    @Test("arrays with a header row become products and reviews, with the lowest price")
     func arrays() async throws {
         let shop = try await Shop()
         let plugin = try track(
@@ -52,7 +52,7 @@ struct ReviewTrackerTests {
         #expect(plugin.output == "feed: published 3 products and 3 reviews, skipped 0 lines\n")
     }
 
-    @Test("bad lines are reported with their number and skipped; those around them count")
+    @Test("bad lines are reported with their number and skipped; the lines around them count")
     func badLines() async throws {
         let shop = try await Shop()
         let plugin = try track(
@@ -92,7 +92,7 @@ struct ReviewTrackerTests {
         #expect(plugin.errors.hasPrefix("feed:1: ") && plugin.errors.hasSuffix("; skipped\n"))
     }
 
-    @Test("standard input is published as it arrives, and its end is the tracker's")
+    @Test("standard input is published as it arrives, and its end ends the tracker")
     func standardInput() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
@@ -106,7 +106,7 @@ struct ReviewTrackerTests {
         #expect(plugin.output == "-: published 0 products and 2 reviews, skipped 0 lines\n")
     }
 
-    @Test("a pipe in which nothing comes doesn't hold up the end")
+    @Test("a pipe without input doesn't delay the end")
     func silentPipe() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
@@ -117,7 +117,7 @@ struct ReviewTrackerTests {
         #expect(took < .seconds(5))
     }
 
-    @Test("a tracker without its broker ends when it is asked to")
+    @Test("a tracker without its broker ends on request")
     func withoutBroker() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
@@ -131,7 +131,7 @@ struct ReviewTrackerTests {
         #expect(took < .seconds(5))
     }
 
-    @Test("what a lost connection held up is published to the next broker")
+    @Test("what a lost connection delayed is published to the next broker")
     func newBroker() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("review-tracker", ["--file", "-"], hasInput: true)
@@ -149,12 +149,12 @@ struct ReviewTrackerTests {
         let start = ContinuousClock.now
         let plugin = try track(shop, lines, ["--rate", "5"])
         #expect(try await plugin.end() == 0)
-        // Five steps of 200 ms lie between six lines.
+        // There are five steps of 200 ms between six lines.
         #expect(start.duration(to: .now) >= .milliseconds(1_000))
         #expect(try await shop.text("reviews.a") == #"{"rating":1,"count":6}"#)
     }
 
-    @Test("after the last line it makes up reviews, if it is asked to, until it is stopped")
+    @Test("on request, it invents reviews after the last line until it is stopped")
     func further() async throws {
         let shop = try await Shop()
         let lines = [
@@ -170,14 +170,14 @@ struct ReviewTrackerTests {
         #expect(plugin.output == "feed: published 1 products and 3 reviews, skipped 0 lines\n")
     }
 
-    @Test("where no line told of reviews there are none to follow, and it ends")
+    @Test("if no line has reviews, it invents none and ends")
     func noFurther() async throws {
         let shop = try await Shop()
         let plugin = try track(shop, [#"{"sku":"b","title":"B","price":1}"#], ["--then-every", "0.01"])
         #expect(try await plugin.end() == 0)
     }
 
-    @Test("a file that isn't there, or is none, is named, with the reason, and status 1")
+    @Test("a missing file, or something that is no file, is named with the reason, with status 1")
     func missingFile() async throws {
         let shop = try await Shop()
         for (path, reason) in [("no-such", "No such file or directory"), (".", "Is a directory")] {
@@ -187,7 +187,7 @@ struct ReviewTrackerTests {
         }
     }
 
-    @Test("without a file it says so, and ends well")
+    @Test("without a file it says so, and ends with status 0")
     func noFile() async throws {
         let shop = try await Shop()
         let plugin = try shop.start("review-tracker")
@@ -216,13 +216,13 @@ struct PhoneCatalogueTests {
     private static let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../shared/data/amazon_cellphones.ndjson").standardizedFileURL.path
 
-    /// A price as the catalogue's own texts spell it: a dollar sign before each.
+    /// A price as the catalogue's own texts spell it: with a dollar sign.
     private func lowest(_ text: String) -> Decimal? {
         text.split(separator: "$").compactMap { Decimal(string: $0.filter { $0 != "," }) }.min()
     }
 
     @Test(
-        "all 792 products are published, every price and every review right",
+        "all 792 products are published, with every price and every review right",
         .enabled(if: FileManager.default.fileExists(atPath: path))
     )
     func everyPrice() async throws {

@@ -3,8 +3,8 @@ import PlugboardClient
 import TestSupport
 import Testing
 
-// The phones lie in ../shared, beside the package; where that is missing, the suite says
-// that it is skipped.
+// The phones are in ../shared, beside the package. If that is missing, the suite says that
+// it is skipped.
 @Suite(
     "The whole shop",
     .someAtATime,
@@ -13,7 +13,7 @@ import Testing
     .enabled(if: PhoneCatalogue.isPresent, "../shared/data/amazon_cellphones.ndjson is not there")
 )
 struct ShopTests {
-    /// The values of a pattern's keys, read by Foundation where a test asks for parts.
+    /// The values of a pattern's keys. Foundation reads them if a test needs parts.
     private func values(_ shop: Shop, _ pattern: String) async throws -> [String: JSON] {
         var values: [String: JSON] = [:]
         for try await event in try await shop.bus.subscribe(pattern) {
@@ -28,7 +28,7 @@ struct ShopTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(json.bytes)) as? [String: Any])
     }
 
-    @Test("all phones are published, every price and every review right")
+    @Test("all phones are published, with every price and every review right")
     func catalogue() async throws {
         let all = try await PhoneShop.open()
         #expect(try await all.tracker.end() == 0)
@@ -42,7 +42,7 @@ struct ShopTests {
         #expect(catalogue.count == 792 && reviews.count == 792)
         for phone in phones {
             let product = catalogue["catalog.\(phone.sku)"]
-            // The price's text: no binary number comes between.
+            // The price's text: no binary number is involved.
             #expect(product?["price"]?.text == phone.cents.map(PhoneCatalogue.text) ?? "null", "\(phone)")
             #expect(try members(product)["title"] as? String == phone.title)
             let review = try members(reviews["reviews.\(phone.sku)"])
@@ -51,7 +51,7 @@ struct ShopTests {
         }
     }
 
-    @Test("everything for sale goes into the cart, the total is exact, and the log holds every event")
+    @Test("everything for sale goes into the cart, the total is exact, and the log has every event")
     func session() async throws {
         let all = try await PhoneShop.open()
         #expect(try await all.tracker.end() == 0)
@@ -63,7 +63,7 @@ struct ShopTests {
         try await compareLog(all)
     }
 
-    /// Asks for what can't be bought; expects an answer to each, in order.
+    /// Asks for products that can't be bought, and expects an answer to each, in order.
     private func reject(_ shop: Shop, _ phones: [Phone]) async throws {
         let unavailable = phones.filter { $0.cents == nil }.map(\.sku)
         let unknown = ["B000000000", "no-such-phone"]
@@ -82,10 +82,10 @@ struct ShopTests {
         #expect(try await shop.text("cart.items") == "[]")
     }
 
-    /// Adds everything for sale, every fifth a second time, and expects the exact total:
-    /// fifty phones at a time, since every command publishes the whole cart anew: that takes
-    /// long where nothing is optimised, and what waits for the logger meanwhile has a limit;
-    /// then all in one cart.
+    /// Adds everything for sale, every fifth phone twice, and expects the exact total. First it
+    /// goes fifty phones at a time, because every command publishes the whole cart again: that
+    /// takes long without optimization, and what waits for the logger meanwhile has a limit. Then
+    /// it puts all into one cart.
     private func fill(_ all: PhoneShop, _ phones: [Phone]) async throws {
         let shop = all.shop
         let orders = Order.all(of: phones)
@@ -97,7 +97,7 @@ struct ShopTests {
             lines += try #require(try await shop.bus.entry("cart.items")?.value.elements)
             try await shop.emit("cart.clear", "{}")
             try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
-            // Nobody writes but when asked to, so that is the last line for now.
+            // Nobody writes without being asked, so this is the last line for now.
             try await eventually("the log keeps up") {
                 try all.logEnd().contains(#"{"items":0,"total":0.00}"#)
             }
@@ -114,7 +114,7 @@ struct ShopTests {
     /// The banner works among the others: two new reviews, seen on the phone's screen.
     private func lookAtReviews(_ shop: Shop, _ phones: [Phone]) async throws {
         let phone = try #require(phones.last)
-        // The feed was no news: every product was first heard of in it.
+        // The feed was no news, because it was the first to mention every product.
         #expect(try await shop.bus.keys("indicator.*").isEmpty)
         let count = phone.count + 2
         try await shop.publish("reviews.\(phone.sku)", #"{"rating":4.5,"count":\#(count)}"#)
@@ -127,7 +127,7 @@ struct ShopTests {
         #expect(try await shop.bus.keys("indicator.*").isEmpty)
     }
 
-    /// The log against what the test itself heard: the same events, in the same order.
+    /// Compares the log with what the test itself got: the same events in the same order.
     private func compareLog(_ all: PhoneShop) async throws {
         let heard = try await all.events.value
         try await eventually("the log has the last event") { try all.logEnd().contains(PhoneShop.lastKey) }
@@ -136,7 +136,7 @@ struct ShopTests {
         #expect(logged.count == heard.count)
         #expect(heard.count > 792 * 2 + 693 * 3, "each product, review, command, cart and summary")
         for (line, event) in zip(logged, heard) {
-            // Behind the time stamp: {"time":"2026-07-01T12:30:00.120Z",
+            // After the time stamp: {"time":"2026-07-01T12:30:00.120Z",
             let isSame = line.dropFirst(35).hasPrefix(words(of: event))
             #expect(isSame, "#\(event.revision) \(event.key) is logged as \(line.prefix(200))")
             if !isSame { break }
@@ -150,7 +150,7 @@ struct ShopTests {
     }
 }
 
-/// A phone that is bought, in one go or in several.
+/// A phone that is bought, at once or in several steps.
 private struct Order {
     let sku: String
     let cents: Int
@@ -164,7 +164,7 @@ private struct Order {
         self.quantities = quantities
     }
 
-    /// Every phone that has a price: one to four pieces, and every fifth phone again.
+    /// Every phone with a price: one to four pieces, and every fifth phone again.
     static func all(of phones: [Phone]) -> [Order] {
         let offers = phones.compactMap { phone in phone.cents.map { (sku: phone.sku, cents: $0) } }
         return offers.enumerated().map { index, offer in
@@ -172,14 +172,14 @@ private struct Order {
         }
     }
 
-    /// What `cart.summary` has to be, in whole cents until it is written.
+    /// What `cart.summary` must be, in whole cents until it is written.
     static func summary(_ orders: [Order]) -> String {
         let items = orders.reduce(0) { $0 + $1.quantity }
         let cents = orders.reduce(0) { $0 + $1.cents * $1.quantity }
         return #"{"items":\#(items),"total":\#(PhoneCatalogue.text(cents: cents))}"#
     }
 
-    /// The values of `cart.add`; a single piece is the quantity that can be left out.
+    /// The values of `cart.add`. A single piece needs no quantity.
     var commands: [String] {
         quantities.map { quantity in
             quantity == 1 ? #"{"sku":"\#(sku)"}"# : #"{"sku":"\#(sku)","quantity":\#(quantity)}"#

@@ -11,7 +11,7 @@ struct StatusLineTests {
     /// Back to the first column, and clear to the end of the line.
     private static let erasure = "\r\u{1B}[K"
 
-    /// What a terminal of this width shows after `body`. A line's end is CR LF there.
+    /// What a terminal of this width shows after `body`. A line ends with CR LF there.
     private func shown(columns: UInt16? = nil, _ body: (inout StatusLine) -> Void) throws -> String {
         let terminal = try Terminal(columns: columns)
         var line = StatusLine(output: StandardStream(fd: terminal.program.fileDescriptor))
@@ -28,7 +28,7 @@ struct StatusLineTests {
         return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }
 
-    @Test("on a terminal each status takes the place of the last, also of a longer one")
+    @Test("on a terminal each status replaces the last one, even a longer one")
     func redrawing() throws {
         let shown = try shown { line in
             line.showStatus("3 items, total 129.85")
@@ -46,13 +46,13 @@ struct StatusLineTests {
         #expect(shown == Self.erasure + String(repeating: "x", count: left))
     }
 
-    @Test("a terminal that doesn't say how wide it is has eighty columns")
+    @Test("a terminal that doesn't tell its width has eighty columns")
     func unknownWidth() throws {
         let shown = try shown { $0.showStatus(String(repeating: "x", count: 200)) }
         #expect(shown == Self.erasure + String(repeating: "x", count: 79))
     }
 
-    @Test("a line that is said stands above the status")
+    @Test("a printed line is above the status")
     func lineAbove() throws {
         let terminal = try Terminal()
         let stream = StandardStream(fd: terminal.program.fileDescriptor)
@@ -68,7 +68,7 @@ struct StatusLineTests {
         )
     }
 
-    @Test("a warning that goes elsewhere leaves the status as it was")
+    @Test("a warning that goes elsewhere leaves the status unchanged")
     func warningElsewhere() throws {
         let errors = Pipe()
         let shown = try shown { line in
@@ -80,7 +80,7 @@ struct StatusLineTests {
         #expect(try errors.fileHandleForReading.readToEnd() == Data("careful\n".utf8))
     }
 
-    @Test("at the end the last status stays as a line of its own, once")
+    @Test("at the end, the last status stays as a line of its own, once")
     func ending() throws {
         let shown = try shown { line in
             line.endStatus()
@@ -104,7 +104,7 @@ struct StatusLineTests {
         #expect(text == "1 item\nhear this\n\(long)\n")
     }
 
-    @Test("nothing in a status or a line steers the terminal")
+    @Test("nothing in a status or a line controls the terminal")
     func controlCharacters() throws {
         let hostile = "a\u{1B}[2J\r\n\u{9B}b\u{202E}"
         let safe = #"a\u001b[2J\u000d\u000a\u009bb\u202e"#
@@ -116,7 +116,7 @@ struct StatusLineTests {
 
 @Suite("What the plugins show on a terminal", .someAtATime, .serialized, .timeLimit(.minutes(20)))
 struct TerminalOutputTests {
-    @Test("the price indicator: totals, a warning beside them, no cart, and the last word stays")
+    @Test("the price indicator: totals, a warning beside them, no cart, and the last line stays")
     func priceIndicator() async throws {
         let terminal = try Terminal(columns: 40)
         let shop = try await Shop()

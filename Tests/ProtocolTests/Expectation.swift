@@ -1,6 +1,6 @@
-// What a line from the broker should look like. The text of an expected line is
-// compared byte for byte, member by member in the written order, except where
-// the sign `…` stands (SPEC.md, "How the examples are written").
+// What a line from the broker should look like. An expected line is compared byte for byte,
+// member by member in the written order, except where the sign `…` is (SPEC.md, "How the
+// examples are written").
 
 /// One expected line.
 struct Expectation {
@@ -14,7 +14,7 @@ struct Expectation {
 
     var isGreeting: Bool { pattern["event"]?.string == "hello" }
 
-    /// The code, where an error is expected.
+    /// The code, if an error is expected.
     var errorCode: String? { pattern["error"]?.string }
 
     /// The `id` of a reply, as it is written.
@@ -22,7 +22,7 @@ struct Expectation {
 
     var isReply: Bool { pattern["event"] == nil }
 
-    /// Why the line isn't as expected, or nil when it is.
+    /// Why the line isn't as expected; nil if it is.
     func mismatch(_ line: [UInt8]) -> String? {
         do {
             return Self.compare(pattern, try JSONNode(line), "")

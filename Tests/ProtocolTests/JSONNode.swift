@@ -1,6 +1,6 @@
-// A small JSON reader for the tests, on purpose not the one under test: it keeps
-// the order of members and the text of everything, which is what the replays
-// compare. Expected lines may hold the sign `…`; see `Expectation`.
+// A small JSON reader for the tests, deliberately not the one under test. It keeps the
+// order of members and the text of everything, because replays compare those. Expected
+// lines may have the sign `…`; see `Expectation`.
 
 /// A piece of JSON: what it is, and the bytes it was written with.
 struct JSONNode: Sendable {
@@ -43,13 +43,13 @@ struct JSONNode: Sendable {
         return nil
     }
 
-    /// The last member of that name.
+    /// The last member with this name.
     subscript(name: String) -> JSONNode? {
         members?.last { $0.name == name }?.value
     }
 
-    /// Reads one value and nothing behind it. With `wildcards`, a bare `…` may stand
-    /// as the last member of an object or array.
+    /// Reads one value and nothing after it. With `wildcards`, a bare `…` may be the last member
+    /// of an object or array.
     init(_ bytes: [UInt8], wildcards: Bool = false) throws {
         var reader = JSONReader(bytes: bytes, wildcards: wildcards)
         self = try reader.whole()
@@ -113,7 +113,7 @@ private struct JSONReader {
         }
     }
 
-    /// Deep input would end in a stack overflow, which no test wants to look like.
+    /// Deep input would end in a stack overflow, and no test should look like that.
     private mutating func nested(
         _ body: (inout JSONReader) throws -> JSONNode.Content
     ) throws -> JSONNode.Content {
@@ -175,7 +175,7 @@ private struct JSONReader {
         }
     }
 
-    /// How many bytes stand for themselves; apart because strings may be long.
+    /// How many bytes are plain text. It is a separate function because strings may be long.
     private static func plainRun(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         var end = start
         while end < bytes.count {

@@ -1,5 +1,5 @@
-// The conformance files of JSONTestSuite, where they lie beside the package: each is
-// published as a value, and the broker lives through all of them.
+// The conformance files of JSONTestSuite, if they are beside the package. Each is published
+// as a value, and the broker survives all of them.
 
 import Foundation
 import PlugboardPosix
@@ -8,8 +8,8 @@ import Testing
 
 @Suite("JSONTestSuite", .someAtATime)
 struct JSONTestSuiteTests {
-    /// What the suite leaves open (`i_`): nil means accepted. Numbers of any size are
-    /// values, since nobody calculates with them; half a surrogate pair is no character.
+    /// The cases that the suite leaves open (`i_`); nil means accepted. Numbers of any size are
+    /// values, because nobody calculates with them. Half a surrogate pair is no character.
     private static let pinned: [String: String?] = [
         "i_number_double_huge_neg_exp": nil,
         "i_number_huge_exp": nil,
@@ -48,8 +48,8 @@ struct JSONTestSuiteTests {
         "i_structure_UTF-8_BOM_empty_object": "bad_json",
     ]
 
-    /// Files whose mistake is a line feed: on the wire it would end the line, so they are
-    /// judged by the scanner alone.
+    /// Files whose mistake is a line feed. On the wire it would end the line, so only the scanner
+    /// checks them.
     private static let unsendable: Set = ["n_string_unescaped_newline"]
 
     static let isPresent = FileManager.default.fileExists(atPath: ProtocolFolder.jsonTestSuite.path)
@@ -76,7 +76,7 @@ struct JSONTestSuiteTests {
         let scanned = Wire.code(of: content)
         judge(name, scanned, "the scanner")
         if unsendable.contains(name) { return }
-        // A line feed elsewhere is white space, and any other white space as good.
+        // A line feed elsewhere is white space, and any other white space does as well.
         let value = content.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
         try peer.send(Array(#"{"op":"publish","id":"p","key":"k","value":"#.utf8) + value + Array("}\n".utf8))
         try peer.send(#"{"op":"get","id":"g","key":"k"}"# + "\n")
@@ -97,7 +97,7 @@ struct JSONTestSuiteTests {
         }
     }
 
-    /// Space around a value is no part of it.
+    /// White space round a value isn't part of it.
     private static func trimmed(_ value: [UInt8]) -> [UInt8] {
         let isSpace = { (byte: UInt8) in [0x20, 0x09].contains(byte) }
         let start = value.firstIndex { !isSpace($0) } ?? 0

@@ -1,5 +1,5 @@
-// What takes more than a line or two to reach: limits of a connection, and the
-// tables of the specification against the code.
+// Cases that need more than a line or two: limits of a connection, and the tables of the
+// specification compared with the code.
 
 import PlugboardPosix
 import PlugboardWire
@@ -25,7 +25,7 @@ struct LimitTests {
         #expect(codes == ErrorCode.allCases.map(\.rawValue))
     }
 
-    @Test("each error code that this version can answer occurs in a transcript or a table of vectors")
+    @Test("each error code of this version occurs in a transcript or a table of vectors")
     func showsEachCode() throws {
         let reserved: Set = ["storage", "stopping"]
         let files = try ProtocolFolder.transcripts()
@@ -38,12 +38,12 @@ struct LimitTests {
         }
     }
 
-    @Test("lines over the limit, again and again, end with bye and nothing else does")
+    @Test("only lines over the limit, again and again, end with bye")
     func endsOverlong() throws {
         let broker = try RunningBroker()
         let (peer, patient) = (try broker.connect(), try broker.connect())
         let long = [UInt8](repeating: 0x78, count: Limits.lineBytesMax + 1) + [0x0A]
-        // One good line between them, and the count begins anew.
+        // One good line between them, and the count begins again.
         let half = Limits.overlongLinesMax / 2 + 1
         for index in 1...(2 * half) {
             try patient.send(long)
@@ -60,7 +60,7 @@ struct LimitTests {
         try Self.expect(#"{"ok":"sync","#, from: patient)
     }
 
-    @Test("who doesn't read is told the newest value later, and nobody else notices")
+    @Test("an observer that doesn't read gets the newest value later, and nobody else notices")
     func foldsForSlow() throws {
         let broker = try RunningBroker()
         let schema = try ProtocolSchema()
@@ -88,7 +88,7 @@ struct LimitTests {
         #expect(received < count)
     }
 
-    @Test("the current values are never cut short, however many and however late they are read")
+    @Test("the current values always come completely, however many and however late they are read")
     func sparesSnapshots() throws {
         let broker = try RunningBroker()
         let (writer, late) = (try broker.connect(), try broker.connect())
@@ -99,7 +99,7 @@ struct LimitTests {
             try Self.expect(#"{"ok":"publish","#, from: writer)
         }
         try late.send("subscribe big.*\n")
-        // Live events behind an unread snapshot count for themselves alone.
+        // Live events after an unread snapshot count only for themselves.
         try writer.send(#"{"op":"publish","id":2,"key":"big.1","value":"now"}"# + "\n")
         try Self.expect(#"{"ok":"publish","id":2,"#, from: writer)
         try Self.expect(#"{"ok":"subscribe","sub":1,"#, from: late)
@@ -165,7 +165,7 @@ struct LimitTests {
         #expect(isThere, "\(start) … came as \(String(decoding: line?.prefix(200) ?? [], as: UTF8.self))")
     }
 
-    /// The rows of a table in SPEC.md; backquotes around the first column are left out.
+    /// The rows of a table in SPEC.md, without backquotes around the first column.
     private static func table(under heading: String) throws -> [[String]] {
         let page = try ProtocolFolder.text("SPEC.md")
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,5 +1,5 @@
-// The tables of lines in `protocol/vectors/`, sent to a real broker. Whatever a line
-// is, the broker answers the next one.
+// Sends the tables of lines in `protocol/vectors/` to a real broker. Whatever a line is,
+// the broker answers the next one.
 
 import PlugboardPosix
 import TestSupport
@@ -37,7 +37,7 @@ struct LineVectorTests {
         #expect(try peer.line().map { String(decoding: $0, as: UTF8.self) } == #"{"ok":"sync","revision":0}"#)
     }
 
-    @Test("the schema refuses the refused lines whose mistake it can see, and only those")
+    @Test("the schema refuses exactly the refused lines whose mistake it can see")
     func fitsSchema() throws {
         let schema = try ProtocolSchema()
         for row in try VectorTable("n_lines.tsv", columns: 2...3).rows {
@@ -54,7 +54,7 @@ struct LineVectorTests {
         }
     }
 
-    @Test("typed words get the same answers as the request they stand for")
+    @Test("typed words get the same answers as the JSON request that they mean")
     func equalsShorthand() throws {
         let (typedBroker, requestBroker) = (try RunningBroker(), try RunningBroker())
         let (typed, requested) = (try typedBroker.connect(), try requestBroker.connect())
@@ -95,7 +95,7 @@ struct LineVectorTests {
         #expect(last?.hasPrefix(passed) == true, "\(row)\nand then: \(last ?? "the end")")
     }
 
-    /// An answer without the moments that it names, which two brokers don't share.
+    /// An answer without its moments, because two brokers have different ones.
     private static func timeless(_ answer: String) -> String {
         answer.replacing(/"when":"[^"]*"/, with: #""when":"…""#)
     }

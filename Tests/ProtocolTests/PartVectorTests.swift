@@ -1,4 +1,5 @@
-// The tables of parts, conditions and differences, against the functions of the wire library.
+// Compares the tables of parts, conditions and differences with the functions of the wire
+// library.
 
 import PlugboardMemory
 import PlugboardWire
@@ -6,7 +7,7 @@ import Testing
 
 @Suite("vectors of parts, conditions and differences")
 struct PartVectorTests {
-    @Test("a pointer names the part of the table")
+    @Test("a pointer names the part in the table")
     func pointers() throws {
         for row in try VectorTable("pointers.tsv", columns: 3...3).rows {
             let part = try Parts.part(row.bytes(1), of: row.bytes(0))
@@ -14,7 +15,7 @@ struct PartVectorTests {
         }
     }
 
-    @Test("of named parts this is told")
+    @Test("named parts are told as in the table")
     func fields() throws {
         for row in try VectorTable("fields.tsv", columns: 4...4).rows {
             let old = row.columns[1] == "-" ? nil : try row.bytes(1)
@@ -31,7 +32,7 @@ struct PartVectorTests {
         }
     }
 
-    @Test("a difference is the patch of the table, and gives the new value")
+    @Test("a difference is the patch in the table, and gives the new value")
     func differences() throws {
         for row in try VectorTable("differences.tsv", columns: 3...3).rows {
             let (old, new) = (try row.bytes(0), try row.bytes(1))
@@ -42,7 +43,7 @@ struct PartVectorTests {
         }
     }
 
-    @Test("what makes no sense is refused with its code", arguments: ["n_fields.tsv", "n_conditions.tsv"])
+    @Test("an invalid row is refused with its code", arguments: ["n_fields.tsv", "n_conditions.tsv"])
     func refusals(_ table: String) throws {
         for row in try VectorTable(table, columns: 2...2).rows {
             let text = try row.bytes(1)
@@ -57,7 +58,7 @@ struct PartVectorTests {
     }
 }
 
-/// The same functions in terms of arrays.
+/// The same functions with arrays.
 private enum Parts {
     static func set(_ array: [UInt8]) throws(Refusal) -> JSONPointerSet {
         try lend(array) { bytes throws(Refusal) in try JSONPointerSet(array: bytes, at: 0) }
@@ -82,7 +83,7 @@ private enum Parts {
             }
             return lend(old) { pointers.appendChanges(from: $0, to: new, into: &buffer, using: &comparer) }
         }
-        // In an event the members follow others.
+        // In an event, the members come after others.
         return isTold ? [UInt8(ascii: "{")] + Array(buffer.bytes[1...]) + [UInt8(ascii: "}")] : nil
     }
 

@@ -1,14 +1,14 @@
-// One client of the broker under test, a line at a time. Every wait has a
-// deadline, and sending reads what arrives meanwhile: the broker stops reading
-// from a client that doesn't.
+// A client of the broker under test, one line at a time. Every wait has a deadline. While
+// it sends, it reads what arrives, because the broker stops reading from a client that
+// doesn't read.
 
 import Foundation
 import PlugboardPosix
 import PlugboardWire
 
-/// A connection of a test's own. Used by one thread.
+/// A connection for one test. One thread uses it.
 final class Peer {
-    /// What a wait came to that should have ended otherwise.
+    /// The result of a wait that should have ended otherwise.
     enum Problem: Error, CustomStringConvertible {
         case nothingCame(after: Double)
         case notTaken(after: Double)
@@ -122,7 +122,7 @@ final class Peer {
     }
 }
 
-/// A moment that waiting stops at.
+/// A moment at which waiting stops.
 struct Deadline {
     private let end: UInt64
 
@@ -132,7 +132,7 @@ struct Deadline {
 
     var isOver: Bool { MonotonicClock.nanoseconds() >= end }
 
-    /// What is left, for poll(2).
+    /// The remaining time, for poll(2).
     var milliseconds: Int32 {
         let now = MonotonicClock.nanoseconds()
         return now >= end ? 0 : Int32((end - now) / 1_000_000 + 1)

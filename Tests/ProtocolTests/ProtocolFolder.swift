@@ -1,4 +1,4 @@
-// Where the tests find `protocol/` and what lies beside the package.
+// Where the tests find `protocol/` and what is beside the package.
 
 import Foundation
 

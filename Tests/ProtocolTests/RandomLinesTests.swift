@@ -1,5 +1,5 @@
-// Whatever is asked, each line of the broker's is one that the schema describes: by the
-// validator of these tests, and in the long suite by one that isn't ours.
+// Whatever is asked, the schema describes each line of the broker. The validator of these
+// tests checks that, and in the long suite one that isn't ours.
 
 import Foundation
 import PlugboardPosix
@@ -8,10 +8,10 @@ import Testing
 
 @Suite("random requests", .oneAtATime)
 struct RandomLinesTests {
-    /// A Python that has `jsonschema`, where `.ci/long` found one.
+    /// A Python with `jsonschema`, if `.ci/long` found one.
     private static let python = SocketPath.variable("PLUGBOARD_PYTHON")
 
-    @Test("each line that answers them, and each that tells of them, is in the schema")
+    @Test("each reply to them, and each event from them, is in the schema")
     func lines() throws {
         let requests = LongSuite.count(18_000, quick: 1_200)
         let lines = try Self.lines(answering: requests)
@@ -32,7 +32,7 @@ struct RandomLinesTests {
         if LongSuite.isOn, let python = Self.python { try Self.validate(lines, with: python) }
     }
 
-    /// Three clients take turns; one that has sent very much begins anew.
+    /// Three clients take turns. One that has sent very much begins again.
     private static func lines(answering count: Int) throws -> [[UInt8]] {
         let broker = try RunningBroker()
         var random = RandomRequests(seed: 12)
@@ -50,7 +50,7 @@ struct RandomLinesTests {
         return lines
     }
 
-    /// Everything up to the answer to a barrier.
+    /// Everything up to the reply to a barrier.
     private static func readOn(_ peer: Peer, to turn: Int, _ lines: inout [[UInt8]]) throws {
         let id = "\"barrier \(turn)\""
         try peer.send(#"{"op":"sync","id":\#(id)}"# + "\n")

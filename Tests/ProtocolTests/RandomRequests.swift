@@ -1,5 +1,5 @@
-// Requests of every kind by chance, right and wrong, as many clients might send them: what
-// comes back is held against the schema.
+// Random requests of every kind, right and wrong, as many clients might send them. What
+// comes back is checked with the schema.
 
 import TestSupport
 
@@ -112,7 +112,7 @@ struct RandomRequests {
         ])
     }
 
-    /// With a byte too many, too few or another one.
+    /// With a byte too many, too few or changed.
     private mutating func broken(_ line: String) -> String {
         var bytes = Array(line.utf8)
         let place = chance.below(bytes.count)

@@ -1,4 +1,4 @@
-// A real broker for a test, on a socket in a folder of its own, with either poller.
+// A real broker for a test, with its own socket and folder, and with either poller.
 
 import Foundation
 import PlugboardBroker
@@ -12,7 +12,7 @@ final class RunningBroker {
     private let ended = DispatchSemaphore(value: 0)
 
     init(poller: PollerKind = .standard, policy: String? = nil) throws {
-        // Short, because the path of a Unix socket is.
+        // Short, because the path of a Unix socket has little room.
         let name = "pb-" + String(UInt32.random(in: .min ... .max), radix: 36)
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -31,14 +31,14 @@ final class RunningBroker {
         }
     }
 
-    /// A new client, its greeting read.
+    /// A new client that has read its greeting.
     func connect() throws -> Peer {
         let peer = try Peer(path: path)
         _ = try peer.line()
         return peer
     }
 
-    /// Ends the broker; its clients are told.
+    /// Ends the broker. Its clients are told.
     func stop() {
         broker.stop()
     }

@@ -1,4 +1,4 @@
-// The schema itself, and the validator that the other tests rely on.
+// The schema itself, and the validator that other tests rely on.
 
 import TestSupport
 import Testing
@@ -10,7 +10,7 @@ struct SchemaTests {
         _ = try ProtocolSchema()
     }
 
-    @Test("a keyword that nobody checks is refused")
+    @Test("an unknown keyword is refused")
     func refusesUnknownKeywords() {
         for text in [
             #"{"type":"string","format":"uri"}"#, #"{"properties":{"a":{"maxProperties":1}}}"#,
@@ -22,7 +22,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("the validator tells values that fit from values that don't")
+    @Test("the validator distinguishes valid from invalid values")
     func validates() throws {
         let cases: [(schema: String, fits: [String], others: [String])] = [
             (#"{"type":"integer"}"#, ["1", "-0", "1.0", "1e2"], ["1.5", "\"1\"", "true", "null"]),
@@ -68,7 +68,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("what the broker may write is checked for members that nobody described")
+    @Test("the broker's lines are checked for members that the schema doesn't describe")
     func closesOutput() throws {
         let schema = try ProtocolSchema()
         let good = #"{"ok":"publish","id":1,"revision":1}"#
@@ -95,7 +95,7 @@ struct SchemaTests {
         }
     }
 
-    @Test("an expectation compares everything but what it leaves open")
+    @Test("an expectation compares everything except what it leaves open")
     func expects() throws {
         let cases: [(expected: String, fits: [String], others: [String])] = [
             (#"{"a":1}"#, [#"{"a":1}"#], [#"{"a":1.0}"#, #"{"a":1,"b":2}"#, #"{ "a":1}"#, "{}"]),

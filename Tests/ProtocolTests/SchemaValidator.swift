@@ -1,9 +1,9 @@
-// Checks JSON against a JSON Schema (2020-12): the keywords that `schema.json`
-// uses, and an error for any other, so that nothing in it goes unchecked.
+// Checks JSON with a JSON Schema (2020-12). It knows the keywords that `schema.json` uses,
+// and refuses any other, so that nothing in it stays unchecked.
 
 import Foundation
 
-/// A schema and the means to ask it.
+/// A schema that values can be checked with.
 final class SchemaValidator {
     /// A mistake in the schema itself.
     struct BadSchema: Error, CustomStringConvertible {
@@ -11,8 +11,8 @@ final class SchemaValidator {
     }
 
     let root: JSONNode
-    /// Whether an object whose schema lists `properties` may have others when the
-    /// schema doesn't say. The standard says yes; checking our own output asks for no.
+    /// Whether an object whose schema lists `properties` may have others if the schema doesn't
+    /// say. The standard says yes. To check our own output, it is no.
     let isClosed: Bool
     private var expressions: [String: NSRegularExpression] = [:]
 
@@ -22,7 +22,7 @@ final class SchemaValidator {
         try checkKeywords(root, "#")
     }
 
-    /// What is wrong with a value by the schema that `reference` names, or nil.
+    /// What is wrong with a value by the schema that `reference` names; nil if nothing is.
     func problem(_ value: JSONNode, by reference: String = "#") throws -> String? {
         try problem(value, try resolve(reference), "$")
     }
@@ -30,7 +30,7 @@ final class SchemaValidator {
     private typealias Keyword =
         @Sendable (SchemaValidator, JSONNode, JSONNode, JSONNode, String) throws -> String?
 
-    /// Each takes the keyword's value, the schema around it, the value to check and its path.
+    /// Each takes the keyword's value, the schema around it, the value to check, and its path.
     private static let keywords: [String: Keyword] = [
         "$ref": { try $0.problem($3, try $0.resolve(try $1.mustBeString()), $4) },
         "type": { try $0.type($1, $3, $4) },
@@ -169,7 +169,7 @@ extension SchemaValidator {
         _ path: String,
         _ holds: (Double, Double) -> Bool
     ) -> String? {
-        // A double tells 2^53 and 2^53+1 apart from 2^53−1, which is what is asked here.
+        // A double distinguishes 2^53 and 2^53+1 from 2^53−1, which is what matters here.
         guard case .number = value.content, let number = Double(value.text), let limit = Double(bound.text)
         else { return nil }
         return holds(number, limit) ? nil : "\(path) is out of bounds: \(value.text)"
@@ -203,12 +203,13 @@ extension SchemaValidator {
         return expression.firstMatch(in: string, range: range) != nil
     }
 
-    /// In the schema's dialect (ECMA-262) `$` is the very end, here also the place before a last newline.
+    /// In the schema's dialect (ECMA-262) `$` is the very end; here it is also the place before a
+    /// last newline.
     private static func strict(_ pattern: String) -> String {
         pattern.hasSuffix("$") && !pattern.hasSuffix(#"\$"#) ? pattern.dropLast() + #"\z"# : pattern
     }
 
-    /// Enough for what the schema compares: scalars, by meaning of strings and text of numbers.
+    /// Enough for what the schema compares: scalars, strings by meaning and numbers by text.
     private func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
         if let left = left.string { return left == right.string }
         return left.bytes == right.bytes

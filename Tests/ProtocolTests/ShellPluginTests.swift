@@ -1,4 +1,4 @@
-// The plugin in shell that SPEC.md shows, run as it stands there, where nc and jq are.
+// The shell plugin from SPEC.md, run unchanged if nc and jq are there.
 
 import Foundation
 import TestSupport
@@ -14,7 +14,7 @@ struct ShellPluginTests {
     }
 
     @Test(
-        "it does what it says, ends without its broker, and leaves nothing behind, even by SIGTERM",
+        "it works as described, ends without its broker, and leaves nothing behind, even after SIGTERM",
         .enabled(if: isRunnable, "nc or jq is not installed"),
         arguments: [false, true]
     )
@@ -59,7 +59,7 @@ struct ShellPluginTests {
         if !isKilled { #expect(process.terminationStatus == 0) }
     }
 
-    /// Its `nc` is gone with it: what it wrote is that of nobody who is there.
+    /// Its `nc` is gone as well: what it wrote belongs to a client that no longer exists.
     private static func expectGone(_ peer: Peer) throws {
         let end = ContinuousClock.now + .seconds(300)
         var answer = ""
@@ -70,7 +70,7 @@ struct ShellPluginTests {
         #expect(answer.contains(#""by":"cart-alarm","cause":3,"live":false"#), "\(answer)")
     }
 
-    /// Whether it and all that it started ends. Foundation would wait for that without an end.
+    /// Whether it and all its children end. Foundation would wait for that without a limit.
     private static func isOver(_ process: Process) -> Bool {
         let end = ContinuousClock.now + .seconds(300)
         while process.isRunning, ContinuousClock.now < end { usleep(1_000) }
@@ -78,7 +78,7 @@ struct ShellPluginTests {
     }
 
     @Test(
-        "it tells another user's broker nothing",
+        "it sends nothing to another user's broker",
         .enabled(if: isRunnable && Stranger.isPossible, "nc or jq is not installed, or this isn't root")
     )
     func stranger() throws {
@@ -97,7 +97,7 @@ struct ShellPluginTests {
         #expect(try stranger.heardUntilNow() == "")
     }
 
-    @Test("where others may write to the folder it says so and connects to nothing", .enabled(if: isRunnable))
+    @Test("if others may write to the folder, it says so and connects to nothing", .enabled(if: isRunnable))
     func shared() throws {
         let page = try ProtocolFolder.text("SPEC.md")
         let script = try #require(Transcript.blocks("sh", of: page, name: "protocol/SPEC.md").first)

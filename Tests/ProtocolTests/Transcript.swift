@@ -7,7 +7,7 @@
 /// One session with one or more clients.
 struct Transcript: CustomStringConvertible {
     enum Action {
-        /// Sends these bytes; whole lines carry their LF.
+        /// Sends these bytes. Complete lines have their LF.
         case send([UInt8])
         /// Waits for a line that looks like this.
         case expect(Expectation)
@@ -29,9 +29,9 @@ struct Transcript: CustomStringConvertible {
 
     let name: String
     let steps: [Step]
-    /// For a piped file, all of it.
+    /// All of a piped file.
     let piped: [UInt8]?
-    /// The policy of its broker, where it has one: what stands behind `#policy `.
+    /// The policy of its broker, if it has one: the text after `#policy `.
     let policy: String?
 
     var description: String { name }
@@ -55,7 +55,7 @@ struct Transcript: CustomStringConvertible {
         self.steps = steps
     }
 
-    /// Each line is sent, comments and expectations too: the broker has to ignore them.
+    /// Sends each line, even comments and expectations, because the broker must ignore them.
     private static func pipedStep(_ line: String, _ place: String) throws -> Step {
         if line.hasPrefix("#< ") {
             let expected = try expectation(String(line.dropFirst(3)), place)
@@ -104,7 +104,7 @@ struct Transcript: CustomStringConvertible {
 }
 
 extension Transcript {
-    /// Whether a subscription lives at the end, as far as the expected replies tell.
+    /// Whether there is a subscription at the end, according to the expected replies.
     var endsSubscribed: Bool {
         let begun = count(#"{"ok":"subscribe""#)
         return begun > count(#"{"ok":"unsubscribe""#)
@@ -143,23 +143,23 @@ extension Transcript {
 }
 
 extension Transcript {
-    /// A request with what became of it.
+    /// A request with its outcome.
     struct Exchange {
         let place: String
         let request: [UInt8]
-        /// Nil: it was done.
+        /// Nil if it was done.
         let errorCode: String?
     }
 
-    /// Each line sent, with the reply of the same `id`, or else the first one before the
-    /// same client's next line.
+    /// Each sent line with the reply that has its `id`, or else the first reply before the same
+    /// client's next line.
     var exchanges: [Exchange] {
         var exchanges: [Exchange] = []
         for (index, step) in steps.enumerated() {
             guard case .send(let bytes) = step.action, bytes.last == 0x0A else { continue }
             let request = Array(bytes.dropLast())
             let id = (try? JSONNode(request))?.members?.first { $0.name == "id" }?.value.text
-            // An id that can't be one comes back nowhere: then it is the first reply.
+            // An invalid id doesn't come back. Then it is the first reply.
             let reply =
                 id.flatMap { expectedReply(to: step.client, after: index, id: $0) }
                 ?? expectedReply(to: step.client, after: index, id: nil)

@@ -1,8 +1,7 @@
-// Plays a transcript against a running broker and says where the two part. What
-// the broker writes is checked against the schema as well, and the sent lines
-// against what became of them.
+// Plays a transcript with a running broker and says where the two differ. It also checks
+// the broker's lines with the schema, and the sent lines with their outcomes.
 
-/// Where a session went another way than its transcript.
+/// Where a session differed from its transcript.
 struct ReplayFailure: Error, CustomStringConvertible {
     let place: String
     let sent: String
@@ -23,11 +22,11 @@ struct ReplayFailure: Error, CustomStringConvertible {
 
 /// How the bytes of a transcript reach the broker.
 enum Pace: String, CaseIterable, CustomStringConvertible {
-    /// Each line when the answers to those before have come.
+    /// Each line when the earlier ones are answered.
     case lineByLine
-    /// Each byte in a write of its own. Piped transcripts only.
+    /// Each byte in its own write. Only for piped transcripts.
     case oneByteAtATime
-    /// Everything in one piece, then nothing more: `nc -N`. Piped transcripts only.
+    /// Everything in one piece, then nothing more: `nc -N`. Only for piped transcripts.
     case allAtOnce
 
     var description: String { rawValue }
@@ -39,7 +38,7 @@ final class TranscriptReplay {
     private let path: String
     private let schema: ProtocolSchema
     private var peers: [String: Peer] = [:]
-    /// Clients that can't ask any more whether something is left.
+    /// Clients that can't ask any more whether something else comes.
     private var silent: Set<String> = []
     private var lastSent = "(nothing)"
 
@@ -94,8 +93,8 @@ final class TranscriptReplay {
         }
     }
 
-    /// The first mention of a client connects it. Its greeting is read and checked
-    /// here, unless the transcript itself begins with it.
+    /// The first mention of a client connects it. Its greeting is read and checked here, unless
+    /// the transcript itself begins with it.
     private func peer(of step: Transcript.Step) throws -> Peer {
         if let peer = peers[step.client] { return peer }
         let peer = try attempt(step) { try Peer(path: path) }
@@ -126,7 +125,7 @@ final class TranscriptReplay {
         }
     }
 
-    /// Whoever is still connected gets nothing the transcript doesn't show.
+    /// Checks that connected clients get nothing that the transcript doesn't show.
     private func checkNothingIsLeft(_ client: String, _ peer: Peer, _ pace: Pace) throws {
         let last = transcript.steps[transcript.steps.count - 1]
         let step = Transcript.Step(
@@ -145,7 +144,7 @@ final class TranscriptReplay {
         }
     }
 
-    /// After a half-close the broker closes, unless a subscription lives on.
+    /// After a half-close the broker closes, unless there is a subscription.
     private func checkEnd(_ peer: Peer, _ step: Transcript.Step) throws {
         if transcript.endsSubscribed { return }
         try expectEnd(of: peer, step)

@@ -1,5 +1,5 @@
-// Every session in `protocol/transcripts/` and every example in SPEC.md happens to a
-// real broker just as it is written.
+// Replays every session in `protocol/transcripts/` and every example in SPEC.md with a real
+// broker, exactly as written.
 
 import PlugboardPosix
 import TestSupport
@@ -17,7 +17,7 @@ struct TranscriptTests {
         try Self.replay(transcript, .lineByLine, poller)
     }
 
-    @Test("a piped transcript goes the same in one packet, and byte by byte", arguments: try piped())
+    @Test("a piped transcript gives the same in one packet and byte by byte", arguments: try piped())
     func replaysWhole(_ name: String) throws {
         let transcript = try Transcript(name: "protocol/\(name)", text: try ProtocolFolder.text(name))
         try Self.replay(transcript, .allAtOnce, .standard)
@@ -44,7 +44,7 @@ struct TranscriptTests {
         }
     }
 
-    @Test("requests in sessions are what the schema says, and those refused for their shape are not")
+    @Test("the schema accepts the requests in sessions, except those refused for their shape")
     func fitsSchema() throws {
         let schema = try ProtocolSchema()
         let files = try ProtocolFolder.transcripts().map {
@@ -53,7 +53,7 @@ struct TranscriptTests {
         var checked = 0
         for transcript in files + (try Self.examples()) {
             for exchange in transcript.exchanges {
-                // What a policy forbids may have any shape.
+                // A request that a policy forbids may have any shape.
                 if transcript.policy != nil, exchange.errorCode == "forbidden" { continue }
                 checked += 1
                 try Self.check(exchange, schema)

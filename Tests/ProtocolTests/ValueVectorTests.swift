@@ -1,5 +1,5 @@
-// The tables of values, keys, patterns, matches and patches: against a real broker,
-// and against the functions of the wire library behind it.
+// Compares the tables of values, keys, patterns, matches and patches with a real broker,
+// and with the functions of the wire library behind it.
 
 import PlugboardWire
 import TestSupport
@@ -29,7 +29,7 @@ struct ValueVectorTests {
         #expect(try asker.ask(#"{"op":"sync"}"#) == #"{"ok":"sync","revision":0}"#)
     }
 
-    @Test("a key is a key, and what isn't is not", arguments: ["y_keys.tsv", "n_keys.tsv"])
+    @Test("valid keys are accepted, and others aren't", arguments: ["y_keys.tsv", "n_keys.tsv"])
     func judgesKeys(_ table: String) throws {
         let asker = try Asker()
         let isKey = table.hasPrefix("y_")
@@ -42,7 +42,7 @@ struct ValueVectorTests {
         }
     }
 
-    @Test("a pattern is a pattern, and what isn't is not", arguments: ["y_patterns.tsv", "n_patterns.tsv"])
+    @Test("valid patterns are accepted, and others aren't", arguments: ["y_patterns.tsv", "n_patterns.tsv"])
     func judgesPatterns(_ table: String) throws {
         let asker = try Asker()
         let isPattern = table.hasPrefix("y_")
@@ -56,14 +56,14 @@ struct ValueVectorTests {
         }
     }
 
-    @Test("keys and patterns are the ones the schema describes")
+    @Test("the schema describes the same keys and patterns")
     func describesKeys() throws {
         let schema = try ProtocolSchema()
         for (table, op) in [("keys.tsv", "get"), ("patterns.tsv", "keys")] {
             for isGood in [true, false] {
                 for row in try VectorTable((isGood ? "y_" : "n_") + table, columns: 1...1).rows {
                     let literal = try row.bytes(0)
-                    // Where characters are few and bytes too many, a schema can't count.
+                    // A schema can't count bytes if there are few characters with too many bytes.
                     let text = try JSONNode(literal).string ?? ""
                     if text.unicodeScalars.count <= 256, text.utf8.count > 256 { continue }
                     let line = Array(#"{"op":"\#(op)","key":"#.utf8) + literal + Array("}".utf8)
@@ -80,7 +80,7 @@ struct ValueVectorTests {
             let (pattern, key, matches) = (row.columns[0], row.columns[1], row.columns[2] == "yes")
             #expect(matches || row.columns[2] == "no", "\(row)")
             #expect(Wire.matches(pattern, key) == matches, "\(row)")
-            // Only the broker writes keys with a $ token, so the bus can't be asked about them.
+            // Only the broker writes keys with a $ token, so the bus can't test them.
             if Wire.isReserved(key) { continue }
             #expect(try asker.hears(key, through: pattern) == matches, "\(row)")
             #expect(try asker.lists(key, by: pattern) == matches, "\(row)")
@@ -107,7 +107,7 @@ struct ValueVectorTests {
     }
 }
 
-/// A client that asks one thing after the other, with a broker of its own.
+/// A client that asks one thing after the other, with its own broker.
 private struct Asker {
     private let broker: RunningBroker
     private let peer: Peer
@@ -126,7 +126,7 @@ private struct Asker {
         String(decoding: try ask(Array(line.utf8)), as: UTF8.self)
     }
 
-    /// The code of the error that answers a line; nil where it is done.
+    /// The error code of the reply to a line; nil if it is done.
     func code(_ line: [UInt8]) throws -> String? {
         try JSONNode(try ask(line))["error"]?.string
     }
@@ -141,7 +141,7 @@ private struct Asker {
         try JSONNode(try ask(Array(#"{"op":"get","key":"k"}"#.utf8)))["value"]?.bytes
     }
 
-    /// Whether a subscription to the pattern is told of the key.
+    /// Whether a subscription to the pattern gets the key.
     func hears(_ key: String, through pattern: String) throws -> Bool {
         let opened = try ask(#"{"op":"subscribe","sub":"s","initial":false,"key":"\#(pattern)"}"#)
         #expect(opened.hasPrefix(#"{"ok":"subscribe""#))

@@ -1,6 +1,6 @@
-// Reads the tables in `protocol/vectors/`; their README.md says how they are written.
+// Reads the tables in `protocol/vectors/`. Their README.md describes the format.
 
-/// A table: rows of columns with tabs between.
+/// A table: rows whose columns are separated by tabs.
 struct VectorTable {
     struct Row: CustomStringConvertible {
         let place: String
@@ -14,7 +14,7 @@ struct VectorTable {
 
     let rows: [Row]
 
-    /// Reads `vectors/name`. Every row has to have one of the `columns` counts.
+    /// Reads `vectors/name`. Every row must have one of the `columns` counts.
     init(_ name: String, columns: ClosedRange<Int>) throws {
         let text = try ProtocolFolder.text("vectors/\(name)")
         var rows: [Row] = []
@@ -30,7 +30,7 @@ struct VectorTable {
     }
 }
 
-/// A document that isn't written as its notation asks: a mistake of ours, not of the broker.
+/// A document that doesn't follow its notation: our mistake, not the broker's.
 struct BadDocument: Error, CustomStringConvertible {
     let description: String
     init(_ place: String, _ reason: String) {
@@ -38,9 +38,9 @@ struct BadDocument: Error, CustomStringConvertible {
     }
 }
 
-/// What stands between « and »: bytes that a text file can't hold, or wouldn't want to.
+/// Reads the text between « and »: bytes that can't be in a text file, or shouldn't.
 enum Generator {
-    /// `«C3 28»` is those bytes, `«257×a»` is 257 times `a`; everything else is itself.
+    /// `«C3 28»` is those bytes, `«257×a»` is 257 times `a`, and everything else is itself.
     static func bytes(_ text: String, place: String) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Substring(text)
@@ -60,7 +60,7 @@ enum Generator {
             let unit = Array(text[text.index(after: times)...].utf8)
             var bytes: [UInt8] = []
             bytes.reserveCapacity(unit.count * count)
-            // Doubling: byte by byte, millions of them take a debug build seconds.
+            // It doubles, because millions of bytes one by one take a debug build seconds.
             if count > 0 { bytes = unit }
             while bytes.count * 2 <= unit.count * count { bytes.append(contentsOf: bytes) }
             return bytes + bytes[..<(unit.count * count - bytes.count)]

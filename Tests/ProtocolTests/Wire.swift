@@ -1,15 +1,15 @@
-// The wire library's functions in terms of arrays, as the vectors hold them.
+// The wire library's functions with arrays, as the vectors have them.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What the vectors ask of the wire library.
+/// The questions of the vectors to the wire library.
 enum Wire {
     static func validate(_ value: [UInt8]) throws {
         try JSONScanner.validate(value.span)
     }
 
-    /// The code that a bad value is refused with; nil for a good one.
+    /// The code with which a bad value is refused; nil for a good one.
     static func code(of value: [UInt8]) -> String? {
         do {
             try validate(value)

@@ -1,4 +1,4 @@
-// README's two lines on installing, typed as they stand, with a home of their own.
+// README's two lines on installing, typed unchanged, with a home folder of their own.
 
 import Foundation
 import PlugboardPosix

@@ -1,5 +1,6 @@
-// What the page shows beside what really comes: numbers and times that differ from run to
-// run may be others, `…` on the page stands for anything, and everything else is the same.
+// Compares what a page shows with what really comes. Numbers and times that change from run
+// to run may differ, `…` on the page stands for anything, and everything else must be the
+// same.
 
 import Foundation
 
@@ -10,7 +11,7 @@ enum Likeness {
         matches(maskedJSON(shown), maskedJSON(actual))
     }
 
-    /// A line for people, in columns whose width doesn't matter.
+    /// A line for people, in columns. Their width doesn't matter.
     static func ofText(_ shown: String, _ actual: String) -> Bool {
         matches(maskedText(shown), maskedText(actual))
     }
@@ -26,7 +27,7 @@ enum Likeness {
             with: "T "
         )
         .replacing(/(client|pid|revision|told up to) \d+/) { "\($0.1) N" }
-        // A busy machine warns again before it is asked.
+        // On a busy machine, another warning may come before the question.
         .replacing(#/ \(\d+ times\)/#, with: "").replacing(#/ +/#, with: " ")
     }
 
@@ -44,18 +45,18 @@ enum Likeness {
     }
 }
 
-/// The clients of the page and those that are really there, which have other numbers.
+/// The clients of the page and the real ones, which have other numbers.
 struct ClientNumbers {
     private var actual: [Substring: Substring] = [:]
 
-    /// Learns who is who from a reply, up to where the page leaves something out.
+    /// Learns from a reply which client is which, up to where the page leaves something out.
     mutating func learn(_ shown: String, _ line: String) {
         let mark = /client"?:? ?(\d+)/
         let told = shown.prefix { $0 != "…" }.matches(of: mark).map(\.1)
         for (number, real) in zip(told, line.matches(of: mark).map(\.1)) { actual[number] = real }
     }
 
-    /// A request or a command of the page as it is to be sent.
+    /// A request or a command of the page, as it must be sent.
     func translated(_ line: String) -> String {
         line.replacing(/("client":| resume )(\d+)/) { "\($0.1)\(actual[$0.2] ?? $0.2)" }
     }

@@ -1,4 +1,4 @@
-// What README.md says of the project, held against the project.
+// Compares what README.md says about the project with the project.
 
 import Foundation
 import TestSupport
@@ -6,9 +6,9 @@ import Testing
 
 @Suite("README, its statements", .someAtATime)
 struct PageTests {
-    @Test("every block of code is one that a test runs")
+    @Test("a test runs every block of code")
     func blocks() throws {
-        // Plain blocks are pictures; the others have their tests in this folder.
+        // Plain blocks are pictures. The others have their tests in this folder.
         let languages = Set(try Readme.blocks().map(\.language))
         #expect(languages == ["", "sh", "plugboard", "console", "swift", "json"])
         let known = [
@@ -22,7 +22,7 @@ struct PageTests {
         }
     }
 
-    @Test("CI runs the two commands as they stand on the page")
+    @Test("CI runs the two commands exactly as the page has them")
     func commands() throws {
         let script = try Readme.text(of: ".ci/run").components(separatedBy: "\n")
         let commands = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix("swift ") }
@@ -37,7 +37,7 @@ struct PageTests {
         #expect(try Readme.text().split(separator: "\n", omittingEmptySubsequences: false).count <= 301)
     }
 
-    @Test("plugboard limits prints those of the specification, and no others")
+    @Test("plugboard limits prints exactly the limits of the specification")
     func limits() async throws {
         let rows = try Readme.section("9. Limits", of: "protocol/SPEC.md").compactMap {
             $0.firstMatch(of: /^\| `([a-z]+)` \| ([0-9]+) \|/).map { "\($0.1) \($0.2)" }
@@ -50,7 +50,7 @@ struct PageTests {
         #expect(printed.count > 20 && printed.sorted() == rows.sorted())
     }
 
-    @Test("every file of the tour is there")
+    @Test("every file of the tour exists")
     func tour() throws {
         let lines = try Readme.section("Reading the sources", of: Readme.contributing)
         var folder = ""

@@ -1,5 +1,5 @@
-// The Swift code of README.md: what is shown is what was compiled, and it does what the
-// page says of it.
+// The Swift code of README.md. The shown code is the compiled code, and it does what the
+// page says.
 
 import Foundation
 import Observables
@@ -40,7 +40,7 @@ struct ProgramTests {
         return scratch.url
     }
 
-    /// What the package manager says of a package.
+    /// What the package manager says about a package.
     private struct Described: Decodable {
         struct Product: Decodable {
             let name: String
@@ -49,7 +49,7 @@ struct ProgramTests {
         let products: [Product]
     }
 
-    @Test("the plugin, added to a copy of the checkout as the page says, is a program as the shop's are")
+    @Test("the plugin, added to a copy of the checkout as the page says, is a program like the shop's")
     func addedPlugin() async throws {
         let scratch = try Scratch()
         let folder = try Self.addPlugin(in: scratch)
@@ -64,12 +64,12 @@ struct ProgramTests {
             at: folder.appendingPathComponent("plugins"),
             includingPropertiesForKeys: [.isDirectoryKey]
         ).filter { try $0.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true }
-        // Nothing else is for `swift run`: what only tests want is no product.
+        // `swift run` must not offer anything else, so what only tests need is no product.
         #expect(Set(programs) == Set(plugins.map(\.lastPathComponent) + ["plugboard", "plugboard-bench"]))
         #expect(programs.contains("free-shipping"))
     }
 
-    @Test("the plugin, compiled from the page, runs in up with the manifest that stands beside it")
+    @Test("the plugin, compiled from the page, runs in up with the manifest beside it")
     func plugin() async throws {
         #expect(try Self.swiftBlock(0).lines.count <= 15)
         let scratch = try Scratch()
@@ -90,7 +90,7 @@ struct ProgramTests {
             let answers = [try await person.line(), try await person.line()]
             #expect(answers.contains { $0.contains("\"value\":\"\(shipping)\",\"by\":\"free-shipping\"") })
         }
-        // One bad value is told, and isn't the end.
+        // A bad value is reported, and the plugin goes on.
         try person.type("publish cart.summary {\"items\":\"many\"}")
         _ = try await person.line()
         try await eventually("it is told") {
@@ -104,7 +104,7 @@ struct ProgramTests {
         #expect(try await up.status() == 0)
     }
 
-    @Test("what was on the bus before is not overwritten, with and without waiting for it")
+    @Test("an existing value on the bus is not overwritten, with and without waiting for it")
     func kept() async throws {
         let scratch = try Scratch()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
@@ -137,7 +137,7 @@ struct ProgramTests {
         #expect(!said.isEmpty)
     }
 
-    @Test("what moves the value to the bus is compiled below, and everything else stays")
+    @Test("the lines that move the value to the bus are compiled below, and everything else stays")
     func movedText() throws {
         let lines = try Self.swiftBlock(2).lines
         #expect(lines.count == 2)
@@ -149,7 +149,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("an observer in one program hears of a change in another")
+    @Test("an observer in one program gets a change of another")
     func moved() async throws {
         let scratch = try Scratch()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)

@@ -1,5 +1,5 @@
-// The page "Who told whom, and why": each trouble is made in a running shop, and found
-// in `nc` and with the command as the page says.
+// The page "Who told whom, and why": each problem is caused in a running shop, and found in
+// `nc` and with the command as the page says.
 
 import Foundation
 import PlugboardClient
@@ -20,7 +20,7 @@ struct QuestionTests {
             ["publish", "catalog.brick-2", #"{"title":"Brick 2","price":29.95}"#],
             in: scratch
         )
-        // It is refused until the cart is there and knows the price.
+        // It is refused until the cart exists and knows the price.
         try await Self.until("a phone is in the cart", "call", "cart.add", #"{"sku":"brick-2"}"#, in: scratch)
         {
             _ in true
@@ -30,14 +30,14 @@ struct QuestionTests {
         }
     }
 
-    @Test("an observer that is held is found, and let go")
+    @Test("a paused observer is found and resumed")
     func paused() async throws {
         try await replay("Why does nothing arrive?") {
             let who = try await Self.command(["who", "cart.items"], in: scratch)
             let client = try #require(who.firstMatch(of: /price-indicator +client (\d+)/)?.1)
             try await Self.command(["pause", String(client)], in: scratch)
             try await Self.command(["emit", "cart.add", #"{"sku":"brick-2"}"#], in: scratch)
-            // The logger, of a later phase, waits a second for the one that is held.
+            // The logger, in a later phase, waits a second for the paused observer.
             try await Self.until("it is owed", "who", "cart.items", in: scratch) {
                 $0.contains("1 owed") && !$0.contains("lagging")
             }
@@ -80,7 +80,7 @@ struct QuestionTests {
 
     // MARK: - What happens meanwhile
 
-    /// A program that writes one key whenever another one changes; it gives up in the end.
+    /// A program that writes one key whenever another key changes. It gives up after a while.
     private static func answer(
         _ observed: String,
         with written: String,
@@ -99,7 +99,7 @@ struct QuestionTests {
         return bus
     }
 
-    /// Makes trouble, and then does what a block of the section shows; for each of them.
+    /// Causes a problem and then does what a block of the section shows, for each of them.
     private func replay(_ heading: String, _ makeTrouble: () async throws -> Void) async throws {
         let blocks = try Readme.blocks(below: heading)
         #expect(blocks.map(\.language) == ["plugboard", "console"])
@@ -146,7 +146,7 @@ struct QuestionTests {
         #expect(printed == [], "\(block.place) shows less than was printed")
     }
 
-    /// Runs a line of the page with the programs that were built.
+    /// Runs a line of the page with the built programs.
     private static func shell(_ line: String, in scratch: Scratch) async throws -> String {
         let program = ".build/release/plugboard "
         #expect(line.hasPrefix(program))
@@ -165,7 +165,7 @@ struct QuestionTests {
         return output
     }
 
-    /// Asks until the answer is as it is to be.
+    /// Asks until the answer is as expected.
     private static func until(
         _ what: String,
         _ words: String...,

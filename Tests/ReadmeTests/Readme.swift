@@ -1,5 +1,5 @@
-// README.md and the pages that go on with it, as the tests read them: their blocks of code, and
-// what stands in backticks.
+// README.md and the pages that continue it, as the tests read them: their blocks of code,
+// and the text in backticks.
 
 import Foundation
 
@@ -9,7 +9,7 @@ enum Readme {
     static let faults = ".github/FAULTS.md"
     static let figures = ".github/FIGURES.md"
     static let contributing = ".github/CONTRIBUTING.md"
-    /// Those whose blocks are run as README's are.
+    /// The pages whose blocks are run like README's.
     private static let pages = ["README.md", questions, faults, figures]
 
     struct Block: CustomStringConvertible {
@@ -36,7 +36,7 @@ enum Readme {
         FileManager.default.fileExists(atPath: package.appendingPathComponent(path).path)
     }
 
-    /// The fenced blocks below a heading of the questions.
+    /// The fenced blocks after a heading of the questions.
     static func blocks(below heading: String) throws -> [Block] {
         let lines = try text(of: questions).components(separatedBy: "\n")
         guard let start = lines.firstIndex(of: "## \(heading)") else {
@@ -80,7 +80,7 @@ enum Readme {
         return Array(lines[(start + 1)...].prefix { !$0.hasPrefix("## ") })
     }
 
-    /// What stands in backticks within the sentences of the lines.
+    /// The text in backticks in the sentences of these lines.
     static func inlineCode(of lines: [String]) -> [String] {
         var isSentence = true
         let sentences = lines.filter { line in
@@ -91,7 +91,7 @@ enum Readme {
     }
 }
 
-/// Something that should be there and isn't.
+/// Something that is missing on a page.
 struct Missing: Error, CustomStringConvertible {
     let description: String
 

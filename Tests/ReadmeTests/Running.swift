@@ -1,11 +1,11 @@
-// Programs as a reader of the README starts them, each in a temporary folder that also is
-// its runtime folder, so that nothing of the user's own bus is touched.
+// Programs as a reader of the README starts them. Each has a temporary folder that is also
+// its runtime folder, so that the user's own bus isn't touched.
 
 import Foundation
 import PlugboardPosix
 import TestSupport
 
-/// A folder of a test's own, with a name short enough for sockets.
+/// A folder for one test, with a name short enough for sockets.
 final class Scratch {
     let url: URL
     var socket: String { url.appendingPathComponent("plugboard/bus.sock").path }
@@ -34,7 +34,7 @@ final class Scratch {
     }
 }
 
-/// A program with its output in a file.
+/// A program whose output goes to a file.
 final class Running {
     let process = Process()
     private let file: URL
@@ -66,12 +66,12 @@ final class Running {
         end()
     }
 
-    /// Ends it for sure: threads of tasks block signals, and what they start inherits that.
+    /// Ends it for sure: the threads of tasks block signals, and their children inherit that.
     func end() {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// What it wrote so far, messages and results.
+    /// Its output so far, both messages and results.
     var output: String {
         get throws { String(decoding: try Data(contentsOf: file), as: UTF8.self) }
     }
@@ -80,7 +80,7 @@ final class Running {
         kill(process.processIdentifier, SIGINT)
     }
 
-    /// Its exit status. Throws if it goes on.
+    /// Its exit status. Throws if it still runs.
     func status(seconds: Double = 120) async throws -> Int32 {
         try await eventually("the end of \(process.arguments ?? [])", seconds: seconds) {
             !self.process.isRunning
@@ -101,8 +101,8 @@ final class Running {
     }
 }
 
-/// Waits until a condition holds, and throws when it never does. The thread is free meanwhile:
-/// with two processors all tests share two.
+/// Waits until a condition holds, and throws if it never does. The thread is free
+/// meanwhile, because on two processors all tests share two threads.
 func eventually(_ what: String, seconds: Double = 120, _ condition: () throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try !condition() {

@@ -1,5 +1,5 @@
-// What a reader does in the first five minutes: the demo, ten lines by hand, the commands
-// and Ctrl-C, all of it as README.md says.
+// What a reader does in the first five minutes, as README.md says: the demo, ten lines by
+// hand, the commands and Ctrl-C.
 
 import Foundation
 import PlugboardPosix
@@ -26,7 +26,7 @@ struct SessionTests {
         #expect(children.filter { kill($0, 0) == 0 } == [])
     }
 
-    /// The block of the page, line by line; only revisions may be others.
+    /// The block of the page, line by line. Only revisions may differ.
     private func session(_ scratch: Scratch) async throws {
         // The others have tests of their own.
         for block in try Readme.blocks(in: "plugboard").prefix(1) {
@@ -47,7 +47,7 @@ struct SessionTests {
         }
     }
 
-    /// Each request that the page shows within its sentences is taken as well.
+    /// This includes each request in the page's sentences.
     @Test("each request in the text is accepted")
     func requests() async throws {
         let scratch = try Scratch()
@@ -64,7 +64,7 @@ struct SessionTests {
         }
     }
 
-    @Test("the journal's commands show what was kept")
+    @Test("the commands for the journal show what was kept")
     func journal() async throws {
         let scratch = try Scratch()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
@@ -89,7 +89,7 @@ struct SessionTests {
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
         #expect(lines.count >= 5)
         let file = scratch.url.appendingPathComponent("session.ndjson")
-        // Measuring takes minutes, a demo has no journal, and nobody's home is to be changed.
+        // Measuring takes minutes, a demo has no journal, and nobody's home must change.
         let others = ["bench", "journal", "install"].map { program + $0 }
         for line in lines where !others.contains(where: { line.hasPrefix($0) }) {
             let words =

@@ -1,16 +1,16 @@
-// Someone who types into `nc -U`, or, where nc is not installed, into the socket itself.
+// A person who types into `nc -U`, or into the socket itself if nc is not installed.
 
 import Foundation
 import PlugboardPosix
 
-/// One attached person.
+/// One connected person.
 final class Typist {
     private let output: FileHandle
     private let input: FileHandle
     private let process: Process?
     private var pending: [UInt8] = []
 
-    /// A `nc` that knows Unix sockets; not every one does.
+    /// An `nc` that knows Unix sockets; not every one does.
     static let nc: URL? = {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let programs = path.split(separator: ":").map { "\($0)/nc" }
@@ -55,7 +55,7 @@ final class Typist {
         try input.write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// The next line that comes back.
+    /// The next line that arrives.
     func line(seconds: Double = 120) async throws -> String {
         try await eventually("a line from the broker", seconds: seconds) {
             if !pending.contains(0x0A) { try receive() }

@@ -1,4 +1,4 @@
-// Whether there is time for everything, and what is told of it.
+// Whether there is time for everything, and the figures that are printed.
 
 import PlugboardPosix
 
@@ -6,10 +6,10 @@ import PlugboardPosix
 public enum LongSuite {
     public static let isOn = SocketPath.variable("PLUGBOARD_LONG") == "1"
 
-    /// How much of something there is time for.
+    /// How many of something there is time for.
     public static func count(_ long: Int, quick: Int) -> Int { isOn ? long : quick }
 
-    /// Prints a figure, a line each.
+    /// Prints a figure on a line.
     public static func print(_ figure: String) {
         if isOn { Swift.print("figure: \(figure)") }
     }

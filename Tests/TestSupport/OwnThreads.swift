@@ -1,9 +1,9 @@
-// A thread for each job, however many there are: a job that blocks holds up no other one.
+// A thread for each job, however many there are, so that a blocked job delays no other.
 
 import PlugboardPosix
 import Testing
 
-/// Runs each job at once. `Turns` bounds how many there are.
+/// Runs each job at once. `Turns` limits how many there are.
 final class OwnThreads: TaskExecutor {
     static let shared = OwnThreads()
 

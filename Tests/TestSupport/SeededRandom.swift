@@ -1,4 +1,4 @@
-// Chance that can be had again.
+// Random numbers that can be repeated.
 
 /// The same numbers for the same seed, everywhere.
 public struct SeededRandom: RandomNumberGenerator {

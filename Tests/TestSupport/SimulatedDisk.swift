@@ -1,5 +1,5 @@
 // A disk in memory that can stop at any operation, refuse one, and forget what was not
-// brought to it in time: what a crash of the machine does.
+// synced in time, as a crash of the machine does.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -7,20 +7,20 @@ import Synchronization
 
 /// The files of one folder, and what of them is safe.
 public final class SimulatedDisk: FileStore, @unchecked Sendable {
-    /// The contents of a file; what was written since the last sync is known piece by piece.
+    /// The contents of a file. What was written since the last sync is known piece by piece.
     public final class Contents: @unchecked Sendable {
         public var bytes: [UInt8] = []
-        /// Where the next bytes are appended: behind that lies room that was laid out.
+        /// The place of the next bytes. After it there is laid-out room.
         fileprivate var end = 0
-        /// Up to where room is reserved.
+        /// The end of the reserved room.
         fileprivate var reservedEnd = 0
-        /// What it takes up.
+        /// The bytes that it takes up.
         fileprivate var room: Int { max(bytes.count, reservedEnd) }
         /// The contents at the last sync.
         fileprivate var safe: [UInt8] = []
-        /// What was written since, and where.
+        /// What was written since then, and where.
         fileprivate var unsafe: [(offset: Int, bytes: [UInt8])] = []
-        /// Some of it will never be safe: a sync has failed.
+        /// Some of it will never be safe, because a sync has failed.
         private var isPatchy = false
 
         fileprivate func write(_ piece: [UInt8], at offset: Int) {
@@ -45,7 +45,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             unsafe = []
         }
 
-        /// What is not safe will never be, though it can be read: a sync that follows takes it for
+        /// What is not safe now will never be, although it can be read: the next sync takes it for
         /// done.
         fileprivate func failSync() {
             isPatchy = true
@@ -62,31 +62,30 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public private(set) var files: [String: Contents] = [:]
     private var safeNames: [String: Contents] = [:]
-    /// The names after each change since they were safe.
+    /// The names after each change since they were last safe.
     private var unsafeNames: [[String: Contents]] = []
-    /// What each of these changes removed, if it was that.
+    /// The file that each of these changes removed, if any.
     private var unsafeRemovals: [String?] = []
     /// Operations so far.
     public private(set) var operations = 0
-    /// The operation during which the machine stops; nothing works from then on.
+    /// The operation during which the machine stops. Nothing works after that.
     public var stopsAt = Int.max
-    /// Operations that are refused, with the error, before anything is done.
+    /// Operations that fail with this error before anything is done.
     public var refusals: [Int: Int32] = [:]
-    /// The next operation that is no reading is refused so.
+    /// The next operation that isn't a read fails with this error.
     public var nextChangeFails: Int32?
-    /// Syncs that only pretend: of which files (the folder's own names are ""), for tests of the
-    /// tests.
+    /// Files whose syncs only pretend (the folder's own name is ""), for tests of the tests.
     public var pretends: (String) -> Bool = { _ in false }
-    /// A write that is refused has been made by half.
+    /// Half of a failed write was done.
     public var tearsRefusedWrites = false
-    /// What each operation was: `write`, `sync`, `rename` and so on.
+    /// The kind of each operation: `write`, `sync`, `rename` and so on.
     public private(set) var kinds: [String] = []
     /// Sees each piece before it is written.
     public var beforeWrite: ([UInt8]) -> Void = { _ in }
-    /// Bytes that all files together have room for.
+    /// Room for all files together, in bytes.
     public var capacity = 1 << 60
     public var canReserve = true
-    /// Bytes that were written, room that was laid out included.
+    /// Bytes that were written, including laid-out room.
     public private(set) var writtenBytes = 0
 
     /// Whether it is kept what each operation would leave if the machine stopped during it. One run
@@ -97,7 +96,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public var isStopped: Bool { operations >= stopsAt }
 
-    /// A machine that stops now would leave every file that there is, as it is.
+    /// If the machine stopped now, every present file would be complete.
     public var isSafe: Bool {
         files.allSatisfy { name, contents in safeNames[name] === contents && contents.unsafe.isEmpty }
     }
@@ -202,7 +201,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
-    /// The same with what is reserved.
+    /// The same, including reserved room.
     public var occupied: Int { files.values.reduce(0) { $0 + $1.room } }
 
     public func freeBytes() -> Int? { canReserve ? max(0, capacity - occupied) : nil }
@@ -232,9 +231,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         return disk
     }
 
-    /// The disk after the machine went down. `choose` says, each time it is asked, which of so
-    /// many things happened: how many changes of names are there, and which removals before their
-    /// turn, which appends are, and how far.
+    /// The disk after the machine stopped. `choose` says each time how many things of a number
+    /// happened: changes of names, removals before their turn, appends, and how much of each.
     public func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
         let states = [safeNames] + unsafeNames
         let count = choose(states.count)
@@ -353,12 +351,12 @@ extension SimulatedDisk {
         files[name]?.bytes[bit / 8] ^= 1 << UInt8(bit % 8)
     }
 
-    /// Shortens a file behind the program's back.
+    /// Shortens a file without the program's knowledge.
     public func shorten(_ name: String, to count: Int) {
         files[name]?.bytes.removeSubrange(count...)
     }
 
-    /// The same for disks whose files are the same.
+    /// The same text for disks with the same files.
     public var fingerprint: Int {
         var hasher = Hasher()
         for name in files.keys.sorted() {

@@ -1,12 +1,13 @@
-// Another user's broker, for tests of whom a client trusts: `nc`, run as nobody, which says a few
-// lines and keeps what it is told. Only root can make one, and only Linux tells when it listens.
+// Another user's broker, for tests of whom a client trusts. It is `nc`, run as nobody,
+// which says a few lines and keeps what it gets. Only root can start one, and only Linux
+// tells when it listens.
 
 import PlugboardPosix
 
-/// Somebody else at a socket, for one connection.
+/// Another user at a socket, for one connection.
 public final class Stranger {
     public static let user: UInt32 = 65_534
-    /// Whether there can be one here. Said once where there can't be.
+    /// Whether there can be one here. If not, that is printed once.
     public static let isPossible: Bool = {
         let tools = ["/usr/bin/setpriv", "/usr/bin/nc"].allSatisfy { FileStatus.isRunnable(path: $0) }
         let isPossible = Accounts.ownUser == 0 && tools && FileStatus(path: sockets).kind != .missing
@@ -14,14 +15,14 @@ public final class Stranger {
         return isPossible
     }()
 
-    /// Where it listens.
+    /// The path where it listens.
     public let path: String
     private let folder: TemporaryFolder
     private var child: ChildProcess
     private var isOver = false
     private static let sockets = "/proc/net/unix"
 
-    /// At a path in a folder that is made its own, else in a folder of the test's.
+    /// At a path in a folder of its own, or else in a folder of the test.
     public init(at path: String? = nil, saying lines: [String] = []) throws {
         folder = try TemporaryFolder(named: "pbx")
         self.path = path ?? folder.path + "/s"
@@ -40,13 +41,13 @@ public final class Stranger {
         try wait("listen") { listens() || hasEnded() }
     }
 
-    /// What it was told, once whoever connected has gone.
+    /// What it got, after its client is gone.
     public func heard() throws -> String {
         try wait("end") { hasEnded() }
         return try text("\(folder.path)/heard")
     }
 
-    /// What it was told until now, though nobody may have connected.
+    /// What it got until now. Nobody may have connected.
     public func heardUntilNow() throws -> String { try text("\(folder.path)/heard") }
 
     private func hasEnded() -> Bool {
@@ -64,7 +65,7 @@ public final class Stranger {
         }
     }
 
-    /// The flags of a socket that listens have SO_ACCEPTCON, 0x10000.
+    /// The flags of a listening socket have SO_ACCEPTCON, 0x10000.
     private func listens() -> Bool {
         guard let all = try? text(Self.sockets) else { return false }
         return all.split(separator: "\n").contains { $0.contains(" 00010000 ") && $0.hasSuffix(" " + path) }

@@ -1,5 +1,5 @@
-// Programs that are no products: compiled when a test wants them, against the modules that were
-// just built. Of a product `swift run` would speak to everyone.
+// Programs that are no products. They are compiled when a test needs them, with the modules
+// that were just built. If they were products, `swift run` would offer them to everyone.
 
 import Foundation
 import PlugboardPosix
@@ -11,11 +11,12 @@ public enum SwiftProgram {
         public let description: String
     }
 
-    /// Where the built programs are.
+    /// The folder of the built programs.
     public static let products: String = {
         let runner = ProgramPath.current().map { SocketPath.folder(of: $0) } ?? ""
         if FileStatus.isRunnable(path: runner + "/plugboard") { return runner }
-        // Elsewhere the runner is the toolchain's own; the products lie in the package.
+        // On other systems the runner belongs to the toolchain, and the products are in the
+        // package.
         return package + "/.build/debug"
     }()
 
@@ -24,8 +25,8 @@ public enum SwiftProgram {
         return SocketPath.folder(of: tests)
     }()
 
-    /// Compiles sources, one of them `main.swift`, into the program at `path`. They may import the
-    /// library, and what that imports.
+    /// Compiles sources, one of which is `main.swift`, into the program at `path`. They may import
+    /// the library, and what that imports.
     public static func compile(_ sources: [String], to path: String) throws {
         let modules = ["-I", products + "/Modules", "-I", package + "/Sources/CPlatform"]
         let list = path + ".objects"
@@ -49,7 +50,8 @@ public enum SwiftProgram {
         }
     }
 
-    /// The objects of the client library: those of a program that is linked with it, without its own.
+    /// The objects of the client library: those of a program that links it, without the program's
+    /// own.
     private static func libraryObjects() throws -> [String] {
         let list = try String(
             contentsOfFile: products + "/cart.product/Objects.LinkFileList",
@@ -58,7 +60,7 @@ public enum SwiftProgram {
         return list.split(separator: "\n").map(String.init).filter { !$0.contains("/cart.build/") }
     }
 
-    /// What this program was compiled with, the objects were as well.
+    /// The objects were compiled with the same options as this program.
     private static let sanitizer: [String] = {
         for (symbol, name) in [("__asan_init", "address"), ("__tsan_init", "thread")]
         where dlsym(dlopen(nil, RTLD_NOW), symbol) != nil {

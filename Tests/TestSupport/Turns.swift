@@ -1,11 +1,11 @@
-// How tests share the machine. Swift Testing starts all of them at once, on as many threads as
-// there are processors: tests that wait by blocking would hold up every other one, until that
-// finds its own deadline passed, and hundreds of brokers at once leave none enough time.
+// How tests share the machine. Swift Testing starts all of them at once, on as many threads
+// as there are processors. Tests that block would delay every other one beyond its
+// deadline, and hundreds of brokers at once leave none enough time.
 
 import Testing
 
-/// Tests with this trait run on threads of their own, and only so many at a time; the others
-/// wait without a thread.
+/// Tests with this trait run on threads of their own, and only so many at a time. The
+/// others wait without a thread.
 public struct Turns: SuiteTrait, TestTrait, TestScoping {
     public var isRecursive: Bool { true }
     fileprivate let kind: Kind

@@ -1,5 +1,5 @@
-// Swift text with its comments and string literals blanked out, so that a rule finds
-// code and not words about code. Lines keep their numbers; interpolations go as well.
+// Swift text without its comments and string literals, so that a rule finds code and not
+// words about code. Lines keep their numbers. Interpolations are removed as well.
 
 /// One pass over the bytes of a file.
 struct CodeOnly {
@@ -42,7 +42,7 @@ struct CodeOnly {
         return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[from + $0] == text.utf8Start[$0] }
     }
 
-    /// Blanks out `count` bytes; line feeds stay.
+    /// Replaces `count` bytes by spaces, except line feeds.
     private mutating func blank(_ count: Int) {
         for _ in 0..<min(count, bytes.count - index) {
             result.append(bytes[index] == UInt8(ascii: "\n") ? bytes[index] : UInt8(ascii: " "))
@@ -69,7 +69,7 @@ struct CodeOnly {
         } while depth > 0 && index < bytes.count
     }
 
-    /// How many `#` stand before the quote, where a literal begins.
+    /// The number of `#` before the quote where a literal begins.
     private func literalHashes() -> Int? {
         var hashes = 0
         while index + hashes < bytes.count, bytes[index + hashes] == UInt8(ascii: "#") { hashes += 1 }

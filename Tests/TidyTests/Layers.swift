@@ -1,8 +1,8 @@
-// Which module may import which. The package manager enforces it between the targets; here
-// it also holds for what the system brings, and for additions to the manifest.
+// Which module may import which. The package manager enforces that between targets. These
+// rules also hold for the system's modules, and for additions to the manifest.
 
 enum Layers {
-    /// What a folder's files may import.
+    /// What the files of a folder may import.
     struct Layer: CustomStringConvertible {
         let folder: String
         let allowed: Set<String>
@@ -11,15 +11,15 @@ enum Layers {
 
     private static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
-    /// The files of the safe modules that say `unsafe`, beside those of `PlugboardMemory`, which is
-    /// there for that. Each argues at its top why it may.
+    /// The files of the safe modules that say `unsafe`, beside those of `PlugboardMemory`, which
+    /// exists for that. Each says at its top why it may.
     static let unsafeFiles: Set<String> = [
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
     ]
 
-    /// From the bottom up. Foundation costs every program its start-up time, so it is only
-    /// where Codable needs it, and in plugins that choose it.
+    /// From the bottom up. Foundation makes every program start more slowly. So only modules that
+    /// need it for Codable may import it, and plugins that choose to.
     static let all: [Layer] = [
         Layer(folder: "Sources/Observables", allowed: system.union(["Synchronization", "Dispatch"])),
         Layer(folder: "Sources/PlugboardMemory", allowed: system),

@@ -1,5 +1,5 @@
-// The rules of the house that a machine can check. Each returns the places that break
-// it, as `path:line: what is wrong`; the tests show that each finds what it is for.
+// The rules of the house that a machine can check. Each returns the places that break it,
+// as `path:line: what is wrong`. Tests show that each rule finds what it should.
 
 enum Rules {
     static let fileLinesMax = 400
@@ -44,7 +44,7 @@ enum Rules {
         file.code.contains { $0.contains(/\bunsafe\b/) }
     }
 
-    /// Who uses unsafe memory says at the top why it may.
+    /// A file that uses unsafe memory says at its top why it may.
     static func argument(_ file: SourceFile) -> [String] {
         let comment = file.lines.prefix { $0.hasPrefix("//") }
         if comment.contains(where: { $0.hasPrefix("// Why ") }) { return [] }
@@ -76,7 +76,7 @@ enum Rules {
 
     private static let declaringWords = ["func ", "init", "subscript", "var "]
 
-    /// What a line declares, if it is something with a body of statements.
+    /// The declaration on a line, if it has a body of statements.
     private static func declaration(_ line: String) -> Substring? {
         // A regular expression for every line would take most of the time.
         guard declaringWords.contains(where: { line.contains($0) }) else { return nil }
@@ -85,7 +85,7 @@ enum Rules {
     }
 
     /// The line of the brace that closes a declaration: `swift format` puts it below the first
-    /// word. Nil for one without a body, or with all of it on one line.
+    /// word. Nil if there is no body, or all of it is on one line.
     private static func end(of start: Int, in code: [String]) -> Int? {
         let indent = indentation(code[start])
         for index in code.indices.dropFirst(start + 1) {
@@ -93,7 +93,7 @@ enum Rules {
             guard let first = line.first(where: { $0 != " " }), indentation(line) <= indent else { continue }
             if indentation(line) < indent { return nil }
             if first == "}" { return index }
-            // What goes on with the declaration's own lines begins with one of these.
+            // Lines that continue the declaration begin with one of these.
             let continues = first == ")" || first == "{" || line.dropFirst(indent).hasPrefix("where ")
             if !continues { return nil }
         }

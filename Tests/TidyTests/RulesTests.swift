@@ -1,4 +1,4 @@
-// The rules themselves: each finds what it is for, and leaves alone what only looks like it.
+// The rules themselves: each finds what it should, and ignores what only looks like it.
 
 import Testing
 
@@ -21,7 +21,7 @@ struct RulesTests {
     }
 
     @Test(
-        "what looks like forcing is left alone",
+        "what only looks like forcing is ignored",
         arguments: [
             "if a != b {", "if !a {", "// let a = b!", "let a = \"b!\"", "let a = #\"b! \" c!\"#",
             "/* a!\n b! */ c()",
@@ -32,7 +32,7 @@ struct RulesTests {
         #expect(Rules.traps(file(text)) == [])
     }
 
-    @Test("unsafe memory is found, and has to be argued for")
+    @Test("unsafe memory is found, and needs a reason")
     func unsafeMemory() {
         let used = "let a = unsafe b[unchecked: 1]"
         #expect(Rules.isUnsafe(file("// A file.\n\(used)\n")))
@@ -66,7 +66,7 @@ struct RulesTests {
         #expect(Rules.functions(file(text)) == ["x.swift:1: func a has 75 lines"])
     }
 
-    @Test("a file of 400 lines is long enough")
+    @Test("a file may have 400 lines and not one more")
     func fileLengths() {
         #expect(Rules.length(file(String(repeating: "a\n", count: 400))) == [])
         #expect(Rules.length(file(String(repeating: "a\n", count: 401))).count == 1)

@@ -1,5 +1,5 @@
-// The Swift files of this package as the rules of the house look at them: line by
-// line, as they stand and with comments and texts blanked out.
+// The Swift files of this package, as the rules see them: line by line, with comments and
+// string literals and without.
 
 import Foundation
 
@@ -8,7 +8,7 @@ struct SourceFile: CustomStringConvertible {
     /// Relative to the package.
     let path: String
     let lines: [String]
-    /// The same lines, where only code is left; the rest is spaces.
+    /// The same lines with only the code. The rest is spaces.
     let code: [String]
 
     var description: String { path }
@@ -19,7 +19,7 @@ struct SourceFile: CustomStringConvertible {
         code = Self.split(CodeOnly.text(of: text))
     }
 
-    /// `path:line` for a person to click on; `index` counts from 0.
+    /// `path:line`, so that a person can click on it. `index` counts from 0.
     func place(_ index: Int) -> String { "\(path):\(index + 1)" }
 
     private static func split(_ text: String) -> [String] {
@@ -45,7 +45,7 @@ enum SourceTree {
         }
     }
 
-    /// The Swift files in these folders, in the order of their paths.
+    /// The Swift files in these folders, sorted by path.
     static func files(in folders: String...) throws -> [SourceFile] {
         try everything.get().filter { file in folders.contains { file.path.hasPrefix("\($0)/") } }
     }

@@ -1,4 +1,4 @@
-// The rules of the house, held against every Swift file of the package.
+// Checks the rules of the house in every Swift file of the package.
 
 import Testing
 
@@ -45,7 +45,7 @@ struct TidyTests {
         )
     }
 
-    @Test("unsafe memory stands only in files that say why they may")
+    @Test("only files that say why they may use unsafe memory")
     func unsafeMemory() throws {
         let safe = try SourceTree.files(in: "Sources/PlugboardWire", "Sources/PlugboardJournal")
         #expect(Set(safe.filter(Rules.isUnsafe).map(\.path)) == Layers.unsafeFiles)

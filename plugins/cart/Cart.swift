@@ -1,11 +1,12 @@
-// The cart itself: its lines, what may be in them, and their shape on the bus. Knows
-// nothing of the bus; every change either happens whole or throws and changes nothing.
+// The cart: its lines, what may be in them, and their form on the bus. It knows
+// nothing of the bus. Every change either happens completely, or throws and
+// changes nothing.
 
 import PlugboardClient
 
-/// What the cart takes at most. Within these, no total outgrows an `ExactDecimal`.
+/// The most that a cart takes. Within these limits, every total fits in an `ExactDecimal`.
 enum CartLimits {
-    /// Pieces of one product, also when it is added again and again.
+    /// Pieces of one product, even if it is added several times.
     static let quantities = 1...1_000_000
     /// Different products.
     static let linesMax = 1_000
@@ -20,7 +21,7 @@ struct Product: Equatable {
     /// A JSON number, spelled as in the catalogue.
     let price: JSON
 
-    /// Reads `catalog.<sku>`. A product without a title goes by its sku.
+    /// Reads `catalog.<sku>`. A product without a title gets its sku as one.
     init(sku: String, catalogue value: JSON) throws(Rejection) {
         guard let price = value["price"], let number = ExactDecimal(price),
             number >= .zero, number <= CartLimits.priceMax
@@ -35,10 +36,10 @@ struct Product: Equatable {
 struct CartLine: Equatable {
     let sku: String
     let quantity: Int
-    /// The line as it stands in `cart.items`: written once, however often the cart is.
+    /// The line as it is in `cart.items`. It is made once, however often the cart is written.
     let json: JSON
 
-    /// Reads a line of `cart.items`; nil where it isn't one.
+    /// Reads a line of `cart.items`; nil if it isn't one.
     init?(_ value: JSON) {
         guard let sku = value["sku"]?.string, let title = value["title"]?.string,
             let price = value["price"], ExactDecimal(price) != nil,
@@ -67,7 +68,7 @@ struct Cart: Equatable {
     /// An empty cart.
     init() {}
 
-    /// The cart of `cart.items`; nil where that holds something else.
+    /// The cart of `cart.items`; nil if that has another form.
     init?(_ items: JSON) {
         guard let elements = items.elements else { return nil }
         for element in elements {
@@ -76,7 +77,7 @@ struct Cart: Equatable {
         }
     }
 
-    /// Adds a product, or raises its quantity; its title and price are then the new ones.
+    /// Adds a product, or raises its quantity. The line gets the product's new title and price.
     mutating func add(_ product: Product, quantity: Int) throws(Rejection) {
         guard let index = lines.firstIndex(where: { $0.sku == product.sku }) else {
             guard lines.count < CartLimits.linesMax else {
@@ -84,7 +85,7 @@ struct Cart: Equatable {
             }
             return lines.append(CartLine(product, quantity: quantity))
         }
-        // Both are within the limits, so the sum is far from what an Int holds.
+        // Both are within the limits, so the sum can't overflow.
         let sum = lines[index].quantity + quantity
         guard CartLimits.quantities.contains(sum) else {
             throw Rejection(sku: product.sku, .badRequest, "\(sum) pieces are more than one cart takes")
@@ -92,7 +93,7 @@ struct Cart: Equatable {
         lines[index] = CartLine(product, quantity: sum)
     }
 
-    /// Takes a product out whole.
+    /// Removes a product with all its pieces.
     mutating func remove(sku: String) throws(Rejection) {
         guard let index = lines.firstIndex(where: { $0.sku == sku }) else {
             throw Rejection(sku: sku, .unknownProduct, "it isn't in the cart")

@@ -1,8 +1,10 @@
-// What is asked of the cart, read from an event; and how a request is turned down.
+// The commands to the cart, read from events, and the reasons to refuse one. It knows
+// neither the bus nor the catalogue. What it accepts is a well-formed command, and the cart
+// may still refuse it.
 
 import PlugboardClient
 
-/// One request, checked as far as it can be without the catalogue.
+/// One command, checked as far as possible without the catalogue.
 enum CartCommand: Equatable {
     case add(sku: String, quantity: Int)
     case remove(sku: String)
@@ -17,8 +19,8 @@ enum CartCommand: Equatable {
         }
     }
 
-    /// A removal takes the product out whole. One that names a quantity meant something
-    /// else, and is better refused than understood wrongly.
+    /// A removal takes out all pieces. A removal with a quantity meant something else, so it is
+    /// refused.
     private static func sku(_ value: JSON?, allowsQuantity: Bool = true) throws(Rejection) -> String {
         guard let sku = value?["sku"]?.string, sku.isKeyToken else {
             throw Rejection(sku: value?["sku"]?.string, .badRequest, "\"sku\" is not a product's key")
@@ -47,7 +49,7 @@ enum CartCommand: Equatable {
     }
 }
 
-/// Why a request is not carried out.
+/// Why a command is refused.
 struct Rejection: Error, Equatable {
     enum Reason: String {
         case unknownProduct = "unknown_product"
@@ -55,7 +57,7 @@ struct Rejection: Error, Equatable {
         case badRequest = "bad_request"
     }
 
-    /// As far as one could be read.
+    /// The product's key, if it could be read.
     let sku: String?
     let reason: Reason
     /// For the person who looks at this plugin's output.

@@ -1,13 +1,14 @@
-// Between the cart and the bus: changes what is there, and publishes it only where nobody
-// else changed it meanwhile. Commands are carried out one at a time, emitted and called
-// ones alike. What is known of the cart only saves reading it: nothing is answered from it that isn't so on the bus.
+// Connects the cart with the bus. It publishes a changed cart only if nobody else changed
+// it in the meantime. It carries out one command at a time, emitted or called. It remembers
+// the cart only to save reading it: before it answers, it makes sure that the bus has the
+// same.
 
 import PlugboardClient
 
 /// Carries out commands on `cart.items`.
 actor CartKeeper {
     private static let key = "cart.items"
-    /// How often to start again when someone else writes `cart.items` at the same moment.
+    /// How often to start again if another client writes `cart.items` at the same moment.
     private static let attempts = 10
 
     let bus: Bus
@@ -19,7 +20,7 @@ actor CartKeeper {
         self.bus = bus
     }
 
-    /// Puts an empty cart on the bus where there is none.
+    /// Publishes an empty cart if there is none.
     func begin() async {
         await inTurn { await self.putEmptyCart() }
     }
@@ -30,13 +31,13 @@ actor CartKeeper {
             let revision = try await bus.publish(Self.key, Cart().json, ifRevision: 0)
             keep(Cart(), revision)
         } catch let error as BusError where error.isConflict {
-            // There is one: that is what the cart starts from.
+            // There is a cart already, so it starts from that one.
         } catch {
             Console.warn("\(Self.key): \(error)")
         }
     }
 
-    /// Carries out one command; tells the bus where that can't be done.
+    /// Carries out one command. If that fails, it emits `cart.rejected`.
     func carryOut(_ event: Event) async {
         switch await inTurn({ await self.outcome(event.key, event.value) }) {
         case .success: break
@@ -45,7 +46,7 @@ actor CartKeeper {
         }
     }
 
-    /// The same for a command that is called: the answer is the cart, or why not.
+    /// The same for a call. The answer is the cart, or the reason for the refusal.
     func answer(_ call: Call) async throws -> JSON {
         switch await inTurn({ await self.outcome(call.key, call.value) }) {
         case .success(let cart): return cart.json
@@ -55,7 +56,7 @@ actor CartKeeper {
         }
     }
 
-    /// An actor takes the next call while it waits; here the next waits for the last.
+    /// While an actor waits, it begins the next call. So here each command waits for the last one.
     private func inTurn<Result: Sendable>(
         _ work: @escaping @Sendable () async -> Result
     ) async -> Result {
@@ -76,8 +77,8 @@ actor CartKeeper {
         }
     }
 
-    /// A command that was published stays on the bus, and would be there for every later
-    /// observer; it is to be emitted.
+    /// Refuses a command that was published. It would stay on the bus for every later observer, so
+    /// commands must be emitted.
     func refusePublished(_ event: Event) async {
         let sku = event.value?["sku"]?.string
         await reject(Rejection(sku: sku, .badRequest, "commands are emitted, not published"), event)
@@ -108,7 +109,7 @@ actor CartKeeper {
         }
     }
 
-    /// Changes the cart and publishes it if it is still the one that was changed.
+    /// Changes the cart, and publishes it if the bus still has the cart that was changed.
     private func change(
         _ sku: String,
         _ body: (inout Cart) throws(Rejection) -> Void
@@ -126,7 +127,7 @@ actor CartKeeper {
         throw Rejection(sku: sku, .badRequest, "others keep changing \(Self.key)")
     }
 
-    /// The cart to be changed, and its revision: the known one, or else what is on the bus.
+    /// The cart to change, and its revision: the one that is known, or else the one on the bus.
     private func current(_ sku: String) async throws -> (Cart, Int) {
         if let known, known.epoch == bus.greeting?.epoch { return (known.cart, known.revision) }
         let entry = try await bus.entry(Self.key)
@@ -138,15 +139,15 @@ actor CartKeeper {
         return (cart, entry?.revision ?? 0)
     }
 
-    /// Whether the bus still has this revision; if not, the cart is to be read again. Asks
-    /// for the revision alone: the cart may be long.
+    /// Whether the bus still has this revision. If not, the cart must be read again. It only asks
+    /// for the revision, because the cart may be long.
     private func isCurrent(_ revision: Int) async throws -> Bool {
         let isCurrent = try await bus.keys(Self.key).first?.revision ?? 0 == revision
         if !isCurrent { known = nil }
         return isCurrent
     }
 
-    /// False where someone else was faster.
+    /// Returns false if another client was faster.
     private func publish(_ cart: Cart, after revision: Int, _ sku: String) async throws -> Bool {
         do {
             keep(cart, try await bus.publish(Self.key, cart.json, ifRevision: revision))
@@ -178,6 +179,6 @@ actor CartKeeper {
 private struct KnownCart {
     let cart: Cart
     let revision: Int
-    /// The life of the broker in which that was its revision.
+    /// The epoch in which the cart had this revision.
     let epoch: String?
 }

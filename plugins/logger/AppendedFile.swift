@@ -1,16 +1,16 @@
-// Owns one open file that lines are added to. What always holds: `append` writes all of
-// its bytes or, where it throws, none; they are the system's before it returns, so the end
-// of this process, however it comes, takes none with it.
+// Owns one open file to which lines are added. Invariant: `append` writes all of its bytes
+// or, if it throws, none. Before it returns, the system has the bytes, so they survive any
+// end of this process.
 
 import Foundation
 
 /// A file that only grows.
 struct AppendedFile: ~Copyable {
-    /// How large it is.
+    /// The size of the file.
     private(set) var bytes: Int
     private let fd: Int32
 
-    /// Opens a file, for its owner alone where it is new, and goes on at its end.
+    /// Opens a file and goes on at its end. A new file is for its owner only.
     init(path: String) throws(LogFailure) {
         let fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
         guard fd >= 0 else { throw LogFailure("\(path) can't be opened") }
@@ -20,13 +20,13 @@ struct AppendedFile: ~Copyable {
 
     deinit { close(fd) }
 
-    /// Whether the last line has its end. It hasn't where the machine stopped in the middle.
+    /// Whether the last line is complete. It isn't if the machine stopped in the middle.
     var endsWithLine: Bool {
         var byte: UInt8 = 0
         return bytes == 0 || pread(fd, &byte, 1, off_t(bytes - 1)) == 1 && byte == 0x0A
     }
 
-    /// Whether it is a file on a disk; not a pipe or a device, which no one may rename.
+    /// Whether it is a file on a disk, not a pipe or a device, which must not be renamed.
     var isRegular: Bool {
         var status = stat()
         return fstat(fd, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -48,11 +48,11 @@ struct AppendedFile: ~Copyable {
     }
 }
 
-/// The log can't be kept, and the system's reason.
+/// The log can't be written, with the system's reason.
 struct LogFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// Adds what the thread's last failed call left behind.
+    /// Adds the error of the thread's last failed call.
     init(_ what: String) {
         description = "\(what): \(String(cString: strerror(errno)))"
     }

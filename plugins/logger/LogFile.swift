@@ -1,20 +1,22 @@
-// A log of bounded size: the file that is being written, and the older ones beside it,
-// `path.1` the newest of them. What always holds: a line is in one file, whole.
+// A log of limited size. The current file has the name `path`, and older files
+// are beside it: `path.1` is the newest of those. Invariant: every line is
+// complete in one file.
 
 import Foundation
 import PlugboardClient
 
-/// Lines in a file that is put aside when it is full.
+/// Lines in a file that is rotated when it is full.
 struct LogFile: ~Copyable {
     private let path: String
     private let bytesMax: Int
     private let keep: Int
     private var current: AppendedFile
-    /// The size at which to rotate; more than `bytesMax` after that failed, and past reach
-    /// where there is nothing to rotate.
+    /// The size at which to rotate. It is more than `bytesMax` after a failed rotation, and out of
+    /// reach if this file can't be rotated.
     private var limit: Int
 
-    /// Opens the log or begins one. It keeps `keep` files of `bytesMax` beside the current.
+    /// Opens the log or begins one. It keeps `keep` files of `bytesMax` bytes beside the current
+    /// one.
     init(path: String, bytesMax: Int, keep: Int) throws(LogFailure) {
         self.path = path
         self.bytesMax = bytesMax
@@ -27,16 +29,16 @@ struct LogFile: ~Copyable {
         current = file
     }
 
-    /// Writes a line. Begins a new file before it where this one would get too large; a
-    /// line that is larger than that by itself has a file of its own.
+    /// Writes a line. If the file would get too large, it rotates first. A line that is too large
+    /// by itself gets a file of its own.
     mutating func append(_ line: JSON) throws(LogFailure) {
         let bytes = line.bytes + [0x0A]
         if current.bytes > 0, current.bytes + bytes.count > limit { rotate() }
         try current.append(bytes)
     }
 
-    /// Puts the file aside. Where that fails, the log goes on in the file it has: too large
-    /// is better than lost.
+    /// Rotates the files. If that fails, the log goes on in its present file: too large is better
+    /// than lost.
     private mutating func rotate() {
         do throws(LogFailure) {
             try moveFiles()

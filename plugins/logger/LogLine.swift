@@ -1,10 +1,12 @@
-// One event as it is written down: as a JSON line for programs, as a line for people.
+// One event as the logger writes it: as a JSON line for programs, and as a line for
+// people. In the JSON line the value is complete, byte for byte. The line for people is
+// cut if it is long.
 
 import PlugboardClient
 
-/// An event with the time it arrived.
+/// An event with the time of its arrival.
 struct LogLine {
-    /// How much of a value the line for people shows, in characters.
+    /// How many characters of a value the line for people shows.
     static let shownMax = 160
 
     private let event: Event
@@ -15,7 +17,7 @@ struct LogLine {
         self.time = time
     }
 
-    /// The line of the file. The value is as it was on the bus, byte for byte.
+    /// The line for the file. The value is as it was on the bus, byte for byte.
     var json: JSON {
         var members: [(name: String, value: JSON)] = [
             ("time", .string(time.text)), ("event", .string(word)),
@@ -38,7 +40,7 @@ struct LogLine {
         return .object(members)
     }
 
-    /// The line of the terminal, such as
+    /// The line for the terminal, such as
     /// `12:30:00.120Z #813 update cart.summary {"items":3,"total":129.85} by price-indicator`.
     var text: String {
         var words = [time.clock, "#\(event.revision)", event.isInitial ? "initial \(word)" : word]

@@ -1,4 +1,6 @@
-// The time of day in UTC, as ISO 8601 writes it.
+// The time of day in UTC, in the form of ISO 8601. It always has
+// milliseconds and ends with `Z`, so that the lines of a log sort
+// by time.
 
 import Foundation
 

@@ -1,15 +1,15 @@
-// Between the summary and the bus. What always holds: `cart.summary` belongs to the
-// `cart.items` that is there; where that is missing or unreadable, or nobody is there to add
-// it up, there is no summary rather than a wrong one.
+// Connects the summary with the bus. Invariant: `cart.summary` fits the present
+// `cart.items`. If the cart is missing or unreadable, or this program isn't running, there
+// is no summary rather than a wrong one.
 
 import PlugboardClient
 
-/// Keeps `cart.summary` in step with `cart.items`.
+/// Keeps `cart.summary` up to date with `cart.items`.
 struct PriceIndicator {
     private static let key = "cart.summary"
 
     let bus: Bus
-    /// Whether a cart was told since the subscription began.
+    /// Whether there was a cart since the subscription began.
     private var hasCart = false
     private var sum = CartSum()
 

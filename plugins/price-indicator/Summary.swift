@@ -1,4 +1,6 @@
-// What a cart comes to. Knows nothing of the bus.
+// Adds up a cart. It knows nothing of the bus. Sums are exact:
+// nothing is rounded before the end. A cart whose sum can't be exact
+// has no summary at all.
 
 import PlugboardClient
 
@@ -7,8 +9,8 @@ struct Summary: Equatable {
     private(set) var items = 0
     private(set) var total = ExactDecimal.zero
 
-    /// Adds up the lines of `cart.items`. Nil where that is no cart, or one whose sum is
-    /// past what can be counted exactly.
+    /// Adds up the lines of `cart.items`. Nil if it is not a cart, or its sum is too large to be
+    /// exact.
     init?(_ cart: JSON) {
         var sum = CartSum()
         guard let summary = sum.summary(of: cart) else { return nil }
@@ -23,8 +25,8 @@ struct Summary: Equatable {
         }
     }
 
-    /// The value of `cart.summary`: two decimals, always. A price may have more; then the
-    /// sum is rounded once, at the end.
+    /// The value of `cart.summary`, always with two decimals. A price may have more. Then the sum
+    /// is rounded once, at the end.
     var json: JSON {
         .object(["items": .integer(items), "total": total.json(decimals: 2)])
     }
@@ -35,16 +37,16 @@ struct Summary: Equatable {
     }
 }
 
-/// Adds up one cart after the other. A change touches few lines, so those that stand at its
-/// beginning and its end as they did before are not read again.
+/// Adds up one cart after the other. A change affects few lines. So unchanged lines at the
+/// beginning and at the end are not read again.
 struct CartSum {
     private var lines: [JSON] = []
-    /// Of each line.
+    /// The amount of each line.
     private var amounts: [Amount] = []
-    /// How many lines were read, for tests.
+    /// The number of lines that were read, for tests.
     private(set) var linesRead = 0
 
-    /// What the cart comes to; nil as in `Summary`.
+    /// The sum of a cart; nil as in `Summary`.
     mutating func summary(of cart: JSON) -> Summary? {
         guard let lines = cart.elements, let amounts = amounts(of: lines) else { return nil }
         (self.lines, self.amounts) = (lines, amounts)
@@ -65,7 +67,7 @@ struct CartSum {
     }
 }
 
-/// What one line of a cart comes to.
+/// The amount of one line of a cart.
 private struct Amount {
     let quantity: Int
     let price: ExactDecimal

@@ -1,15 +1,17 @@
-// Between the news and the bus.
+// Connects the news with the bus. Changes that belong together are written as
+// one batch, if they fit in one. If the broker refuses a batch, they are
+// written one by one.
 
 import PlugboardClient
 
-/// Puts indicators and the banner on the bus and takes them away.
+/// Publishes and deletes indicators and the banner.
 struct NewsPresenter {
     /// The broker takes 1,024 writes in a batch.
     private static let batchMax = 1_000
 
     let bus: Bus
 
-    /// Carries out changes that belong together as one revision.
+    /// Makes changes that belong together, in one revision if they fit in a batch.
     func show(_ changes: [ReviewNews.Change]) async {
         for start in stride(from: 0, to: changes.count, by: Self.batchMax) {
             let part = changes[start..<min(start + Self.batchMax, changes.count)]
@@ -24,7 +26,7 @@ struct NewsPresenter {
             do {
                 try await bus.batch(writes)
             } catch let error as BusError where error.code != nil {
-                // Someone else deleted one of them: the others are still to be written.
+                // Another client has deleted one of them. The others must still be written.
                 await writeSingly(writes)
             }
         } catch {

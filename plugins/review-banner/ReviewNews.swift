@@ -1,24 +1,24 @@
-// What is new, and what is to be told of it: from events to changes of `indicator.<sku>`
-// and `banner`. Knows nothing of the connection. What always holds after `take`: `shown`
-// is what was asked to be on the bus.
+// Finds out what is new, and which changes of `indicator.<sku>` and `banner` follow from
+// it. It knows nothing of the connection. Invariant: after `take`, `shown` is what the bus
+// was asked to have.
 
 import PlugboardClient
 
 /// The state of this plugin.
 struct ReviewNews {
-    /// A key and its new value; nil: to be deleted.
+    /// A key and its new value; nil if the key is to be deleted.
     typealias Change = (key: String, value: JSON?)
 
     private var reviews: [String: Reviews] = [:]
-    /// A product's number of reviews when it was last seen, or first heard of.
+    /// A product's number of reviews when it was last seen, or when this plugin first heard of it.
     private var seen: [String: Int] = [:]
     private var screen = Screen.other
     /// The indicators and the banner that are on the bus.
     private var shown: [String: JSON] = [:]
-    /// Until the snapshot is complete nothing is concluded from it.
+    /// Before the snapshot is complete, nothing follows from it.
     private var isSynced = false
 
-    /// Takes in one event; returns what is to be changed on the bus because of it.
+    /// Takes in one event. Returns the changes that the bus needs because of it.
     mutating func take(_ event: Event) -> [Change] {
         if event.isInitial || event.kind == .synced { beginSnapshotIfNeeded() }
         if event.kind == .synced { return settle() }
@@ -30,21 +30,21 @@ struct ReviewNews {
             touched = turn(to: Screen(event.value))
         } else {
             touched = []
-            // What this plugin writes comes back to it; only what it finds is news.
+            // This plugin also gets its own writes. Only what it finds in a snapshot is news.
             if event.isInitial { shown[event.key] = event.value }
         }
         return isSynced ? changes(of: touched) : []
     }
 
-    /// A snapshot tells anew what is on the bus; after a reconnection that may be less.
+    /// A new snapshot tells everything again. After a reconnection that may be less than before.
     private mutating func beginSnapshotIfNeeded() {
         guard isSynced else { return }
         isSynced = false
         shown = [:]
     }
 
-    /// The end of a snapshot. An indicator found on the bus tells what had been seen before
-    /// this plugin was started again.
+    /// Ends a snapshot. After a restart of this plugin, an indicator on the bus tells how many
+    /// reviews had been seen.
     private mutating func settle() -> [Change] {
         isSynced = true
         for (sku, reviews) in reviews where seen[sku] == nil {
@@ -65,8 +65,8 @@ struct ReviewNews {
         return [sku]
     }
 
-    /// Another screen: what the last one showed was seen, except what this one goes on
-    /// to tell of. Returns the products that something may change for.
+    /// Goes to another screen. What the old screen showed is now seen, except the product whose
+    /// detail screen comes next. Returns the products that may change.
     private mutating func turn(to next: Screen) -> [String] {
         guard next != screen else { return [] }
         for (sku, reviews) in reviews where screen.shows(sku) && next != .detail(sku: sku) {
@@ -76,7 +76,7 @@ struct ReviewNews {
         return Array(reviews.keys)
     }
 
-    /// What has to change so that the bus shows what these products call for.
+    /// The changes that make the bus show what these products need.
     private mutating func changes(of skus: [String]) -> [Change] {
         var wanted: [String: JSON?] = [:]
         for sku in skus { wanted[Self.indicator(sku)] = .some(indicatorValue(sku)) }

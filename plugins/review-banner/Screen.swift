@@ -1,5 +1,6 @@
-// What the user looks at, and what is known of a product's reviews: the shapes of
-// `screen` and `reviews.<sku>`.
+// The values of `screen` and `reviews.<sku>`: what the user looks at, and a
+// product's reviews. An unknown screen shows no product, and reviews without a
+// count count as none.
 
 import PlugboardClient
 
@@ -7,7 +8,7 @@ import PlugboardClient
 enum Screen: Equatable {
     case list
     case detail(sku: String)
-    /// None, or one on which no product is seen.
+    /// No screen, or one that shows no product.
     case other
 
     init(_ value: JSON?) {
@@ -20,7 +21,7 @@ enum Screen: Equatable {
         }
     }
 
-    /// Whether the product is to be seen on it.
+    /// Whether the screen shows the product.
     func shows(_ sku: String) -> Bool {
         switch self {
         case .list: true
@@ -32,11 +33,11 @@ enum Screen: Equatable {
 
 /// A product's reviews.
 struct Reviews: Equatable {
-    /// As it is written on the bus; empty where there is none.
+    /// As it is written on the bus; empty if there is none.
     let rating: String
     let count: Int
 
-    /// Nil where there is no count.
+    /// Nil if there is no count.
     init?(_ value: JSON) {
         guard let count = value["count"]?.integer, count >= 0 else { return nil }
         self.count = count

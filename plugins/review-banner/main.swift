@@ -23,7 +23,7 @@ let arguments = PluginArguments.read(
 
 await Plugin.run(arguments) { bus in
     let presenter = NewsPresenter(bus: bus)
-    // Behind the prices, ahead of the logger.
+    // After the prices, before the logger.
     let options = SubscribeOptions(phase: 3, acknowledges: true)
     let patterns = ["reviews.**", "screen", "indicator.*", "banner"]
     let events = try await bus.subscribe(patterns, options: options)

@@ -1,9 +1,10 @@
-// From a line of the source to what it says of a product. Two shapes: an object, or an
-// array under a header row. Knows nothing of the bus.
+// Reads what a line of the source says of a product. A line is an object, or an array after
+// a header row. It knows nothing of the bus. A line is either understood completely or
+// refused with a reason.
 
 import PlugboardClient
 
-/// Why a line can't be used, in words for whoever made it.
+/// Why a line can't be used, for the person who made it.
 struct FeedFault: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -12,7 +13,7 @@ struct FeedFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Reads lines one after the other; remembers the header row.
+/// Reads one line after the other, and remembers the header row.
 struct Feed {
     private var columns: [String]?
 
@@ -49,12 +50,12 @@ struct Feed {
 /// What one line says of one product.
 struct FeedRecord: Equatable {
     let sku: String
-    /// The value of `catalog.<sku>`; nil where the line only tells of reviews.
+    /// The value of `catalog.<sku>`; nil if the line only tells of reviews.
     let product: JSON?
-    /// The value of `reviews.<sku>`; nil where the line doesn't tell of them.
+    /// The value of `reviews.<sku>`; nil if the line doesn't tell of them.
     let reviews: JSON?
 
-    /// The name in this shop of a column or member that goes by another elsewhere.
+    /// This shop's name of a column or member that has another name elsewhere.
     static func name(_ name: String) -> String {
         switch name {
         case "asin": "sku"

@@ -1,11 +1,12 @@
-// What comes after the last line, where that is asked for: one review more of a product, the products
-// in turn. Counts go on from what the lines said, so that nothing jumps back.
+// Invents reviews after the last line, if the user asks for that: one more
+// review of one product after the other. Counts continue those of the lines, so
+// that none goes back.
 
 import PlugboardClient
 
-/// Reviews that nobody wrote, of products that had some.
+/// Invented reviews of products that had some.
 struct FurtherReviews {
-    /// Of so many products; further ones get none.
+    /// The most products that get reviews; others get none.
     static let productsMax = 64
 
     /// The newest reviews of a product.
@@ -18,7 +19,7 @@ struct FurtherReviews {
     private var products: [Standing] = []
     private var turn = 0
 
-    /// Takes in what a line said.
+    /// Notes what a line said.
     mutating func note(_ record: FeedRecord) {
         guard let rating = record.reviews?["rating"], let count = record.reviews?["count"]?.integer else {
             return
@@ -31,7 +32,7 @@ struct FurtherReviews {
         }
     }
 
-    /// The next one; nil where no product had any, or one has all that can be counted.
+    /// The next review; nil if no product has any, or a count has reached its limit.
     mutating func next() -> FeedRecord? {
         guard !products.isEmpty else { return nil }
         let place = turn % products.count

@@ -1,18 +1,18 @@
-// Lines of a file or of standard input, as they arrive. A thread of its own reads, since
-// reading waits; it stays at most a few lines ahead, so that a file of any size takes no
-// memory worth mentioning.
+// The lines of a file or of standard input, as they arrive. A thread of its own reads them,
+// because reading waits. It stays at most a few lines ahead, so that a file of any size
+// needs little memory.
 
 import Foundation
 
 /// A numbered line.
 struct InputLine: Equatable, Sendable {
-    /// From 1, counting every line.
+    /// From 1; every line counts.
     let number: Int
-    /// Without its end; nil where it is longer than `InputLines.lineBytesMax`.
+    /// Without its line feed; nil if it is longer than `InputLines.lineBytesMax`.
     let bytes: [UInt8]?
 }
 
-/// The lines of one source, front to back, once.
+/// The lines of one source, once, from front to back.
 struct InputLines: AsyncSequence, Sendable {
     /// The longest line, as on the bus.
     static let lineBytesMax = 1_048_576
@@ -21,7 +21,7 @@ struct InputLines: AsyncSequence, Sendable {
     private let lines: AsyncThrowingStream<InputLine, any Error>
     private let room = DispatchSemaphore(value: 0)
 
-    /// Reads a file; `-` is standard input. What can't be read is thrown by the loop.
+    /// Reads a file; `-` is standard input. If it can't be read, the loop throws.
     init(path: String) {
         let (lines, input) = AsyncThrowingStream.makeStream(of: InputLine.self)
         let room = room
@@ -55,19 +55,19 @@ struct InputLines: AsyncSequence, Sendable {
     }
 }
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 struct LineSplitter {
     private var line: [UInt8] = []
     private var isTooLong = false
     private var number = 0
     private let take: (InputLine) -> Bool
 
-    /// `take` returns whether it wants more.
+    /// `take` returns whether it wants more lines.
     init(_ take: @escaping (InputLine) -> Bool) {
         self.take = take
     }
 
-    /// Reads to the end; a last line needs no line feed. False where reading failed.
+    /// Reads to the end. The last line needs no line feed. Returns false if reading failed.
     mutating func readAll(_ fd: Int32) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -81,7 +81,7 @@ struct LineSplitter {
         return true
     }
 
-    /// False once nobody wants more.
+    /// Returns false when no more lines are wanted.
     mutating func add(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         while let feed = rest.firstIndex(of: 0x0A) {
@@ -106,7 +106,7 @@ struct LineSplitter {
     }
 }
 
-/// A source that can't be read, and the system's reason.
+/// A source that can't be read, with the system's reason.
 struct InputFailure: Error, CustomStringConvertible {
     let description: String
 

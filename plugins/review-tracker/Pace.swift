@@ -1,12 +1,14 @@
-// How fast lines are published, counted from the first one, so that no delay adds up.
+// Limits how fast lines are published. Every step is counted from the first
+// one, so that delays don't add up. The tracker owns it, and without a
+// limit it never waits.
 
-/// At most so many steps a second.
+/// At most so many steps per second.
 struct Pace {
     private let perSecond: Double?
     private var start: ContinuousClock.Instant?
     private var steps = 0
 
-    /// Without a limit where there is no number.
+    /// Without a number there is no limit.
     init(perSecond: Double?) {
         self.perSecond = perSecond
     }

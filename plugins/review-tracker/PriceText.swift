@@ -1,13 +1,13 @@
-// Prices as shops print them: `$49.95`, `$1,299.99`, `$1,149.99,$1,249.99`, or nothing.
-// A comma with three digits behind it belongs to the number; any other stands between two.
-// Quotation marks around it all are left over from tables, which need them for the commas.
+// Reads prices as shops print them: `$49.95`, `$1,299.99`, `$1,149.99,$1,249.99`, or
+// nothing. A comma before three digits belongs to the number; any other comma separates two
+// prices. Tables put such texts in quotation marks because of the commas. These are
+// ignored.
 
 import PlugboardClient
 
-/// Reading of prices from text.
+/// Reads prices from text.
 enum PriceText {
-    /// The lowest price as a JSON number, its decimals as they are printed; null where the
-    /// text is empty.
+    /// The lowest price as a JSON number, with its decimals as printed; null if the text is empty.
     static func lowest(_ text: String) throws(FeedFault) -> JSON {
         var rest = Array(text.utf8).filter { $0 != UInt8(ascii: " ") }[...]
         if rest.count > 1, rest.first == quote, rest.last == quote { rest = rest.dropFirst().dropLast() }
@@ -33,7 +33,7 @@ extension ArraySlice<UInt8> {
         return true
     }
 
-    /// Digits, with the commas between thousands left out, and decimals.
+    /// Digits without the commas between thousands, and decimals.
     fileprivate mutating func takePrice() -> String {
         var price = takeDigits()
         let mayHaveThousands = (1...3).contains(price.count)

@@ -1,4 +1,6 @@
-// Between the feed and the bus.
+// Publishes the lines of a feed on the bus. A product and its reviews
+// are one batch. A line that can't be used is reported and skipped; it
+// never ends the plugin.
 
 import PlugboardClient
 
@@ -6,18 +8,18 @@ import PlugboardClient
 struct Tracker {
     let bus: Bus
     let pace: Pace
-    /// After the last line, one review more whenever so many seconds have passed; nil: none.
+    /// Seconds between the invented reviews after the last line; nil if there are none.
     var secondsBetweenFurther: Double?
-    /// Where the lines come from, for messages.
+    /// The source of the lines, for messages.
     let source: String
 
-    /// What surrounds the values in a request: two keys and some words.
+    /// Bytes of a request beside its values: two keys and some words.
     private static let envelopeBytesMax = 1_024
 
     /// The longest line that the broker takes.
     private var lineBytesMax: Int { bus.greeting?.limits["line"] ?? InputLines.lineBytesMax }
 
-    /// Publishes all lines, and what is to follow; returns when there is no more.
+    /// Publishes all lines and the invented reviews after them. Returns when there are no more.
     func publish(_ lines: InputLines) async throws {
         var feed = Feed()
         var tally = Tally()
@@ -51,13 +53,14 @@ struct Tracker {
         }
     }
 
-    /// A product and its reviews change together. What a broken connection took with it is
-    /// sent again: publishing a value twice does no harm.
+    /// A product and its reviews change together. After a broken connection they are sent again:
+    /// publishing a value twice does no harm.
     private func publish(_ record: FeedRecord) async throws {
         var writes: [Write] = []
         if let product = record.product { writes.append(try .publish("catalog.\(record.sku)", product)) }
         if let reviews = record.reviews { writes.append(try .publish("reviews.\(record.sku)", reviews)) }
-        // The answer to a longer line names no request: waiting for it would not end.
+        // The reply to a line that is too long doesn't name its request, so nobody could wait for
+        // it.
         let bytes = [record.product, record.reviews].reduce(0) { $0 + ($1?.bytes.count ?? 0) }
         guard bytes + Self.envelopeBytesMax <= lineBytesMax else { throw FeedFault("it is too long") }
         while true {
@@ -75,7 +78,7 @@ struct Tracker {
     }
 }
 
-/// What came of a source.
+/// The totals of a source.
 private struct Tally: CustomStringConvertible {
     var products = 0
     var reviews = 0

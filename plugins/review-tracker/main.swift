@@ -47,7 +47,7 @@ await Plugin.run(arguments) { bus in
     )
     try await withThrowingTaskGroup { tasks in
         tasks.addTask { try await tracker.publish(InputLines(path: path)) }
-        // A pipe in which nothing comes doesn't hold up the end.
+        // A pipe without input must not delay the end.
         tasks.addTask { await bus.waitUntilStopped() }
         try await tasks.next()
         tasks.cancelAll()

@@ -1,5 +1,6 @@
-// Integers as text, written straight into a buffer: eight digits at a time, all of
-// them in one word, since nearly every line holds a revision.
+// Writes integers as decimal text straight into a buffer. It makes eight digits at a time,
+// all in one word, because nearly every line has a revision. It allocates nothing but what
+// the buffer needs to grow.
 
 import PlugboardMemory
 
@@ -20,11 +21,11 @@ enum DecimalDigits {
         value < wordful ? appendFirst(value, to: &buffer) : appendLong(value, to: &buffer)
     }
 
-    /// Up to eight digits, without zeros before them.
+    /// Up to eight digits, without leading zeros.
     @inline(__always)
     private static func appendFirst(_ value: UInt64, to buffer: inout ByteBuffer) {
         let digits = digits(of: value)
-        // The last digit counts even where it is zero, too.
+        // The last digit always counts, so that 0 is written as "0".
         let zeros = (digits | 1 &<< 56).trailingZeroBitCount &>> 3
         let text = (digits | 0x3030_3030_3030_3030) &>> UInt64(zeros &* 8)
         buffer.append(word: text, count: 8 &- zeros)
@@ -36,9 +37,9 @@ enum DecimalDigits {
         buffer.append(word: digits(of: low) | 0x3030_3030_3030_3030, count: 8)
     }
 
-    /// The eight digits of a number below 10^8, the first of them in the lowest byte: halved
-    /// into numbers of four digits, these into two of two, and these into single ones, by
-    /// multiplying with rounded-up fractions that are exact in their range.
+    /// The eight digits of a number below 10^8, the first one in the lowest byte. It splits the
+    /// number into two of four digits, then four of two, then eight of one. Each division is a
+    /// multiplication by a rounded-up fraction, which is exact in its range.
     @inline(__always)
     private static func digits(of value: UInt64) -> UInt64 {
         let fours = value / 10_000 | (value % 10_000) &<< 32
@@ -48,7 +49,7 @@ enum DecimalDigits {
         return tens | (twos &- 10 &* tens) &<< 8
     }
 
-    /// How many digits a number has; 0 has one.
+    /// The number of digits; 0 has one.
     static func count(_ value: UInt64) -> Int {
         var digits = 1
         var bound: UInt64 = 10

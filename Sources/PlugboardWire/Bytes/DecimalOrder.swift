@@ -1,11 +1,13 @@
-// JSON numbers compared as what they say: decimals of any size, exactly, whatever their
-// spelling. Nothing is computed but places of digits, so 1e999999999 costs no more than 1.
+// Compares JSON numbers by their value: exact decimals of any size, however they are
+// spelled. It only compares digits and their places, so 1e999999999 costs no more than 1.
+// It copies nothing.
 
 import PlugboardMemory
 
-/// The order of numbers, given as the texts that the scanner accepted.
+/// The order of two numbers, given as texts that the scanner accepted.
 enum DecimalOrder {
-    /// Below 0, 0 or above 0, as the left number is less than, equal to or more than the right.
+    /// Negative, 0 or positive, if the left number is less than, equal to or greater than the
+    /// right.
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let (left, right) = (DecimalText(left), DecimalText(right))
         guard left.sign == right.sign, left.sign != 0 else { return left.sign - right.sign }
@@ -13,16 +15,16 @@ enum DecimalOrder {
     }
 }
 
-/// A number's text taken apart: a sign, and 0.DIGITS × 10^(exponent + shift), where the
-/// first digit is not 0.
+/// The parts of a number's text: a sign, and 0.DIGITS × 10^(exponent + shift). The first
+/// digit is not 0.
 private struct DecimalText: ~Escapable {
-    /// −1, 0 or 1. There is one zero, whatever its sign and exponent.
+    /// −1, 0 or 1. Zero has the sign 0, whatever its spelling.
     private(set) var sign = 0
     private let bytes: Span<UInt8>
-    /// The digits from the first to the last that is not 0; there may be a point among them.
+    /// From the first to the last digit that is not 0. There may be a decimal point among them.
     private var digits = ByteRange.none
     private var shift = 0
-    /// The digits behind the `e`, without leading zeros.
+    /// The digits after the `e`, without leading zeros.
     private var exponent = ByteRange.none
     private var exponentSign = 1
 
@@ -37,7 +39,8 @@ private struct DecimalText: ~Escapable {
         while first < end, Self.isZeroOrPoint(bytes[first]) { first += 1 }
         guard first < end else { return }
         sign = start == 0 ? 1 : -1
-        // A first digit behind the point stands after zeros, which count the other way.
+        // If the first digit is after the decimal point, the zeros before it count as negative
+        // places.
         shift = first < point ? point - first : point + 1 - first
         readExponent(from: end + 1)
         while Self.isZeroOrPoint(bytes[end - 1]) { end -= 1 }
@@ -51,7 +54,7 @@ private struct DecimalText: ~Escapable {
         var (place, otherPlace) = (digits.start, other.digits.start)
         while true {
             let (digit, otherDigit) = (nextDigit(&place), other.nextDigit(&otherPlace))
-            // Who has digits left has one that is not 0 among them.
+            // Trailing zeros are cut off, so the number with digits left is the larger one.
             guard let digit else { return otherDigit == nil ? 0 : -1 }
             guard let otherDigit else { return 1 }
             if digit != otherDigit { return digit < otherDigit ? -1 : 1 }
@@ -66,28 +69,29 @@ private struct DecimalText: ~Escapable {
         exponent = ByteRange(min(place, bytes.count), bytes.count)
     }
 
-    /// How far the exponents are apart. Exact up to 2^40, beyond that some number that is at
-    /// least as far from 0: the digits of a line can't make up for it.
+    /// The difference of the exponents. Exact up to 2^40. Beyond that it is some number at least
+    /// that far from 0, which the digits of one line can't outweigh.
     private func exponentDifference(_ other: DecimalText) -> Int {
         let count = max(exponent.count, other.exponent.count)
         var difference = 0
         for place in 0..<count {
             let digit = exponentDigit(place, of: count) - other.exponentDigit(place, of: count)
             difference = difference * 10 + digit
-            // What follows can change it by less than a tenth.
+            // The remaining digits can change it by less than a tenth.
             if abs(difference) > 1 << 40 { break }
         }
         return difference
     }
 
-    /// A digit of the exponent with its sign, as if it were written with `count` digits.
+    /// A digit of the exponent, with its sign, as if the exponent were written with `count`
+    /// digits.
     private func exponentDigit(_ place: Int, of count: Int) -> Int {
         let zeros = count - exponent.count
         guard place >= zeros else { return 0 }
         return exponentSign * (Int(bytes[exponent.start + place - zeros]) - 0x30)
     }
 
-    /// Nil behind the last.
+    /// Nil after the last digit.
     private func nextDigit(_ place: inout Int) -> UInt8? {
         if place < digits.end, bytes[place] == UInt8(ascii: ".") { place += 1 }
         guard place < digits.end else { return nil }

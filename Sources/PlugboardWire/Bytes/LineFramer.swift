@@ -1,4 +1,6 @@
-// Where lines end. The bytes stay where they are; the caller owns them.
+// Finds where lines end. It only looks at bytes: the caller owns them, and
+// they stay in place. A line ends with a line feed, and a carriage return
+// before it is ignored.
 
 import PlugboardMemory
 
@@ -11,7 +13,7 @@ public enum LineFramer {
         bytes.firstIndex(of: 0x0A, from: start)
     }
 
-    /// The line's length without a carriage return before its line feed.
+    /// The end of the line, without a carriage return before its line feed.
     @inlinable
     @inline(__always)
     public static func trimmed(_ bytes: Span<UInt8>, from start: Int, to feed: Int) -> Int {

@@ -1,6 +1,6 @@
-// Moments as text, for replies that say when: RFC 3339 in UTC, to the millisecond. The
-// calendar is computed (days to year, month and day after H. Hinnant's `civil_from_days`),
-// as the C library's depends on the process's time zone.
+// Writes moments as text for replies: RFC 3339 in UTC, to the millisecond. It computes the
+// calendar itself (H. Hinnant's `civil_from_days`), because the C library's depends on the
+// time zone of the process.
 
 import PlugboardMemory
 
@@ -26,7 +26,7 @@ extension ByteBuffer {
         append(byte: UInt8(ascii: "Z"))
     }
 
-    /// Adds an integer with zeros before it, where it has fewer digits.
+    /// Adds an integer with leading zeros, up to `digits` digits.
     private mutating func append(decimal value: UInt64, digits: Int) {
         for _ in 0..<max(0, digits - DecimalDigits.count(value)) { append(byte: UInt8(ascii: "0")) }
         append(decimal: value)
@@ -39,9 +39,9 @@ private struct UTCDate {
     let month: UInt64
     let day: UInt64
 
-    /// The day with a number, 0 being the first of 1970.
+    /// `number` counts days from 1 January 1970, which is 0.
     init(day number: UInt64) {
-        // Counted from the first of March in the year 0, so that a leap day is the last of its year.
+        // Counts from 1 March of the year 0, so that a leap day is the last of its year.
         let shifted = number + 719_468
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
         let leaps = dayOfEra / 1460

@@ -1,11 +1,12 @@
-// The well-formed byte sequences of UTF-8: RFC 3629, section 4. Overlong forms,
-// surrogates and everything beyond U+10FFFF are not among them.
+// Finds well-formed UTF-8 (RFC 3629, section 4) byte by byte. Overlong
+// forms, surrogates and everything above U+10FFFF are malformed. It copies
+// and keeps nothing.
 
 import PlugboardMemory
 
 /// Checks of UTF-8 at the level of bytes.
 public enum UTF8Sequence {
-    /// The length of the sequence that starts at a place within `bytes`, or 0 where it is malformed.
+    /// The length of the sequence that starts at a place within `bytes`, or 0 if it is malformed.
     static func length(_ bytes: Span<UInt8>, at place: Int) -> Int {
         let lead = bytes[place]
         switch lead {
@@ -37,12 +38,12 @@ public enum UTF8Sequence {
         return nil
     }
 
-    /// The character at a place within `bytes`, and how many bytes it has; nil where it is malformed.
+    /// The character at a place within `bytes`, and its number of bytes; nil if it is malformed.
     static func character(_ bytes: Span<UInt8>, at place: Int) -> (Unicode.Scalar, count: Int)? {
         let count = length(bytes, at: place)
         guard count > 0 else { return nil }
         let lead = UInt32(bytes[place])
-        // The lead byte has a bit less for each byte behind it.
+        // Each further byte leaves the lead byte one bit less.
         var value = count == 1 ? lead : lead & (0x7F >> UInt32(count))
         for index in place + 1..<place + count { value = value << 6 | UInt32(bytes[index] & 0x3F) }
         return Unicode.Scalar(value).map { ($0, count) }

@@ -1,9 +1,10 @@
-// Names as integers: how a word of the protocol is told from the others without
-// comparing it byte by byte.
+// Names of the protocol as integers. A name of up to eight bytes fits in one word, so that
+// the decoder compares it in one step instead of byte by byte. The first byte is the
+// lowest.
 
 import PlugboardMemory
 
-/// A name of up to eight bytes as one word, so that names are compared at once.
+/// A name of up to eight bytes as one word.
 public struct NameWord: Equatable {
     public let word: UInt64
 
@@ -20,7 +21,7 @@ public struct NameWord: Equatable {
         word = name.word
     }
 
-    /// The word of some bytes; nil where they are more than a word or hold a zero.
+    /// The word of some bytes. Nil if they don't fit in a word, or one of them is zero.
     public init?(_ bytes: Span<UInt8>) {
         guard bytes.count <= 8, !bytes.contains(0) else { return nil }
         var word: UInt64 = 0

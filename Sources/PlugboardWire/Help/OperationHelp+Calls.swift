@@ -1,20 +1,22 @@
-// What `help` says of calls.
+// The help texts of calls: offering to serve, asking, and answering.
+// `OperationHelp` has the table that they belong to. Every example is a line that
+// the broker accepts.
 
 extension OperationHelp {
     static let serve = OperationHelp(
-        summary: "answers calls of a key: each comes as an event, and is answered by return",
+        summary: "offers to answer the calls of a key: each comes as an event, and return answers it",
         shorthand: "serve PATTERN",
         example: #"{"op":"serve","key":"cart.add"}"#
     )
 
     static let unserve = OperationHelp(
-        summary: "ends a serve; calls that are under way may still be answered",
+        summary: "ends a serve; you may still answer calls that you already have",
         shorthand: "unserve PATTERN",
         example: #"{"op":"unserve","key":"cart.add"}"#
     )
 
     static let call = OperationHelp(
-        summary: "asks the server of a key; its answer is the reply",
+        summary: "asks the client that serves a key; its answer is the reply",
         shorthand: "call KEY [JSON]",
         example: #"{"op":"call","id":4,"key":"cart.add","value":{"sku":"B0009N5L7K"},"timeout":2000}"#
     )

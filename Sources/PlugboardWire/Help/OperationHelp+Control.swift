@@ -1,5 +1,6 @@
-// What `help` says of the operations that steer subscriptions, outlive connections and
-// explain what the bus does.
+// The help texts of the operations that control subscriptions, end a connection, and
+// explain what the bus does. `OperationHelp` has the table that they belong to. Every
+// example is a line that the broker accepts.
 
 extension OperationHelp {
     static func ofControl(_ operation: Operation) -> OperationHelp {
@@ -18,7 +19,7 @@ extension OperationHelp {
     }
 
     private static let pause = OperationHelp(
-        summary: "holds a subscription back; with client, another client's",
+        summary: "holds the events of a subscription; with client, of another client's",
         shorthand: "pause SUB",
         example: #"{"op":"pause","sub":1}"#
     )
@@ -30,25 +31,25 @@ extension OperationHelp {
     )
 
     private static let step = OperationHelp(
-        summary: "lets a paused subscription have its next line, or the next few",
+        summary: "sends a paused subscription its next line, or the next few",
         shorthand: "step SUB [COUNT]",
         example: #"{"op":"step","sub":1,"count":3}"#
     )
 
     private static let acknowledge = OperationHelp(
-        summary: "says that an update was dealt with, so that later phases are told",
+        summary: "says that you have handled an update, so that later phases get it",
         shorthand: "ack SUB REVISION",
         example: #"{"op":"ack","sub":1,"revision":7}"#
     )
 
     private static let will = OperationHelp(
-        summary: "leaves a write to be made if this connection ends without goodbye",
+        summary: "sets the write that the broker makes if this connection ends without goodbye",
         shorthand: "will [publish KEY JSON]",
         example: #"{"op":"will","write":{"op":"publish","key":"cart.state","value":"gone"}}"#
     )
 
     private static let goodbye = OperationHelp(
-        summary: "says that this connection ends on purpose: its will is not done",
+        summary: "ends this connection on purpose: the broker doesn't make the write of its will",
         shorthand: "goodbye",
         example: #"{"op":"goodbye"}"#
     )
@@ -66,13 +67,13 @@ extension OperationHelp {
     )
 
     private static let trace = OperationHelp(
-        summary: "tells of each write what became of it for each observer",
+        summary: "reports for each write what every observer gets of it",
         shorthand: "trace PATTERN…",
         example: #"{"op":"trace","key":"cart.**"}"#
     )
 
     private static let explain = OperationHelp(
-        summary: "says what a write would do and who would be told, and doesn't make it",
+        summary: "says what a write would do and who would be told, without making it",
         shorthand: "explain publish KEY JSON",
         example: #"{"op":"explain","write":{"op":"publish","key":"cart.total","value":1}}"#
     )

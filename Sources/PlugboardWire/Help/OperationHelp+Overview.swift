@@ -1,8 +1,10 @@
-// All operations at a glance, and the words that other programs have for them.
+// The list of all operations that `help` shows, and the words that other programs use
+// for them. Every operation has one line, and two lines fit beside each other on a
+// terminal of 80 columns.
 
 extension OperationHelp {
-    /// A line on an operation. With its quotes and a comma it takes up half of eighty columns, so
-    /// that a terminal shows the whole list in two columns.
+    /// One line on an operation. With its quotes and a comma it takes 40 columns, so that a
+    /// terminal of 80 shows the list in two columns.
     static func line(of operation: Operation) -> String {
         let (words, says) = overview(operation)
         let text = words.padded(to: 18) + says
@@ -48,13 +50,14 @@ extension OperationHelp {
         }
     }
 
-    /// What to say to a word that is no operation: the one that is meant, where that can be told.
+    /// The hint for a word that is no operation: the operation that was probably meant, if there
+    /// is one.
     public static func hint(for word: String) -> String? {
         if let meant = meant(by: word.lowercased()) { return "did you mean \"\(meant.name)\"?" }
         return Suggestion.hint(for: word, among: Operation.allCases.map { $0.name.text })
     }
 
-    /// Words that shells and other servers have for what is called otherwise here.
+    /// What shells and other servers call an operation that has another name here.
     private static func meant(by word: String) -> Operation? {
         switch word {
         case "exit", "quit", "bye", "logout", "close": .goodbye
@@ -78,7 +81,7 @@ extension OperationHelp {
 }
 
 extension String {
-    /// With spaces behind it, where it is shorter.
+    /// With spaces after it, up to `count` characters.
     fileprivate func padded(to count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - self.count))
     }

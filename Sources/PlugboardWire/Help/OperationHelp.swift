@@ -1,12 +1,14 @@
-// What `help` says of each operation, for the broker's reply and for errors alike.
+// The help text of each operation, for the replies to `help` and the hints of errors. Every
+// operation has one, and every example is a line that the broker accepts. The texts are for
+// people, so they may change.
 
 /// The help of one operation.
 public struct OperationHelp: Sendable {
-    /// One sentence.
+    /// One clause without a subject, such as "ends a subscription".
     public let summary: String
-    /// How it is typed as words.
+    /// How a person types it.
     public let shorthand: String
-    /// A line that can be sent as it stands.
+    /// A line that can be sent as it is.
     public let example: String
 
     /// The help of an operation.
@@ -33,7 +35,7 @@ public struct OperationHelp: Sendable {
     }
 
     private static let hello = OperationHelp(
-        summary: "names this client; what it writes from then on carries the name as \"by\"",
+        summary: "names this client; its later writes carry the name as \"by\"",
         shorthand: "hello NAME",
         example: #"{"op":"hello","name":"price-indicator"}"#
     )
@@ -45,7 +47,7 @@ public struct OperationHelp: Sendable {
     )
 
     private static let emit = OperationHelp(
-        summary: "tells the observers of a key something that is not kept",
+        summary: "tells the observers of a key a value, and keeps nothing",
         shorthand: "emit KEY JSON",
         example: #"{"op":"emit","key":"cart.add","value":{"sku":"B0009N5L7K"}}"#
     )
@@ -70,19 +72,19 @@ public struct OperationHelp: Sendable {
     )
 
     private static let get = OperationHelp(
-        summary: "answers the value of a key, its revision and its writer",
+        summary: "returns the value of a key, its revision and its writer",
         shorthand: "get KEY",
         example: #"{"op":"get","id":2,"key":"cart.total"}"#
     )
 
     private static let keys = OperationHelp(
-        summary: "lists the keys that match a pattern, in order, a page at a time",
+        summary: "lists the keys that match a pattern, in order, one page at a time",
         shorthand: "keys [PATTERN]",
         example: #"{"op":"keys","key":"catalog.*","limit":100}"#
     )
 
     private static let subscribe = OperationHelp(
-        summary: "tells the current values of all matching keys, then every change",
+        summary: "sends the current values of all matching keys, then every change",
         shorthand: "subscribe PATTERN…",
         example: #"{"op":"subscribe","key":"cart.**","old":true}"#
     )
@@ -94,13 +96,13 @@ public struct OperationHelp: Sendable {
     )
 
     private static let sync = OperationHelp(
-        summary: "is answered after everything that earlier requests caused for this client",
+        summary: "replies after everything that your earlier requests caused for you",
         shorthand: "sync",
         example: #"{"op":"sync","id":3}"#
     )
 
     private static let help = OperationHelp(
-        summary: "says what can be sent",
+        summary: "says what you can send",
         shorthand: "help [OP]",
         example: #"{"op":"help","about":"publish"}"#
     )

@@ -1,13 +1,15 @@
-// "Did you mean": the nearest known word by Damerau–Levenshtein distance (a letter
-// added, lost, changed, or two swapped count 1 each).
+// "Did you mean": the nearest known word by Damerau–Levenshtein distance. A
+// letter that is added, missing or changed counts 1, and so do two letters
+// that are swapped.
 
 /// Finds the word that was probably meant.
 public enum Suggestion {
-    /// The nearest of `candidates`, if one is near enough: a third of the word's length.
+    /// The nearest of `candidates`, if it is near enough: at most a third of the longer word's
+    /// letters, or one letter, may differ.
     public static func nearest(to word: String, among candidates: [String]) -> String? {
         let lowered = word.lowercased()
-        // Nothing near can be found for a word much longer than any candidate, and an
-        // attacker's megabyte must not be compared letter by letter.
+        // No candidate is near a word of more than 64 bytes. Without this limit, a client could
+        // have a megabyte compared letter by letter.
         guard lowered.utf8.count <= 64 else { return nil }
         var best: (word: String, distance: Int)?
         for candidate in candidates {
@@ -18,7 +20,7 @@ public enum Suggestion {
         return best?.word
     }
 
-    /// A hint in words, if a near word is known.
+    /// A hint in words, if one of the candidates is near.
     public static func hint(for word: String, among candidates: [String]) -> String? {
         nearest(to: word, among: candidates).map { "did you mean \"\($0)\"?" }
     }

@@ -1,13 +1,14 @@
-// What to write instead of a value that isn't JSON. Mostly it is a text without its quotes, and
-// the line with the quotes can be sent as it stands. What begins like an object, an array, a
-// string or a literal was meant as that, and would be stored as another thing.
+// Says what to write instead of a value that isn't JSON. Mostly it is a text without its
+// quotes; then the caller shows the line with the quotes. A value that begins like an
+// object, an array, a string or a literal was meant as that. With quotes round it, it would
+// be stored as something else.
 
 import PlugboardMemory
 
-/// Hints for values that people typed.
+/// Hints for values that people type.
 public enum ValueHint {
-    /// What is wrong with a value that was meant as JSON. Nil for one that is JSON, and for one that
-    /// reads like a text without its quotes.
+    /// What is wrong with a value that was meant as JSON. Nil if it is JSON, or if it looks like a
+    /// text without its quotes.
     public static func of(_ value: Span<UInt8>) -> String? {
         do throws(JSONFailure) {
             try JSONScanner.validate(value)
@@ -24,7 +25,7 @@ public enum ValueHint {
         }
     }
 
-    /// Whether a value that isn't JSON reads like a text without its quotes.
+    /// Whether a value that isn't JSON looks like a text without its quotes.
     public static func isText(_ value: Span<UInt8>) -> Bool {
         switch value.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): false
@@ -67,7 +68,8 @@ public enum ValueHint {
         return "\(failure.reason) is missing at byte \(place) of the value"
     }
 
-    /// A word that begins like a literal and isn't one: the failure is where it differs.
+    /// A word that begins like a literal and isn't one. The failure is at the first letter that
+    /// differs.
     private static func ofBrokenLiteral(_ value: Span<UInt8>, _ place: Int) -> String {
         var begin = place
         while begin > 0, (value[begin - 1] | 0x20).isLetter { begin -= 1 }
@@ -76,7 +78,7 @@ public enum ValueHint {
         return "a text is in quotes: \"\(word)\""
     }
 
-    /// A bracket closes what isn't finished, or what nobody opened.
+    /// A bracket that closes something unfinished, or nothing at all.
     private static func atBracket(_ value: Span<UInt8>, _ failure: JSONFailure) -> String {
         let bracket = String(UnicodeScalar(value[failure.offset]))
         var end = failure.offset
@@ -93,14 +95,14 @@ public enum ValueHint {
         return "\(missing) is missing before \(bracket)"
     }
 
-    /// The text ends within a string, or with brackets open.
+    /// The text ends inside a string or with open brackets.
     private static func unfinished(_ value: Span<UInt8>) -> String {
         let (open, isString) = brackets(value)
         let missing = (isString ? "\"" : "") + String(open.suffix(16).reversed())
         return "it ends too early: \(missing) is missing"
     }
 
-    /// What closes the brackets that are open at the end, and whether a string is.
+    /// The brackets that close what is still open at the end, and whether a string is open.
     private static func brackets(_ value: Span<UInt8>) -> ([Character], isString: Bool) {
         var open: [Character] = []
         var isString = false
@@ -122,8 +124,8 @@ public enum ValueHint {
         return (open, isString)
     }
 
-    /// The literal that a word is, but for its letters' case, that it is in other languages, or that
-    /// it is nearly: begun, or with one letter more.
+    /// The literal that a word stands for: in another case, in another language, cut short, or
+    /// with one letter too many.
     private static func literal(_ word: String) -> String? {
         let word = word.lowercased()
         if ["none", "nil", "undefined", "nan"].contains(word) { return "null" }
@@ -133,7 +135,7 @@ public enum ValueHint {
         }
     }
 
-    /// Letters and digits, as many as a name mostly has.
+    /// Letters, digits, `_` and `-` from a place on, at most 32.
     private static func word(_ value: Span<UInt8>, from place: Int) -> String {
         var end = place
         while end < min(value.count, place + 32), isOfWord(value[end]) { end += 1 }

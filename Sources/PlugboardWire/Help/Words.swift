@@ -1,8 +1,10 @@
-// A line of typed shorthand, word by word.
+// Splits a typed line into words. It owns nothing: each word is a place in the
+// line, and the line stays as it is. Words are separated by spaces and tabs,
+// and none is empty.
 
 import PlugboardMemory
 
-/// The words of a line, parted by spaces and tabs.
+/// The words of a line, separated by spaces and tabs.
 struct Words: ~Escapable {
     private let line: Span<UInt8>
     private var position = 0
@@ -12,7 +14,7 @@ struct Words: ~Escapable {
         self.line = line
     }
 
-    /// The next word.
+    /// The next word; nil at the end.
     mutating func next() -> ByteRange? {
         skipSpace()
         let start = position
@@ -20,7 +22,7 @@ struct Words: ~Escapable {
         return position > start ? ByteRange(start, position) : nil
     }
 
-    /// All that is left, without the white space round it.
+    /// The rest of the line, without white space round it; nil if there is none.
     mutating func rest() -> ByteRange? {
         skipSpace()
         var end = line.count

@@ -1,12 +1,13 @@
-// The characters of a JSON string as UTF-8, one byte after the other, read where they
-// stand: strings are compared by what they mean, and nothing is decoded into memory.
+// Reads the characters of a JSON string as UTF-8, one byte after the other, straight from
+// its spelling. So strings are compared by their characters, however they are escaped, and
+// nothing is decoded into memory.
 
 import PlugboardMemory
 
-/// Reads a string's characters, given its spelling without its quotes.
+/// Reads the characters of a string from its spelling without quotes.
 struct JSONCharacters: ~Escapable {
     private var scanner: JSONScanner
-    /// What is left of a decoded escape.
+    /// The rest of a decoded escape.
     private var pending: UTF8Word?
 
     @_lifetime(copy spelling)
@@ -14,7 +15,7 @@ struct JSONCharacters: ~Escapable {
         scanner = JSONScanner(spelling)
     }
 
-    /// The offset in the spelling behind what was read.
+    /// The offset in the spelling after what was read.
     var position: Int { scanner.position }
 
     /// The next byte of UTF-8; nil at the end.
@@ -28,11 +29,11 @@ struct JSONCharacters: ~Escapable {
         return nextPending()
     }
 
-    /// How two strings stand to each other by code point: below 0, 0 or above 0.
+    /// The order of two strings by code point: negative, 0 or positive.
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let common = min(left.count, right.count)
         var place = 0
-        // Up to the first escape, bytes are characters, and UTF-8 sorts as its characters do.
+        // Before the first escape, bytes are characters, and UTF-8 sorts like its characters.
         while place < common, left[place] == right[place], left[place] != UInt8(ascii: "\\") { place += 1 }
         guard place < common else { return left.count - right.count }
         let (byte, other) = (left[place], right[place])
@@ -44,8 +45,8 @@ struct JSONCharacters: ~Escapable {
         return order(&leftReader, &rightReader)
     }
 
-    /// The first eight bytes of the characters as a number, zeros where there are fewer. Where
-    /// two strings have different ones, these stand to each other as the strings do.
+    /// The first eight bytes of the characters as a number, with zeros if there are fewer. If two
+    /// strings have different numbers, the numbers have the order of the strings.
     static func firstWord(_ spelling: Span<UInt8>) -> UInt64 {
         var reader = JSONCharacters(spelling)
         var word: UInt64 = 0
@@ -61,12 +62,12 @@ struct JSONCharacters: ~Escapable {
         left.isEqual(to: right) || order(left, right) == 0
     }
 
-    /// Whether a string's characters are these, which are UTF-8 without escapes.
+    /// Whether a string has these characters, which are UTF-8 without escapes.
     static func areEqual(_ spelling: Span<UInt8>, characters: Span<UInt8>) -> Bool {
         if spelling.isEqual(to: characters) {
             return !spelling.contains(UInt8(ascii: "\\"))
         }
-        // An escape is longer than what it means.
+        // An escape is longer than its character.
         guard spelling.count > characters.count else { return false }
         var reader = JSONCharacters(spelling)
         for index in characters.indices where reader.next() != characters[index] { return false }
@@ -100,11 +101,11 @@ struct JSONCharacters: ~Escapable {
 }
 
 extension Span where Element == UInt8 {
-    /// What stands between the quotes of a JSON string.
+    /// The text between the quotes of a JSON string.
     var characters: Span<UInt8> {
         @_lifetime(copy self)
         get {
-            // Anything shorter is no string, and nobody is to fall over it.
+            // Shorter text is no string. It must not crash the program either.
             count < 2 ? self : self[1..<(count - 1)]
         }
     }

@@ -1,20 +1,20 @@
-// Whether two values are the same JSON. Each is read once into an outline; the members
-// of objects are paired by sorting their names, so that neither a changed order nor a
-// hostile value costs more than n·log n. The memory is kept from call to call.
+// Compares two values as JSON. It reads each one once into an outline, and pairs the
+// members of objects by sorting their names. So neither reordered members nor a hostile
+// value cost more than n·log n. It keeps its memory from call to call.
 
 import PlugboardMemory
 
-/// When two values count as equal. Under both, the order of members, white space and the
-/// spelling of strings don't matter, and the order of elements does. Of a name that occurs twice
-/// in an object the last member counts.
+/// When two values count as equal. With both rules the order of members, white space and
+/// the spelling of strings don't matter, but the order of elements does. If a name occurs
+/// twice in an object, its last member counts.
 public enum JSONSameness: Sendable {
     /// Numbers are exact decimals: 1.0 equals 1e0.
     case meaning
-    /// Numbers are equal where they are spelled alike.
+    /// Numbers are equal if they are spelled alike.
     case spelling
 }
 
-/// The bytes of two values that are held against each other.
+/// The bytes of two values that are compared.
 struct JSONPair: ~Escapable {
     let left: Span<UInt8>
     let right: Span<UInt8>
@@ -26,18 +26,19 @@ struct JSONPair: ~Escapable {
     }
 }
 
-/// Compares values. One per thread; allocates nothing once it has compared values as large.
+/// Compares values. Each thread has its own. It allocates memory only for values larger
+/// than any before.
 public struct JSONComparer: ~Copyable {
     var left = JSONOutline()
     var right = JSONOutline()
-    /// The part whose outline the left one is, if its caller has numbered it.
+    /// The number of the part that the left outline holds, if its caller numbered it.
     private var leftPart: Int?
 
     /// Holds no memory yet.
     public init() {}
 
-    /// Whether two values are equal. Both are JSON that the scanner accepted, without white
-    /// space round it.
+    /// Whether two values are equal. Both are JSON that the scanner accepted, without white space
+    /// round it.
     public mutating func areEqual(
         _ left: Span<UInt8>,
         _ right: Span<UInt8>,
@@ -47,8 +48,8 @@ public struct JSONComparer: ~Copyable {
         return areEqual(JSONPair(left: left, right: right), part: nil, sameness)
     }
 
-    /// The same by meaning, where the left value may be compared again before `forget`: it is read
-    /// once. `part` is its number, which no other one has meanwhile.
+    /// The same, by meaning. The left value may be compared again before `forget`, and is read
+    /// only once. `part` is its number, which no other value may have before `forget`.
     mutating func isPart(_ part: Int, _ left: Span<UInt8>, equalTo right: Span<UInt8>) -> Bool {
         areEqual(JSONPair(left: left, right: right), part: part, .meaning)
     }
@@ -62,7 +63,7 @@ public struct JSONComparer: ~Copyable {
         return readBoth(texts, part) && areEqual(0, 0, texts, sameness)
     }
 
-    /// Forgets the values: their bytes may go.
+    /// Forgets both values, so that their bytes may go.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
@@ -78,7 +79,8 @@ public struct JSONComparer: ~Copyable {
         return right.read(texts.right)
     }
 
-    /// Whether a node of the left outline equals one of the right. Goes as deep as they nest.
+    /// Whether a node of the left outline equals one of the right. The recursion is as deep as the
+    /// values nest.
     mutating func areEqual(
         _ leftNode: Int,
         _ rightNode: Int,
@@ -97,7 +99,7 @@ public struct JSONComparer: ~Copyable {
         }
     }
 
-    /// Whether two scalars of a kind are equal that are not the same bytes.
+    /// Whether two scalars of the same kind with different bytes are equal.
     private static func areEqual(
         _ left: Span<UInt8>,
         _ right: Span<UInt8>,
@@ -137,7 +139,7 @@ public struct JSONComparer: ~Copyable {
         var name = leftNode + 1
         for _ in 0..<left.childCount(leftNode) {
             let partner = left.partner(name)
-            // Only a name that comes again has none.
+            // Only a name that occurs again later has none.
             guard partner == 0 || areEqual(name + 1, partner, texts, sameness) else { return false }
             name = left.next(name + 1)
         }

@@ -1,5 +1,6 @@
-// Why bytes are not JSON: small enough to throw from the scanner at no cost to
-// the bytes that are.
+// Why bytes are not JSON. The scanner throws it, and a `Refusal` is made of
+// it. It is small and allocates nothing, so that throwing costs nothing for
+// bytes that are JSON.
 
 /// The first thing wrong with a text that should be JSON (RFC 8259).
 public struct JSONFailure: Error, Equatable, Sendable {
@@ -13,9 +14,9 @@ public struct JSONFailure: Error, Equatable, Sendable {
     }
 
     public let kind: Kind
-    /// The byte offset at which it shows.
+    /// The byte offset of the failure.
     public let offset: Int
-    /// What was expected, for a person.
+    /// What the scanner expected, for a person.
     public let reason: StaticString
 
     init(_ kind: Kind, at offset: Int, _ reason: StaticString) {

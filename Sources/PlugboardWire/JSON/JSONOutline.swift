@@ -1,11 +1,12 @@
-// What is in a value and where: a list of places in document order, made in one pass.
-// With it any two values are compared without reading anything twice, and nothing is
-// copied. Owned by who compares, who lends it the same bytes again with each question.
+// The structure of a value: a list of its parts in document order, made in one pass. With
+// it two values are compared without reading anything twice or copying anything. The
+// comparer owns it, and passes the same bytes again with each question, because the outline
+// only has offsets.
 
 import PlugboardMemory
 
-/// The outline of one value. Its nodes are numbered from 0, the value itself; a member of an
-/// object is two nodes, its name and its value.
+/// The outline of one value. Its nodes are numbered from 0, which is the value itself. A
+/// member of an object has two nodes: its name and its value.
 public struct JSONOutline: ~Copyable {
     public enum Kind {
         case object, array, string, number, literal
@@ -14,21 +15,23 @@ public struct JSONOutline: ~Copyable {
     private struct Node: BitwiseCopyable {
         var start: UInt32
         var end: UInt32
-        /// The node behind this one and all that is in it; while it is open, the one it is in.
+        /// The node after this one and everything in it. While this node is open: the node that
+        /// contains it.
         var next: UInt32
-        /// Of an object or an array, how many it holds; of a name, what `setPartner` noted.
+        /// For an object or an array: the number of members or elements. For a name: what
+        /// `setPartner` set.
         var count: UInt32 = 0
     }
 
     private var nodes = List<Node>()
     private(set) var names = List<SortedName>()
-    /// Elements for which memory is kept while nothing needs it.
+    /// How many elements each list keeps memory for when it is emptied.
     private static let keptMax = 16_384
 
-    /// Outlines nothing yet.
+    /// An empty outline.
     init() {}
 
-    /// Outlines a part of a line, for reading what stands in it; `offset` is its place there.
+    /// Outlines a part of a line. `offset` is its place in the line, for the offsets of refusals.
     public init(_ text: Span<UInt8>, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
             try fill(text)
@@ -37,13 +40,13 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Outlines another value. False, with nothing outlined, where the bytes are none.
+    /// Outlines another value. Returns false, with an empty outline, if the bytes are not JSON.
     mutating func read(_ text: Span<UInt8>) -> Bool {
         do throws(JSONFailure) {
             try fill(text)
             return true
         } catch {
-            // Kept values were accepted before; nothing is equal to what isn't JSON.
+            // Stored values were accepted before. What isn't JSON equals nothing.
             removeAll()
             return false
         }
@@ -63,7 +66,7 @@ public struct JSONOutline: ~Copyable {
         Self.kind(of: bytes(node, of: text))
     }
 
-    /// The kind of a value that the scanner accepted, without white space in front.
+    /// The kind of a value that the scanner accepted, without white space before it.
     static func kind(of value: Span<UInt8>) -> Kind {
         switch value.first {
         case UInt8(ascii: "{"): .object
@@ -86,21 +89,21 @@ public struct JSONOutline: ~Copyable {
         bytes(node, of: text).characters
     }
 
-    /// Where a node stands in the value.
+    /// The place of a node in the value.
     public func range(_ node: Int) -> ByteRange {
         ByteRange(Int(nodes[node].start), Int(nodes[node].end))
     }
 
-    /// The offset in the value.
+    /// The offset of a node in the value.
     public func start(_ node: Int) -> Int { Int(nodes[node].start) }
 
-    /// Behind a node and all that is in it. Behind a name stands its value.
+    /// The node after this one and everything in it. After a name comes its value.
     public func next(_ node: Int) -> Int { Int(nodes[node].next) }
 
-    /// How many members or elements there are. The first stands at the next number.
+    /// The number of members or elements. The first one has the next number after `node`.
     public func childCount(_ node: Int) -> Int { Int(nodes[node].count) }
 
-    /// What was noted of a name.
+    /// What `setPartner` set for a name.
     func partner(_ name: Int) -> Int { Int(nodes[name].count) }
 
     mutating func setPartner(_ name: Int, _ partner: Int) {
@@ -109,13 +112,14 @@ public struct JSONOutline: ~Copyable {
 
     // MARK: Names
 
-    /// The name of a member, with what mostly suffices to tell its place among others.
+    /// A member's name, with its first characters, which mostly suffice to sort it.
     struct SortedName: BitwiseCopyable {
         let firstWord: UInt64
         let node: UInt32
     }
 
-    /// Puts into `names` those of an object by their characters, of equal ones the last.
+    /// Fills `names` with the names of an object, sorted by their characters. Of equal names only
+    /// the last is kept.
     mutating func sortLastNames(_ object: Int, of text: Span<UInt8>) {
         names.removeAll(keeping: Self.keptMax)
         var name = object + 1
@@ -139,7 +143,7 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Closes sorted names up to the last of each.
+    /// Removes all but the last of equal names from a sorted list.
     private static func removeShadowed(
         _ names: inout List<SortedName>,
         _ nodes: borrowing List<Node>,
@@ -157,7 +161,7 @@ public struct JSONOutline: ~Copyable {
         names.truncate(to: count)
     }
 
-    /// How a name stands to one of this or another outline.
+    /// The order of a name and one of this or another outline.
     @inline(__always)
     func order(
         _ name: SortedName,
@@ -192,7 +196,7 @@ public struct JSONOutline: ~Copyable {
 
     // MARK: Reading
 
-    /// Where reading is, and in which container.
+    /// The state of reading: a place, and the container that it is in.
     private struct Reading: ~Escapable {
         var scanner: JSONScanner
         /// The innermost node that isn't closed yet.
@@ -221,8 +225,8 @@ public struct JSONOutline: ~Copyable {
         } while reading.open != Self.none
     }
 
-    /// Moves over a scalar or an empty container; or, true, into a container that has content,
-    /// up to its first value.
+    /// Moves over a scalar or an empty container and returns false. Or moves into a container with
+    /// content, up to its first value, and returns true.
     private mutating func enter(_ node: Int, _ reading: inout Reading) throws(JSONFailure) -> Bool {
         let closing = Self.closing(reading.scanner.current)
         guard closing != 0 else {
@@ -244,7 +248,7 @@ public struct JSONOutline: ~Copyable {
         return true
     }
 
-    /// After a finished value: moves over the comma to the next one, or over closing brackets.
+    /// After a finished value: moves over the comma to the next value, or over closing brackets.
     private mutating func closeFinished(
         _ reading: inout Reading,
         _ text: Span<UInt8>
@@ -286,7 +290,7 @@ public struct JSONOutline: ~Copyable {
         nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
     }
 
-    /// The bracket that closes what a byte opens; 0 where it opens nothing.
+    /// The bracket that closes what a byte opens; 0 if it opens nothing.
     private static func closing(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "{"): UInt8(ascii: "}")

@@ -1,17 +1,18 @@
-// The members of two objects brought together by name. Of a name that occurs twice the last
-// member counts, as in merge patches and for pointers: the others might as well not be there.
+// Pairs the members of two objects by name, for comparisons and differences. The outlines
+// of the comparer keep the result. If a name occurs twice, its last member counts, as in
+// merge patches and for pointers; earlier ones are ignored.
 
-/// What came of pairing the members of two objects.
+/// The result of pairing the members of two objects.
 struct JSONPairing {
-    /// Every name of one object is also one of the other.
+    /// Every name of one object is also a name of the other.
     var isComplete = true
-    /// A name occurs twice in one of them.
+    /// In one of them a name occurs twice.
     let hasRepeats: Bool
 }
 
 extension JSONComparer {
-    /// Notes for each name of two objects the number of the value's node that the other object
-    /// has under that name, or 0 where it has none, and where the name comes again.
+    /// Sets for each name of two objects the node of the value that the other object has under
+    /// that name. It is 0 if the other object has no such name, or if the name occurs again later.
     mutating func pair(_ leftObject: Int, _ rightObject: Int, _ texts: JSONPair) -> JSONPairing {
         left.sortLastNames(leftObject, of: texts.left)
         right.sortLastNames(rightObject, of: texts.right)
@@ -21,7 +22,7 @@ extension JSONComparer {
         var pairing = JSONPairing(hasRepeats: !isWhole)
         var (place, other) = (0, 0)
         while place < left.names.count || other < right.names.count {
-            // Where one list is at its end, the other's name is first.
+            // At the end of one list, the other list's name comes first.
             let order = orderOfNames(place, other, texts)
             if order != 0 { pairing.isComplete = false }
             let leftName = order <= 0 ? Int(left.names[place].node) : nil

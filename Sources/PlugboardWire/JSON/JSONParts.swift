@@ -1,13 +1,14 @@
-// The parts of a value that a set of pointers names, found in a single pass: a value is
-// looked through once, however many pointers there are and however deep they reach.
+// Finds the parts of a value that a set of pointers names. One pass over the value
+// suffices, however many pointers there are and however deep they reach. The places are on
+// the caller's stack and allocate nothing.
 
 import PlugboardMemory
 
-/// Where the parts are that pointers name in one value.
+/// The places of the parts that pointers name in one value.
 public struct JSONParts: ~Escapable {
     let value: Span<UInt8>
     let places: Span<ByteRange>
-    /// A bit for each pointer that names something.
+    /// A bit for each pointer that names a part.
     public let found: UInt64
 
     @_lifetime(copy value, copy places)
@@ -17,10 +18,10 @@ public struct JSONParts: ~Escapable {
         self.found = found
     }
 
-    /// Whether a pointer names something.
+    /// Whether a pointer names a part.
     public func has(_ pointer: Int) -> Bool { found >> UInt64(pointer) & 1 == 1 }
 
-    /// The bytes of the part that a pointer names; empty, as no JSON is, where it names nothing.
+    /// The bytes of the part that a pointer names. Empty if it names none; no JSON is empty.
     public subscript(pointer: Int) -> Span<UInt8> {
         @_lifetime(copy self)
         get { has(pointer) ? places[pointer].bytes(of: value) : Span() }
@@ -37,13 +38,14 @@ extension JSONPointerSet {
         }
     }
 
-    /// The place in `value` of the part that a pointer names; empty where it names nothing.
+    /// The place in `value` of the part that a pointer names; empty if it names none.
     public func place(of pointer: Int, in value: Span<UInt8>) -> ByteRange {
         withParts(of: value) { $0.has(pointer) ? $0.places[pointer] : .none }
     }
 }
 
-/// One pass over a value. Goes only as deep as pointers do, and no deeper than the value.
+/// One pass over a value. The recursion is as deep as the pointers or the value, whichever
+/// is less.
 private struct JSONPartSearch: ~Escapable {
     private let nodes: Span<JSONPointerSet.Node>
     private let tokens: Span<UInt8>
@@ -59,14 +61,14 @@ private struct JSONPartSearch: ~Escapable {
         scanner = JSONScanner(value)
     }
 
-    /// Notes the places, and returns a bit for each pointer that names something.
+    /// Writes the places, and returns a bit for each pointer that names a part.
     mutating func run(_ places: inout MutableSpan<ByteRange>) -> UInt64 {
         do throws(JSONFailure) {
             scanner.skipWhitespace()
             try visit(0, &places)
             return found
         } catch {
-            // Kept values were accepted; in what isn't JSON, pointers name nothing.
+            // Stored values were accepted before. In what isn't JSON, pointers name nothing.
             return 0
         }
     }
@@ -126,12 +128,12 @@ private struct JSONPartSearch: ~Escapable {
     private mutating func visitChild(_ child: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure)
     {
         guard child >= 0 else { return try scanner.skipValue() }
-        // What an earlier member of this name had is no longer meant.
+        // A later member of the same name replaces what an earlier one had.
         found &= ~nodes[child].covered
         try visit(child, &places)
     }
 
-    /// Moves over a comma to what follows, or over the closing bracket.
+    /// Moves over a comma to the next member or element, or over the closing bracket.
     private mutating func goOn(to closing: UInt8) throws(JSONFailure) -> Bool {
         scanner.skipWhitespace()
         let byte = scanner.current

@@ -1,15 +1,17 @@
-// One JSON Pointer taken apart: RFC 6901, sections 3 and 4.
+// Checks one JSON Pointer and splits it into tokens: RFC 6901, sections 3 and 4.
+// `JSONPointerSet` uses it once for each pointer, so that everything after that knows
+// only valid pointers.
 
 import PlugboardMemory
 
 /// Checks a pointer and reads its tokens.
 struct JSONPointerReader: ~Escapable {
-    /// The pointer's characters, escapes of JSON decoded.
+    /// The pointer's characters, with JSON's escapes decoded.
     let characters: [UInt8]
     private let spelling: Span<UInt8>
     private let offset: Int
 
-    /// `spelling` is the pointer's JSON string without quotes, `offset` its place in its line.
+    /// `spelling` is the pointer's JSON string without quotes, and `offset` its place in its line.
     @_lifetime(copy spelling)
     init(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) {
         self.spelling = spelling
@@ -24,12 +26,13 @@ struct JSONPointerReader: ~Escapable {
         throw Refusal(.wrongType, "a JSON Pointer begins with \"/\"", hint: hint, at: offset)
     }
 
-    /// The characters of each token, `~0` and `~1` decoded; none for the whole value.
+    /// The characters of each token, with `~0` and `~1` decoded. The pointer to the whole value
+    /// has no tokens.
     func tokens() throws(Refusal) -> [[UInt8]] {
         var tokens: [[UInt8]] = []
         var place = 0
         while place < characters.count {
-            // Each token stands behind a slash.
+            // Each token comes after a slash.
             place += 1
             var token: [UInt8] = []
             while place < characters.count, characters[place] != UInt8(ascii: "/") {
@@ -40,8 +43,8 @@ struct JSONPointerReader: ~Escapable {
         return tokens
     }
 
-    /// The element of an array that a token names: digits without leading zeros. −1 for any
-    /// other, such as `-`, which stands for an element that isn't there yet.
+    /// The array index that a token names: digits without leading zeros. −1 for any other token,
+    /// such as `-`, which stands for the element after the last.
     static func element(_ token: [UInt8]) -> Int {
         // No line has room for 10^9 elements, and nine digits can't overflow.
         guard (1...9).contains(token.count), token[0] != 0x30 || token.count == 1 else { return -1 }
@@ -61,7 +64,7 @@ struct JSONPointerReader: ~Escapable {
         throw Refusal(.wrongType, message, at: offset + spellingPlace(place - 2))
     }
 
-    /// Where the character at a place of the decoded text begins in the spelling.
+    /// The place in the spelling of the character at a place of the decoded text.
     private func spellingPlace(_ place: Int) -> Int {
         var reader = JSONCharacters(spelling)
         for _ in 0..<place { _ = reader.next() }

@@ -1,41 +1,42 @@
-// JSON Pointers (RFC 6901): which parts of a value somebody means. A set of them is read
-// and checked once, and then found in one pass over a value, where the parts stand.
-// Where a name occurs twice in an object the last one is meant, as in merge patches.
+// A set of JSON Pointers (RFC 6901): the parts of a value that a client names. It is read
+// and checked once, and later finds its parts in one pass over each value. If a name occurs
+// twice in an object, its last member counts, as in merge patches.
 
 import PlugboardMemory
 
-/// Up to `Limits.pointersMax` different JSON Pointers. Owns its bytes; a value to copy.
+/// Up to `Limits.pointersMax` different JSON Pointers. It owns its bytes, and copies are
+/// independent.
 public struct JSONPointerSet: Sendable {
-    /// A token of pointers that begin alike, and what goes on behind it.
+    /// A token that one or more pointers have in the same place. The nodes form a tree.
     struct Node {
         /// The token's characters, among `tokens`.
         let token: ByteRange
-        /// The element of an array that the token names, or −1.
+        /// The array index that the token names, or −1.
         let element: Int
-        /// Nodes behind this one, or −1.
+        /// The numbers of other nodes, or −1.
         var firstChild = -1
         var nextSibling = -1
-        /// The pointer that ends here, or −1.
+        /// The number of the pointer that ends here, or −1.
         var pointer = -1
-        /// The pointers that end here or behind, a bit for each.
+        /// The pointers that end here or below, a bit for each.
         var covered: UInt64 = 0
     }
 
-    /// How many pointers there are; they are numbered from 0 in the order of their coming.
+    /// The number of pointers. They are numbered from 0 in the order in which they were added.
     public private(set) var count = 0
     private(set) var nodes = [Node(token: .none, element: -1)]
     /// The characters of all tokens.
     private(set) var tokens: [UInt8] = []
-    /// The pointers as JSON strings.
+    /// The pointers as JSON strings, one after the other.
     private var names: [UInt8] = []
     private var nameRanges: [ByteRange] = []
 
-    /// Holds no pointer.
+    /// An empty set.
     public init() {}
 
-    /// Reads an array of pointers that the scanner accepted; one that stands twice counts once.
-    /// `offset` is the array's place in its line, for refusals: `wrong_type` where it is no such
-    /// array, names nothing or has a text that is no pointer, `limit` where it is too much.
+    /// Reads an array of pointers that the scanner accepted. A pointer that occurs twice counts
+    /// once. `offset` is the array's place in its line, for refusals: `wrong_type` if it isn't an
+    /// array, is empty or has an invalid pointer; `limit` if it is too large.
     public init(array: Span<UInt8>, at offset: Int) throws(Refusal) {
         let outline = try JSONOutline(array, at: offset)
         guard outline.kind(0, of: array) == .array, outline.childCount(0) > 0 else {
@@ -54,8 +55,8 @@ public struct JSONPointerSet: Sendable {
         }
     }
 
-    /// Adds a pointer given as the JSON spelling of its string, without quotes, and returns its
-    /// number; one that is there already keeps the one it has. `offset` is its place in its line.
+    /// Adds a pointer, given as its JSON string without quotes, and returns its number. If it is
+    /// in the set already, it keeps its number. `offset` is its place in its line.
     public mutating func add(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) -> Int {
         let reader = try JSONPointerReader(spelling, at: offset)
         var node = 0

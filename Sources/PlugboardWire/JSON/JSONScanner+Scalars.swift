@@ -1,7 +1,9 @@
-// Numbers and literals: RFC 8259, sections 3 and 6.
+// Moves over numbers and literals: RFC 8259, sections 3 and 6. Numbers may have any size
+// and precision. They stay text, so none is ever rounded. On failure, the position is
+// where the mistake is.
 
 extension JSONScanner {
-    /// Moves over a number of any size; its text is the value, nobody rounds it here.
+    /// Moves over a number.
     @inline(__always)
     mutating func skipNumber() throws(JSONFailure) {
         if current == UInt8(ascii: "-") { position &+= 1 }
@@ -26,7 +28,8 @@ extension JSONScanner {
     mutating func skipLiteral(_ literal: StaticString) throws(JSONFailure) {
         let count = literal.utf8CodeUnitCount
         let wrong = word(at: position) ^ NameWord(literal).word
-        // Zero in all bytes of the literal, or the first that differs.
+        // The lowest bits are zero up to the first byte that differs, or in all bytes of the
+        // literal.
         let place = min(wrong.trailingZeroBitCount &>> 3, count)
         position &+= place
         guard place == count else { throw syntax("true, false or null") }

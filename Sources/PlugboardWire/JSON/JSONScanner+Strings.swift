@@ -1,25 +1,25 @@
-// Strings: RFC 8259, section 7, and the UTF-8 in them: RFC 3629, section 4.
-// Plain text is crossed sixteen bytes at a time; only quotes, escapes, control
-// bytes and bytes beyond ASCII are looked at one by one.
+// Moves over strings (RFC 8259, section 7) and checks their UTF-8 (RFC 3629, section 4). It
+// crosses plain text sixteen bytes at a time. Only quotes, escapes, control bytes and bytes
+// above ASCII are looked at one by one.
 //
-// Why a mask's bits may be read as two words: it has sixteen lanes of eight bits, which is as
-// much, and any bits are a number.
+// Why the bits of a mask may be read as two words: it has sixteen lanes of eight bits, which is the
+// same size, and any bits are a valid number.
 
 extension JSONScanner {
-    /// Moves over the rest of a string whose opening quote was just passed.
-    /// Returns whether it contains an escape.
+    /// Moves over the rest of a string, from just after its opening quote. Returns whether it
+    /// contains an escape.
     @discardableResult
     @inline(__always)
     mutating func skipString() throws(JSONFailure) -> Bool {
-        // One load sees the whole of most names and of many values.
+        // One load has all of most names and of many values.
         if readShortString() != nil { return false }
         let rest = try restOfString()
         position = rest.end
         return rest.isEscaped
     }
 
-    /// Reads a string of up to seven plain bytes whose opening quote was just passed, as
-    /// one little-endian word. Nil, and nothing moved, where it is longer or has an escape.
+    /// Reads a string of up to seven plain bytes, from just after its opening quote, as one
+    /// little-endian word. Returns nil without moving if it is longer or has an escape.
     @inline(__always)
     mutating func readShortString() -> UInt64? {
         let word = word(at: position)
@@ -31,7 +31,7 @@ extension JSONScanner {
         return word & ((1 &<< bits) &- 1)
     }
 
-    /// Stops at the first byte that is a quote, a backslash, a control or not ASCII.
+    /// Moves to the first byte that is a quote, a backslash, a control character or not ASCII.
     @inline(__always)
     mutating func skipPlainText() {
         while position &+ 16 <= end {
@@ -43,7 +43,8 @@ extension JSONScanner {
             }
             position &+= 16
         }
-        // Behind the end are zeros, which are controls: this stops there at the latest.
+        // After the end come zeros, which count as control characters. So this stops there at the
+        // latest.
         while true {
             let hits = Self.special(word(at: position))
             if hits != 0 {
@@ -54,13 +55,13 @@ extension JSONScanner {
         }
     }
 
-    /// The next eight bytes, the first of them lowest; zeros from the end on.
+    /// The next eight bytes, the first one lowest. Bytes after the end are zero.
     @inline(__always)
     func word(at place: Int) -> UInt64 {
         place &+ 8 <= end ? wholeWord(at: place) : lastWord(at: place)
     }
 
-    /// Fewer than eight bytes before the end, which is not before `place`.
+    /// Fewer than eight bytes, up to the end. `place` is at most the end.
     @inline(never)
     private func lastWord(at place: Int) -> UInt64 {
         if end >= 8 { return wholeWord(at: end &- 8) >> UInt64((place &+ 8 &- end) &* 8) }
@@ -69,7 +70,7 @@ extension JSONScanner {
         return word
     }
 
-    /// Where a string ends whose quote is not among its first bytes.
+    /// Finds the end of a string whose closing quote is not among its first bytes.
     @inline(never)
     private func restOfString() throws(JSONFailure) -> StringEnd {
         var scanner = self
@@ -107,10 +108,10 @@ extension JSONScanner {
         return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
     }
 
-    /// A word in which the lowest set bit is the top bit of the first special byte. A byte's
-    /// top bit is set where a subtraction borrows (the byte is the one looked for, or a
-    /// control) or where the byte is beyond ASCII; borrows spread upward only, so nothing
-    /// below the first special byte is ever marked.
+    /// A word whose lowest set bit is the top bit of the first special byte. A byte's top bit is
+    /// set if a subtraction borrows (the byte is the wanted one or a control character) or if the
+    /// byte is above ASCII. Borrows only spread upward, so no bit below the first special byte is
+    /// set.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -137,7 +138,7 @@ extension JSONScanner {
         }
     }
 
-    /// A unit beyond the basic plane takes two escapes; one alone names no character.
+    /// A character above U+FFFF takes two escapes. One of them alone is no character.
     private mutating func skipUnicodeEscape(from start: Int) throws(JSONFailure) {
         let unit = try readHexUnit()
         guard unit & 0xF800 == 0xD800 else { return }
@@ -160,7 +161,8 @@ extension JSONScanner {
         return unit
     }
 
-    /// The place after a character beyond ASCII that starts here, and those that follow it.
+    /// The place after a character above ASCII that starts here, and after all such characters
+    /// that follow it.
     private func endOfMultibyte() throws(JSONFailure) -> Int {
         var place = position
         repeat {
@@ -181,7 +183,7 @@ extension JSONScanner {
     }
 }
 
-/// Where a string ends, and whether it has an escape.
+/// The end of a string, and whether it has an escape.
 private struct StringEnd {
     /// The place after the closing quote.
     let end: Int

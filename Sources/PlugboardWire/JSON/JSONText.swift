@@ -1,11 +1,13 @@
-// Between a string's JSON spelling and its characters: decoded (never to more bytes than it
-// was spelled with), encoded with as few escapes as JSON allows.
+// Translates between a string's JSON spelling and its characters. Decoding
+// never makes it longer. Encoding escapes only what JSON requires, and
+// characters that nobody sees.
 
 import PlugboardMemory
 
 /// Decoding and encoding of JSON strings.
 public enum JSONText {
-    /// The characters of a string that the scanner accepted (without its quotes), as UTF-8.
+    /// The characters, as UTF-8, of a string that the scanner accepted. `spelling` is without
+    /// quotes.
     public static func characters(_ spelling: Span<UInt8>) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(spelling.count)
@@ -14,8 +16,8 @@ public enum JSONText {
         return characters
     }
 
-    /// Adds a string with its quotes; `bytes` are UTF-8. Beside what JSON wants escaped, so is what
-    /// nobody sees: a terminal obeys U+009B as it does ESC, and shows nothing of U+200B.
+    /// Adds a string with its quotes. `bytes` are UTF-8. Invisible characters are escaped as well:
+    /// a terminal obeys U+009B as it does ESC, and shows nothing for U+200B.
     public static func append(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
         var index = 0
@@ -54,8 +56,7 @@ public enum JSONText {
         }
     }
 
-    /// Decodes the escape whose backslash was just passed: one character as UTF-8, its first byte
-    /// lowest.
+    /// Decodes an escape, from just after its backslash, into one character.
     static func decodeEscape(_ scanner: inout JSONScanner) -> UTF8Word {
         let byte = scanner.current
         scanner.position += 1
@@ -72,7 +73,7 @@ public enum JSONText {
 
     /// The character of one `\u` escape, or of two that are a surrogate pair.
     private static func decodeUnit(_ scanner: inout JSONScanner) -> UInt32 {
-        // The scanner accepted these digits before; a failure can't come back here.
+        // The scanner accepted these digits before, so this can't fail.
         let unit = UInt32((try? scanner.readHexUnit()) ?? 0xFFFD)
         guard unit & 0xFC00 == 0xD800 else { return unit }
         scanner.position += 2
@@ -98,7 +99,7 @@ struct UTF8Word {
         }
     }
 
-    /// Takes the first of the bytes that are left.
+    /// Removes and returns the first byte.
     mutating func removeFirst() -> UInt8 {
         let byte = UInt8(truncatingIfNeeded: bytes)
         bytes >>= 8

@@ -1,21 +1,22 @@
-// The other way round of `MergePatch`: from two values the RFC 7396 patch that makes one
-// into the other. There is at most one that says nothing too much, and sometimes none,
-// since a merge patch can't say null, nor that something stays away from a second name.
+// The reverse of `MergePatch`: makes the RFC 7396 patch that turns one value into another.
+// At most one patch has nothing superfluous. Sometimes there is none, because a merge patch
+// can't set null, and can't keep one of two members with the same name.
 
 import PlugboardMemory
 
 /// Differences as JSON merge patches.
 public enum MergeDifference {
-    /// Adds the patch that makes `old` into `new` to `buffer`. Both are JSON that the scanner
+    /// Adds the patch that turns `old` into `new` to `buffer`. Both are JSON that the scanner
     /// accepted, without white space round it.
     ///
-    /// False, and nothing added, where the whole value is to be told instead: no merge patch
-    /// says it exactly, or none that is shorter than the value. Exactly means that
-    /// `MergePatch.apply` gives a value with the same members, elements, strings and spellings
-    /// of numbers; the order of members isn't counted, since JSON gives it no meaning.
-    /// No patch has exactly that effect where
-    /// - one of the values is no object,
-    /// - a member becomes null, or a new object has one that is,
+    /// Returns false, with nothing added, if no patch is exact, or none is shorter than the new
+    /// value. Then tell the whole value instead. Exact means that `MergePatch.apply` gives a value
+    /// with the same members, elements, strings and spellings of numbers. The order of members
+    /// doesn't count, because it means nothing in JSON.
+    ///
+    /// No patch is exact if
+    /// - one of the values is not an object,
+    /// - a member becomes null, or a new object has a member that is null,
     /// - a name occurs twice in an object that changed.
     public static func append(
         from old: Span<UInt8>,
@@ -27,7 +28,7 @@ public enum MergeDifference {
         defer { comparer.forget() }
         guard areObjects, comparer.left.read(old), comparer.right.read(new) else { return false }
         let start = buffer.count
-        // The shortest value that is longer than its patch is one byte longer.
+        // A patch is used only if it is at least one byte shorter than the value.
         let end = start + new.count - 1
         let texts = JSONPair(left: old, right: new)
         if comparer.appendDifference(0, 0, texts, to: &buffer, end: end), buffer.count <= end { return true }
@@ -37,8 +38,8 @@ public enum MergeDifference {
 }
 
 extension JSONComparer {
-    /// Adds the patch between an object of the left and one of the right outline. False, with
-    /// something left over in the buffer, where there is none or it would go on past `end`.
+    /// Adds the patch between an object of the left and one of the right outline. Returns false if
+    /// there is none, or if it would go past `end`; then the buffer may have a part of it.
     fileprivate mutating func appendDifference(
         _ leftObject: Int,
         _ rightObject: Int,
@@ -59,7 +60,7 @@ extension JSONComparer {
         return true
     }
 
-    /// Adds what the patch says of a member of the right outline, if there is anything to say.
+    /// Adds what the patch has for a member of the right outline, if it has anything.
     private mutating func appendMember(
         _ name: Int,
         _ texts: JSONPair,
@@ -77,7 +78,7 @@ extension JSONComparer {
                 Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
                 let inner = buffer.count
                 guard appendDifference(partner, value, texts, to: &buffer, end: end) else { return false }
-                // Nothing between the braces: only the spelling differs.
+                // Nothing between the braces: the two differ only in spelling.
                 if buffer.count == inner + 2 { buffer.truncate(to: before) }
                 return true
             }
@@ -120,8 +121,8 @@ extension JSONComparer {
 }
 
 extension JSONOutline {
-    /// Whether a merge patch that holds this value where there was none, or no object, leaves it
-    /// as it is: it drops members that are null, and all but the last of a name.
+    /// Whether a merge patch can set this value exactly where there was none, or no object. A
+    /// patch drops members that are null, and all but the last of equal names.
     fileprivate mutating func canBeMerged(_ node: Int, _ text: Span<UInt8>) -> Bool {
         let bytes = bytes(node, of: text)
         guard Self.kind(of: bytes) == .object else { return bytes.first != UInt8(ascii: "n") }

@@ -1,12 +1,13 @@
-// RFC 7396 on bytes: members that the patch doesn't name keep their very bytes,
-// so no number is rewritten and no name reordered. What the patch adds comes last.
+// Applies a merge patch (RFC 7396) to bytes. Members that the patch doesn't name
+// keep their bytes, so numbers aren't rewritten and members keep their order. New
+// members come last.
 
 import PlugboardMemory
 
 /// JSON merge patches.
 public enum MergePatch {
-    /// Adds the result of `patch` on `target` (empty: absent) to `buffer`, without white
-    /// space between members. Both are JSON that the scanner accepted.
+    /// Adds the result of `patch` on `target` to `buffer`, without white space between members. An
+    /// empty target is absent. Both are JSON that the scanner accepted.
     public static func apply(
         _ patch: Span<UInt8>,
         to target: Span<UInt8>,
@@ -83,9 +84,9 @@ public enum MergePatch {
     }
 }
 
-/// A name with its value, as places in the bytes they stand in.
+/// A name with its value, as places in the object's bytes.
 private struct Member {
-    /// The name's characters, escapes decoded: two spellings of a name are one name.
+    /// The name's characters, with escapes decoded: two spellings of a name are one name.
     let name: [UInt8]
     /// The name as it is written, with its quotes.
     let spelling: ByteRange
@@ -101,11 +102,11 @@ private struct Members {
 
     init(_ object: Span<UInt8>) {
         var scanner = JSONScanner(object)
-        // The scanner accepted these bytes before, so it does not stop early here.
+        // The scanner accepted these bytes before, so this doesn't stop early.
         try? read(&scanner, object)
     }
 
-    /// The member that counts where a name stands more than once: the last.
+    /// The last member with a name, which is the one that counts.
     func last(named name: [UInt8]) -> Member? {
         lastIndex(named: name).map { list[$0] }
     }

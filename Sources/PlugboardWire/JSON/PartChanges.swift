@@ -1,15 +1,17 @@
 // What an observer with `fields` is told: which of the named parts changed from one value
-// to the next, and which are gone. Parts are equal by meaning: 49.9 to 49.90 is no change.
+// to the next, and which are gone. Parts are compared by meaning, so 49.9 to 49.90 is no
+// change.
 
 import PlugboardMemory
 
 extension JSONPointerSet {
-    /// Bytes that are compared by meaning for one change. Parts can lie within each other, so
-    /// that 64 of them are 64 times a value; past this they have changed if their bytes have.
+    /// Bytes that one change may compare by meaning. Parts can contain each other, so 64 of them
+    /// can be 64 times as long as the value. After this limit, a part has changed if its bytes
+    /// have.
     static let comparedBytesMax = 8 * Limits.valueBytesMax
 
-    /// Whether a named part of `new` isn't what it was in `old` (empty: there was no value), or is
-    /// gone. Both are JSON that the scanner accepted.
+    /// Whether a named part of `new` differs from `old`, or is gone. An empty `old` means that
+    /// there was no value. Both are JSON that the scanner accepted.
     public func haveChanged(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -21,9 +23,9 @@ extension JSONPointerSet {
         }
     }
 
-    /// Adds the members of an event that tell what changed: `,"fields":{…}` with each part that is
-    /// new or not what it was, and where there are such `,"gone":[…]` with the pointers that named
-    /// a part of `old` and name none of `new`. False, and nothing added, where nothing changed.
+    /// Adds the fields of an event that tell what changed. `,"fields":{…}` has each part that is
+    /// new or differs. `,"gone":[…]`, if needed, has the pointers that named a part of `old` and
+    /// name none of `new`. Returns false, with nothing added, if nothing changed.
     public func appendChanges(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -39,8 +41,8 @@ extension JSONPointerSet {
         }
     }
 
-    /// Adds the same members for somebody of whom it isn't known what was told: every part that is
-    /// there, and as gone every other pointer.
+    /// Adds the same fields for an observer who may have been told anything: every part that
+    /// exists, and every other pointer as gone.
     public func appendAll(of value: Span<UInt8>, into buffer: inout ByteBuffer) {
         withParts(of: value) { parts in
             appendFields(parts.found, parts, &buffer)

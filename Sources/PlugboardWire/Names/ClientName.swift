@@ -1,10 +1,13 @@
-// What a client may call itself.
+// The rule for client names: text without control characters, within a limit, that doesn't
+// begin with `#` or `$`. The broker uses those two for names that it gives: `#2` for a
+// client without a name, `$broker` for itself.
 
 import PlugboardMemory
 
-/// The rule for the names that clients give themselves.
+/// Checks the names that clients give themselves.
 public enum ClientName {
-    /// Why a client may not have this name; nil where it may. `offset` is the name's place.
+    /// Why a client may not have this name; nil if it may. `offset` is the name's place in its
+    /// line.
     public static func refusal(_ name: Span<UInt8>, at offset: Int) -> Refusal? {
         guard name.count <= Limits.nameBytesMax else {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)
@@ -19,7 +22,7 @@ public enum ClientName {
         return nil
     }
 
-    /// C0, DEL and C1, in well-formed UTF-8.
+    /// Whether there are control characters (C0, DEL or C1). `name` is well-formed UTF-8.
     private static func hasControl(_ name: Span<UInt8>) -> Bool {
         for index in name.indices {
             if name[index] < 0x20 || name[index] == 0x7F { return true }

@@ -1,4 +1,6 @@
-// The grammar of keys: tokens separated by dots. Keys are compared byte for byte.
+// The grammar of keys: tokens separated by dots, up to a limit of bytes. Keys are
+// compared byte for byte. Whatever has passed this check may stand in a line
+// without an escape.
 
 import PlugboardMemory
 
@@ -20,7 +22,7 @@ public enum Key {
         fault(bytes, wildcards: false)
     }
 
-    /// Whether a token begins with `$`: such keys are written by the broker alone.
+    /// Whether a token begins with `$`. Only the broker writes such keys.
     public static func isReserved(_ bytes: Span<UInt8>) -> Bool {
         var atTokenStart = true
         for index in bytes.indices {
@@ -58,7 +60,7 @@ public enum Key {
         return nil
     }
 
-    /// Control characters (C0, DEL and C1), white space (Unicode's White_Space), `*`, `"`, `\`.
+    /// Control characters (C0, DEL and C1), white space (Unicode's White_Space), `*`, `"` and `\`.
     private static func isForbidden(_ byte: UInt8, _ token: Span<UInt8>, _ index: Int) -> Bool {
         switch byte {
         case 0...0x20, 0x7F, UInt8(ascii: "*"), UInt8(ascii: "\""), UInt8(ascii: "\\"): true

@@ -1,6 +1,6 @@
-// The grammar of patterns: keys in which `*` stands for one token and a last `**`
-// for any number of tokens, none included. A wildcard never covers a token that
-// begins with `$`: the broker's own keys are told only to who spells them out.
+// The grammar of patterns: keys in which `*` stands for one token, and a last `**` for any
+// number of tokens, including none. A wildcard never matches a token that begins with `$`.
+// So only observers that spell out the broker's own keys get them.
 
 import PlugboardMemory
 
@@ -11,17 +11,17 @@ public enum Pattern {
         Key.fault(bytes, wildcards: true)
     }
 
-    /// Whether a well-formed pattern has a wildcard; one without is a plain key.
+    /// Whether a well-formed pattern has a wildcard. Without one it is a plain key.
     public static func hasWildcard(_ pattern: Span<UInt8>) -> Bool {
         pattern.contains(UInt8(ascii: "*"))
     }
 
-    /// The bytes that every matching key begins with: what stands before the first wildcard.
+    /// The bytes that every matching key begins with: those before the first wildcard.
     @_lifetime(copy pattern)
     public static func literalPrefix(_ pattern: Span<UInt8>) -> Span<UInt8> {
         guard let star = pattern.firstIndex(of: UInt8(ascii: "*")) else { return pattern }
         let isDeep = star + 1 < pattern.count && star > 0
-        // `a.**` matches `a` itself, so its dot is not part of what every match has.
+        // `a.**` also matches `a`, so its dot isn't part of every matching key.
         return pattern[..<(isDeep ? star - 1 : star)]
     }
 

@@ -1,10 +1,11 @@
-// How two patterns stand to each other, judged by their tokens alone: what one lets
-// through and the other doesn't. Rights are decided with it, so it errs on no side.
+// Compares two patterns by their tokens: does one cover the other, and do they overlap?
+// Both answers are exact, because users' rights depend on them. Tests compare them with
+// the keys that match.
 
 import PlugboardMemory
 
 extension Pattern {
-    /// Whether every key that `narrow` matches is matched by `wide`, both well-formed.
+    /// Whether `wide` matches every key that `narrow` matches. Both are well-formed.
     public static func covers(_ wide: Span<UInt8>, _ narrow: Span<UInt8>) -> Bool {
         var (wideTokens, narrowTokens) = (Tokens(wide), Tokens(narrow))
         while let wanted = wideTokens.next() {
@@ -20,7 +21,7 @@ extension Pattern {
         return narrowTokens.next() == nil
     }
 
-    /// Whether some key is matched by both, which are well-formed.
+    /// Whether some key matches both. Both are well-formed.
     public static func overlaps(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         var (leftTokens, rightTokens) = (Tokens(left), Tokens(right))
         while true {

@@ -1,10 +1,12 @@
-// The lines of calls: the event that asks, and the replies at both ends.
+// Writes the lines of calls: the event that the server gets, and the replies
+// to both sides. The caller owns the buffer. Values and ids go out byte for
+// byte as they came in.
 
 import PlugboardMemory
 
-/// Writers of what is said about calls.
+/// Writers of the lines of calls.
 public enum CallEncoder {
-    /// What the server gets. `by` is as `EventEncoder.appendAuthor` wrote it.
+    /// The event that the server gets. `by` is as `EventEncoder.appendAuthor` wrote it.
     public static func appendEvent(
         call: UInt64,
         key: Span<UInt8>,
@@ -44,7 +46,7 @@ public enum CallEncoder {
         buffer.append("}\n")
     }
 
-    /// The caller's reply with the server's own error: `by` tells it from the broker's. The
+    /// The caller's reply with the server's own error. `by` shows that it isn't the broker's.
     /// `message` is JSON.
     public static func appendFailure(
         code: Span<UInt8>,

@@ -1,7 +1,8 @@
-// The one table of what can be refused. A code is never renamed; a later version
-// adds rows.
+// All error codes. Clients compare them, so a code is never renamed. Later
+// versions may add codes. A test compares them with the table in the
+// specification, in the same order.
 
-/// The stable name of an error, as it stands in the `error` field.
+/// The stable name of an error: the text of the `error` field.
 public enum ErrorCode: String, CaseIterable, Sendable {
     case badJSON = "bad_json"
     case badUTF8 = "bad_utf8"

@@ -1,19 +1,20 @@
-// Events as lines. What differs per observer (which subscription) comes first and is
-// kept ready by the subscription; the rest is the same bytes for all of a kind.
+// Writes events as lines. Each line has two parts. The first part differs between
+// subscriptions, and each subscription keeps its own ready. The rest has the same bytes for
+// all observers that asked for the same form.
 
 import PlugboardMemory
 
 /// Writers of the `event` lines.
 public enum EventEncoder {
-    /// `,"key":"…","revision":` for a key: kept with it, since it never changes.
+    /// `,"key":"…","revision":` for a key. It is kept with the key, because it never changes.
     public static func appendKeyPrefix(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","key":""#)
         buffer.append(key)
         buffer.append(#"","revision":"#)
     }
 
-    /// `{"event":"update","sub":…`: what stands before the key in a subscription's updates.
-    /// A sub is given as the JSON it is written as.
+    /// `{"event":"update","sub":…`: the beginning of a subscription's updates, up to the key.
+    /// `sub` is JSON.
     public static func appendUpdateStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"update","sub":"#)
         buffer.append(sub)
@@ -29,15 +30,15 @@ public enum EventEncoder {
         buffer.append(sub)
     }
 
-    /// A value that matched an observer's conditions does so no longer.
+    /// The beginning of a `leave`: a value that matched an observer's conditions no longer does.
     public static func appendLeaveStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"leave","sub":"#)
         buffer.append(sub)
     }
 
-    /// What follows the start of an event: from the key to the line feed. `hasValue` and
-    /// `hasOld` leave out what is false of them. `change` is what stands in place of the
-    /// value, with a comma before it.
+    /// The rest of an event, from the key to the line feed. `hasValue` and `hasOld` say whether
+    /// those two fields are written. `change` stands in place of the value and begins with a
+    /// comma.
     public static func appendTail(
         _ tail: borrowing EventTail,
         change: Span<UInt8> = Span(),
@@ -65,10 +66,10 @@ public enum EventEncoder {
         appendRest(tail, to: &buffer)
     }
 
-    /// Names, a revision and what else a plain tail has beside its pieces.
+    /// Bytes for the field names, the revision and the braces of a plain tail.
     private static let tailBytesMax = 64
 
-    /// What few events have, and the end of the line.
+    /// The fields that few events have, and the end of the line.
     private static func appendRest(_ tail: borrowing EventTail, to buffer: inout ByteBuffer) {
         appendReason(tail.reason, to: &buffer)
         tail.cause.append(to: &buffer)
@@ -82,7 +83,7 @@ public enum EventEncoder {
         buffer.append("}\n")
     }
 
-    /// `,"reason":"…"`, where there is one.
+    /// `,"reason":"…"`, if there is a reason.
     public static func appendReason(_ reason: EventReason?, to buffer: inout ByteBuffer) {
         guard let reason else { return }
         buffer.append(#","reason":""#)
@@ -90,7 +91,7 @@ public enum EventEncoder {
         buffer.append("\"")
     }
 
-    /// `,"live":…`: whether the connection of a value's writer still lives.
+    /// `,"live":…`: whether the connection of the value's writer is open.
     public static func appendLive(_ isLive: Bool, to buffer: inout ByteBuffer) {
         buffer.append(isLive ? #","live":true"# : #","live":false"#)
     }
@@ -108,7 +109,7 @@ public enum EventEncoder {
         buffer.append("}\n")
     }
 
-    /// Events that were dropped, in their place.
+    /// The line in place of events that were dropped.
     public static func appendLagged(
         sub: Span<UInt8>,
         dropped: UInt64,
@@ -163,7 +164,7 @@ public enum EventEncoder {
         buffer.append("\n")
     }
 
-    /// Whether a plugin is to be started or stopped, for who looks after it.
+    /// Whether the supervisor should start or stop a plugin.
     public static func appendDemand(plugin: String, isWanted: Bool, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"demand","plugin":"#)
         JSONText.append(plugin, to: &buffer)
@@ -171,20 +172,20 @@ public enum EventEncoder {
         buffer.append("\n")
     }
 
-    /// `,"by":"…"`: kept with a client and with what it wrote.
+    /// `,"by":"…"`. It is kept with a client and with what it wrote.
     public static func appendAuthor(name: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","by":"#)
         JSONText.append(name, to: &buffer)
     }
 }
 
-/// Why the broker wrote on behalf of a client.
+/// Why the broker wrote for a client.
 public enum EventReason: UInt8, CaseIterable, Sendable {
-    /// The value was to last as long as its writer's connection.
+    /// The value was bound to its writer's connection, which ended.
     case disconnected = 1
-    /// The value's time was up.
+    /// The value's time (`ttl`) was over.
     case expired
-    /// The client had left it to be done when its connection ends.
+    /// It is the disconnect action that the client had set.
     case will
 
     /// How it is spelled.
@@ -197,7 +198,7 @@ public enum EventReason: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// The part of an event that all observers of a kind share.
+/// The part of an event that is the same for all observers.
 public struct EventTail: ~Escapable {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
     public var keyPrefix: Span<UInt8>
@@ -207,17 +208,17 @@ public struct EventTail: ~Escapable {
     /// As `EventEncoder.appendAuthor` wrote it.
     public var by: Span<UInt8>
     public var cause: WriteCause
-    /// Where it was not the writer itself that wrote.
+    /// Nil if the writer itself made the write.
     public var reason: EventReason?
     public var isInitial: Bool
-    /// Whether the writer's connection still lives, where that is told.
+    /// Whether the writer's connection is open; nil if the event doesn't tell.
     public var live: Bool?
     /// Updates folded into this one.
     public var skipped: UInt32 = 0
-    /// `,"unacked":[…]`: who of an earlier phase had not acknowledged in time.
+    /// `,"unacked":[…]`: the observers of earlier phases that didn't acknowledge in time.
     public var unacknowledged: Span<UInt8>
 
-    /// Has none of what few events have.
+    /// Whether it has none of the fields that few events have.
     @inline(__always)
     fileprivate var isPlain: Bool {
         !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged.isEmpty

@@ -1,16 +1,17 @@
-// What a peer did wrong, as a value that becomes an error line. Made only off the
-// path of good requests, so it may hold strings.
+// A client's mistake, as a value that becomes an error line. Whoever finds the
+// mistake makes it. Only bad requests make one, so it may hold strings without a
+// cost for good ones.
 
 /// Why a request was refused.
 public struct Refusal: Error, Equatable, Sendable {
     public var code: ErrorCode
     /// For a person; may change between versions.
     public var message: String
-    /// What to do instead, where that is known.
+    /// What to do instead, if that is known.
     public var hint: String?
-    /// The byte offset in the line that this is about.
+    /// The offset in the line at which the mistake is.
     public var offset: Int?
-    /// The index in a batch's `writes` that this is about.
+    /// The index of the mistaken write in a batch's `writes`.
     public var write: Int?
     /// The key's current revision, with `conflict`.
     public var revision: UInt64?
@@ -37,7 +38,7 @@ public struct Refusal: Error, Equatable, Sendable {
         }
     }
 
-    /// The same refusal, said of one write of a batch.
+    /// The same refusal, for one write of a batch.
     public func ofWrite(_ index: Int) -> Refusal {
         var copy = self
         copy.write = index

@@ -1,4 +1,6 @@
-// Replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
+// Writes replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
+// The caller owns the buffer. An `id` goes out byte for byte as it came in, and every line
+// ends with a line feed.
 
 import PlugboardMemory
 
@@ -19,7 +21,7 @@ public enum ReplyEncoder {
         }
     }
 
-    /// A reply that only says at which revision the bus is.
+    /// A reply that only has the revision of the bus.
     public static func appendDone(
         _ operation: Operation,
         id: Span<UInt8>,
@@ -32,8 +34,8 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// A reply about a subscription that is paused, stepped or resumed: whose it is, unless
-    /// it is the client's own, and how many keys and lines it is owed.
+    /// The reply to `pause`, `step` and `resume`: the client whose subscription it is, if it is
+    /// another one, and how many keys and lines it is owed.
     public static func appendControl(
         _ operation: Operation,
         id: Span<UInt8>,
@@ -50,7 +52,7 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// An error. Without an `id` it names the connection's `line`.
+    /// An error. Without an `id` it has the number of the request's `line`.
     public static func appendRefusal(
         _ refusal: Refusal,
         id: Span<UInt8>,
@@ -65,7 +67,7 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// What an error says behind its code and its request.
+    /// The fields of an error after its code and its request.
     public static func appendDetails(of refusal: Refusal, to buffer: inout ByteBuffer) {
         if let offset = refusal.offset { appendNumber(#","at":"#, UInt64(max(0, offset)), &buffer) }
         if let write = refusal.write { appendNumber(#","write":"#, UInt64(max(0, write)), &buffer) }
@@ -82,14 +84,14 @@ public enum ReplyEncoder {
         }
     }
 
-    /// Which request an error is about: its `id`, or else its line.
+    /// The request of an error: its `id`, or else its line.
     static func appendSubject(id: Span<UInt8>, line: UInt64, to buffer: inout ByteBuffer) {
         if id.isEmpty { return appendNumber(#","line":"#, line, &buffer) }
         buffer.append(#","id":"#)
         buffer.append(id)
     }
 
-    /// The answer to `help`: everything, or one operation.
+    /// The reply to `help`: all operations, or one.
     public static func appendHelp(
         about operation: Operation?,
         id: Span<UInt8>,
@@ -106,7 +108,7 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// Fits a screen of 80 by 24 as it is: each line on an operation begins in column 1 or 41.
+    /// Fits a screen of 80 by 24: each line on an operation begins in column 1 or 41.
     private static func appendOverview(from start: Int, _ buffer: inout ByteBuffer) {
         buffer.append(#","usage":""#)
         buffer.append(#"type words as below; JSON is a value, such as 42.50 or \"hello\". "#)
@@ -132,7 +134,8 @@ public enum ReplyEncoder {
         JSONText.append(help.shorthand, to: &buffer)
     }
 
-    /// What each field says, the required ones first; `op` and `id` are every request's.
+    /// The help of each field, required ones first. `op` and `id` are left out, because every
+    /// request has them.
     private static func appendFields(of operation: Operation, _ buffer: inout ByteBuffer) {
         let common = FieldSet().with(.operation).with(.id)
         let required = operation.required.subtracting(common).fields

@@ -1,4 +1,6 @@
-// What a condition asks of a part: the operators of `where`, by name.
+// The operators of `where`: their names, what they compare with, and hints
+// for names that don't exist. `Conditions` gives them their meaning. Each
+// has exactly one name.
 
 import PlugboardMemory
 
@@ -21,7 +23,7 @@ public enum ConditionOperator: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// What it compares with, for a person.
+    /// The operands that it takes, for a person.
     var operand: String {
         switch self {
         case .equal, .unequal: "any value"
@@ -40,8 +42,8 @@ public enum ConditionOperator: UInt8, CaseIterable, Sendable {
         return nil
     }
 
-    /// What to write instead of a name that is none: what other languages call it, or the
-    /// nearest name.
+    /// The hint for a name that doesn't exist: the operator that other languages call so, or the
+    /// nearest name, or all names.
     static func hint(for name: String) -> String {
         let names = allCases.map { $0.name.text }
         if let meant = synonyms[name.lowercased()] { return "did you mean \"\(meant.name)\"?" }

@@ -1,13 +1,15 @@
-// A `where` as it was written becomes conditions, or a refusal that says what to write.
+// Reads a `where` into conditions, or refuses it with a hint. Each
+// refusal has the place in the line that it is about. What was read
+// needs no further check.
 
 import PlugboardMemory
 
 extension Conditions {
-    /// Reads a `where`, JSON that the scanner accepted: an object that has for each JSON Pointer
-    /// an object of operators with their operands. `offset` is its place in its line.
+    /// Reads a `where`, which is JSON that the scanner accepted: an object that has an object of
+    /// operators and operands for each JSON Pointer. `offset` is its place in its line.
     ///
-    /// Refused are: `wrong_type` for what is of another shape, `limit` for too much of it, and
-    /// `duplicate_field` for a pointer or an operator that stands twice.
+    /// Throws `wrong_type` for another shape, `limit` for too much of anything, and
+    /// `duplicate_field` for a pointer or an operator that occurs twice.
     public init(where text: Span<UInt8>, at offset: Int) throws(Refusal) {
         guard text.count <= Limits.whereBytesMax else {
             throw Refusal(.limit, "\"where\" has at most \(Limits.whereBytesMax) bytes", at: offset)
@@ -25,7 +27,7 @@ extension Conditions {
         }
     }
 
-    /// Reads a pointer with all that is asked of its part.
+    /// Reads a pointer and all conditions on its part.
     private mutating func readPart(
         _ name: Int,
         _ outline: borrowing JSONOutline,
@@ -107,7 +109,7 @@ extension Conditions {
         return first..<operands.count
     }
 
-    /// A part was given a plain value, or nothing to compare with.
+    /// The refusal if a part has a plain value, or an empty object, instead of operators.
     private static func noOperators(
         _ name: Int,
         _ outline: borrowing JSONOutline,
@@ -130,7 +132,7 @@ extension Conditions {
 }
 
 extension ConditionOperator {
-    /// Whether a value is something to compare with.
+    /// Whether the operator can compare with a value.
     fileprivate func takes(_ value: Int, of outline: borrowing JSONOutline, _ text: Span<UInt8>) -> Bool {
         let kind = outline.kind(value, of: text)
         return switch self {
@@ -144,7 +146,7 @@ extension ConditionOperator {
 }
 
 extension JSONOutline {
-    /// A name as it is written, in quotes, shortened where it is long.
+    /// A name as it is written, in quotes, cut if it is long.
     fileprivate func excerpt(_ name: Int, of text: Span<UInt8>) -> String {
         "\"\(PlugboardWire.excerpt(characters(name, of: text)))\""
     }

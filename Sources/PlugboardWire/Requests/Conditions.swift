@@ -1,34 +1,35 @@
-// The conditions of a `where`: what must hold of a value for an observer to be told of it.
-// Read and checked once, when it subscribes; then held against every value without
-// allocating anything. Owns the bytes of its operands.
+// The conditions of a `where`: an observer is told of a value only if they hold for it.
+// They are read and checked once, when the observer subscribes. Checking a value allocates
+// nothing. They own the bytes of their operands.
 
 import PlugboardMemory
 
-/// Conditions on the parts of a value, all of which must hold. A value to copy.
+/// Conditions on the parts of a value, all of which must hold. Copies are independent.
 ///
-/// A part is named by a JSON Pointer, and is there or not. Of one that is there:
-/// - `==` holds where it equals the operand: numbers as exact decimals, strings by their
-///   characters, arrays in order, objects whatever the order of their members (of a name
-///   that occurs twice the last one counts); `in` where it equals one of several. Values of
-///   different types are never equal.
-/// - `<` `<=` `>` `>=` hold between two numbers (as exact decimals) or two strings (by code
-///   point) that stand so. Between other types none of them holds.
+/// A JSON Pointer names a part. The part exists in a value or it doesn't. If it exists:
+/// - `==` holds if it equals the operand, and `in` if it equals one of several. Numbers are
+///   compared as exact decimals, strings by their characters, and arrays in order. The
+///   order of members doesn't matter; if a name occurs twice, its last member counts.
+///   Values of different types are never equal.
+/// - `<`, `<=`, `>` and `>=` hold between two numbers (as exact decimals) or two strings
+///   (by code point) in that order. They never hold between other types.
 /// - `prefix` holds for a string that begins with the operand's characters.
 ///
-/// Of one that is not there none of these holds. `!=` holds exactly where `==` doesn't, so
-/// also where the part isn't there; `exists` holds where its operand says whether it is.
+/// If the part doesn't exist, none of these holds. `!=` holds if and only if `==` doesn't,
+/// so it also holds if the part doesn't exist. `exists` holds if its operand says whether
+/// the part exists.
 public struct Conditions: Sendable {
     struct Condition {
         let `operator`: ConditionOperator
         /// The number of the part's pointer.
         let part: Int
-        /// Places among `operands`.
+        /// Indices of `operands`.
         let operands: Range<Int>
     }
 
     var pointers = JSONPointerSet()
     var list: [Condition] = []
-    /// Where in `text` the values stand that parts are compared with.
+    /// The places in `text` of the values that parts are compared with.
     var operands: [ByteRange] = []
     /// The `where` as it was written.
     let text: [UInt8]
@@ -74,7 +75,7 @@ public struct Conditions: Sendable {
         }
     }
 
-    /// How a part stands to an operand; nil where they can't be ordered.
+    /// The order of a part and an operand; nil if they have none.
     private static func order(_ part: Span<UInt8>, _ operand: Span<UInt8>) -> Int? {
         switch (JSONOutline.kind(of: part), JSONOutline.kind(of: operand)) {
         case (.number, .number): DecimalOrder.order(part, operand)
@@ -90,7 +91,7 @@ public struct Conditions: Sendable {
 }
 
 extension ConditionOperator {
-    /// Whether a part that stands so to the operand is what is asked for.
+    /// Whether the operator holds for an order.
     fileprivate func accepts(_ order: Int) -> Bool {
         switch self {
         case .less: order < 0

@@ -1,23 +1,24 @@
-// What is noted of an envelope while it is read, and the judgement when the whole
-// of it is known: the operation first, then fields it doesn't take, then those it lacks.
+// Notes on an envelope while it is read, and its check when all of it is known. The check
+// looks at the operation first, then for fields that it doesn't take, then for fields that
+// it lacks.
 
 import PlugboardMemory
 
 /// The notes on one envelope.
 struct EnvelopeCheck {
-    /// Fields read so far, unknown ones included.
+    /// The number of fields so far, including unknown ones.
     var count = 0
-    /// The first name that no operation has.
+    /// The first name that is no field of any operation.
     var unknown: ByteRange?
-    /// An `op` that is none.
+    /// The text of an `op` that doesn't exist.
     var unknownOperation: ByteRange?
-    /// Stopped in front of an array of writes, or of the one that `write` holds.
+    /// Reading stopped before an array of writes, or before the write of `write`.
     var isAtWrites = false
-    /// Is itself a write within a line.
+    /// This envelope is a write within a line.
     let isWrite: Bool
-    /// Where the envelope begins in its line.
+    /// The offset of the envelope in its line.
     let start: Int
-    /// Where the `x-` names of this envelope begin among those of the line.
+    /// The index of this envelope's first `x-` name among those of the line.
     let extensionsStart: Int
 
     init(start: Int, extensionsStart: Int, isWrite: Bool) {
@@ -26,7 +27,7 @@ struct EnvelopeCheck {
         self.isWrite = isWrite
     }
 
-    /// Whether nothing is wrong, as far as that can be seen at a glance.
+    /// Whether a quick look finds nothing wrong. If not, `refusal` has the answer.
     @inline(__always)
     func isFaultless(_ request: Request) -> Bool {
         let operation = request.operation
@@ -37,7 +38,7 @@ struct EnvelopeCheck {
             && operation.required.isSubset(of: request.fields)
     }
 
-    /// What is wrong with an envelope whose every field reads well; nil where nothing is.
+    /// What is wrong with an envelope whose fields could all be read; nil if nothing is.
     func refusal(
         of request: Request,
         _ options: RequestOptions,
@@ -61,7 +62,7 @@ struct EnvelopeCheck {
         return details(request, options, hasWrite, places, line)
     }
 
-    /// Rules that tie fields to each other or to their content.
+    /// Rules that connect fields with each other or with their content.
     private func details(
         _ request: Request,
         _ options: RequestOptions,
@@ -87,7 +88,7 @@ struct EnvelopeCheck {
         }
     }
 
-    /// One of two fields must be there, and not the other.
+    /// One of two fields must be given, but not both.
     private func oneOf(
         _ first: Field,
         _ second: Field,
@@ -102,7 +103,7 @@ struct EnvelopeCheck {
         return tooMany(first, second, request.operation, places)
     }
 
-    /// An event has the value, parts of it, what changed in it, or nothing of it.
+    /// An event has the value, or some of its parts, or what changed in it, or none of it.
     private func forms(
         _ request: Request,
         _ options: RequestOptions,
@@ -115,7 +116,7 @@ struct EnvelopeCheck {
         return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation, places) : nil
     }
 
-    /// A life of the revisions says nothing without a revision.
+    /// An `epoch` means nothing without a revision.
     private func lacksSince(_ request: Request) -> Refusal? {
         request.has(.epoch) && !request.has(.since) ? missing(.since, "\"epoch\"") : nil
     }

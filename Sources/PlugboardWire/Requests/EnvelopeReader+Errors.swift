@@ -1,5 +1,6 @@
-// The `error` that a server answers a call with: a small object with a word for programs
-// and a sentence for people.
+// Reads the `error` with which a server can answer a call: an object with a `code`
+// for programs and a `message` for people. As in the other files, a mistake is noted
+// and reading goes on.
 
 import PlugboardMemory
 

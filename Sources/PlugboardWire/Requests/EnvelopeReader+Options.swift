@@ -1,4 +1,6 @@
-// The fields that few lines have: numbers within a range, one word of several, lists.
+// Reads the fields that few lines have: numbers within a range, one of
+// several words, lists. As in the other files, a mistake is noted and
+// reading goes on.
 
 import PlugboardMemory
 
@@ -44,7 +46,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// An integer within a range; the lowest of the range where it is refused.
+    /// An integer within a range. If it is refused, the lower end of the range.
     mutating func decodeNumber(
         _ field: Field,
         _ range: ClosedRange<UInt64>,
@@ -119,14 +121,14 @@ extension EnvelopeReader {
         options.delivery = Delivery.allCases[index]
     }
 
-    /// `connected` is the one thing that a value can depend on: that `while` was given says it.
+    /// A value can be bound to nothing but the connection, so the word itself needn't be kept.
     mutating func decodeWhile(
         _ line: inout LineCursor
     ) throws(JSONFailure) {
         _ = try decodeWord(of: .whileConnected, among: ["connected"], &line)
     }
 
-    /// Which of some words a string is.
+    /// The index of a string among some words.
     private mutating func decodeWord(
         of field: Field,
         among words: [String],

@@ -1,5 +1,6 @@
-// What may stand in each field. A value of the wrong type is still scanned to its
-// end, so that the line's other mistakes and its `id` are not lost.
+// Reads the value of each field. A value of the wrong type is still scanned
+// to its end, so that the refusal has the request's `id`, and malformed
+// JSON after it is found.
 
 import PlugboardMemory
 
@@ -50,7 +51,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// Scans a value that is not what `field` takes, and complains.
+    /// Scans a value that `field` doesn't take, and complains.
     mutating func refuseType(
         of field: Field,
         _ wanted: StaticString,
@@ -88,7 +89,7 @@ extension EnvelopeReader {
             request.operation = operation
             return
         }
-        // A short string that names nothing was passed over: it is read again, as a long one.
+        // A short string that is no operation was passed over. Read it again as a long one.
         line.position = start
         let range = try line.decodeString()
         if let operation = Operation(range.bytes(of: line.bytes)) {
@@ -114,7 +115,7 @@ extension EnvelopeReader {
         return .none
     }
 
-    /// Moves over any value; returns it where it is an integer within ±(2^53−1).
+    /// Moves over any value. Returns it if it is an integer within ±(2^53−1).
     func decodeInteger(_ line: inout LineCursor) throws(JSONFailure) -> Int64? {
         let start = line.position
         try line.skipValue()
@@ -141,7 +142,7 @@ extension EnvelopeReader {
             guard request.sub.count > Limits.subBytesMax else { return }
             complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start + 1))
         } else if let value = try decodeInteger(&line) {
-            // -0 and 0 are one number and get one spelling.
+            // -0 and 0 are the same number and get the same spelling.
             request.sub =
                 value == 0
                 ? ByteRange(line.position - 1, line.position) : ByteRange(start, line.position)

@@ -1,12 +1,13 @@
-// Writes within a line: those of a batch, or the one that `write` holds. Each is an
-// envelope of its own, read by the same code as the line's.
+// Reads writes within a line: those of a batch, or the one of `write`. Each is
+// an envelope of its own, and the same code reads it as the line's envelope.
+// Writes don't nest.
 
 import PlugboardMemory
 
 extension EnvelopeReader {
-    /// Stops `read` at an array of writes, unless this is a write itself.
+    /// Stops `read` before an array of writes, unless this is a write itself.
     mutating func noteWrites(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        // What holds writes is no write itself, which is the better complaint.
+        // `batch` can't be a write, which is the better complaint. The check makes it.
         if isInWrite { return try line.skipValue() }
         guard line.current == UInt8(ascii: "[") else {
             return try refuseType(of: .writes, "an array of writes", &line)
@@ -14,7 +15,7 @@ extension EnvelopeReader {
         check.isAtWrites = true
     }
 
-    /// Stops `read` at a single write; `null` is none.
+    /// Stops `read` before a single write. `null` means none.
     mutating func noteWrite(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
         if isInWrite || line.current == UInt8(ascii: "n") { return try line.skipValue() }
         guard line.current == UInt8(ascii: "{") else {
@@ -23,7 +24,7 @@ extension EnvelopeReader {
         check.isAtWrites = true
     }
 
-    /// Reads what `read` stopped at: an array of writes, or one of them.
+    /// Reads what `read` stopped at: an array of writes, or a single one.
     mutating func readWrites(
         _ line: inout LineCursor
     ) throws(JSONFailure) {

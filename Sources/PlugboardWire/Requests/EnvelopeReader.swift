@@ -1,9 +1,10 @@
-// Reads one envelope after the other: the line's own and, in a batch, those of its
-// writes. Keeps what doesn't fit a request: patterns, writes and the first complaint.
+// Reads envelopes: the line's own and, if it has writes, theirs. The decoder owns it. It
+// keeps what doesn't fit in a request: patterns, options, writes and the first complaint.
+// After a complaint it reads on, so that malformed JSON anywhere in the line is found.
 
 import PlugboardMemory
 
-/// The reading half of a decoder.
+/// The part of a decoder that reads JSON and words.
 struct EnvelopeReader: ~Copyable {
     var writes: [Request] = []
     var patterns: [ByteRange] = []
@@ -14,11 +15,11 @@ struct EnvelopeReader: ~Copyable {
     private(set) var complaint: Complaint?
     private var extensionNames: [ByteRange] = []
     private var places = FieldPlaces()
-    /// Reading a write within the line.
+    /// It is reading a write within the line.
     var isInWrite = false
-    /// Which one of a batch's.
+    /// The index of the write in a batch.
     var writeIndex: Int?
-    /// Something was read since the last reset that only few lines have.
+    /// It has read something since the last reset, so there may be something to forget.
     private var isUsed = false
 
     /// Forgets the last line.
@@ -40,7 +41,7 @@ struct EnvelopeReader: ~Copyable {
         if !extensionNames.isEmpty { extensionNames.removeAll(keepingCapacity: true) }
     }
 
-    /// The notes for an envelope that begins where the scanner is.
+    /// The notes for an envelope that begins at the line's position.
     @inline(__always)
     mutating func begin(_ line: borrowing LineCursor) -> EnvelopeCheck {
         isUsed = true
@@ -56,9 +57,9 @@ struct EnvelopeReader: ~Copyable {
         isUsed = true
     }
 
-    /// Reads an object of fields; `request` has what was read even where this throws.
-    /// Returns false where writes stand, which `readWrites` is to read before this is
-    /// called again to go on: so that it never calls itself, and can be one piece of code.
+    /// Reads an object of fields. Even if this throws, `request` has what was read. Returns false
+    /// before writes: the caller then calls `readWrites`, and this again. So it never calls
+    /// itself, and the compiler can make one piece of code of it.
     mutating func read(
         _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
@@ -75,7 +76,7 @@ struct EnvelopeReader: ~Copyable {
         return true
     }
 
-    /// Moves over the opening brace; false where the object is empty.
+    /// Moves over the opening brace. Returns false if the object is empty.
     @inline(__always)
     private static func skipOpening(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
         guard line.current == UInt8(ascii: "{") else { throw line.syntax("an object") }
@@ -86,7 +87,7 @@ struct EnvelopeReader: ~Copyable {
         return false
     }
 
-    /// Moves over the comma before the next member; false at the closing brace.
+    /// Moves over the comma before the next member. Returns false at the closing brace.
     @inline(__always)
     static func skipComma(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
         line.skipWhitespace()
@@ -117,7 +118,7 @@ struct EnvelopeReader: ~Copyable {
         try decodeField(field, named: start, &line, &check, into: &request)
     }
 
-    /// A member whose name is unknown, or spelled with escapes.
+    /// A member whose name is unknown, long, or spelled with escapes.
     private mutating func decodeUnusualMember(
         _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
@@ -186,7 +187,7 @@ struct EnvelopeReader: ~Copyable {
         }
     }
 
-    /// What can only be judged when the whole envelope is known.
+    /// Checks what can only be known at the end of the envelope.
     @inline(__always)
     private mutating func finish(
         _ check: EnvelopeCheck,
@@ -219,7 +220,8 @@ struct EnvelopeReader: ~Copyable {
         }
     }
 
-    /// The write of a will is made when the connection has ended: it can't depend on it.
+    /// The broker makes the write of a will when the connection has ended, so the write can't be
+    /// bound to it.
     private mutating func checkWill() {
         guard let write = writes.first, write.has(.whileConnected) else { return }
         let place = places[.whileConnected, ofWrite: true]
@@ -234,14 +236,15 @@ struct EnvelopeReader: ~Copyable {
     }
 }
 
-/// Some of a peer's text for a message: short, whatever its length was.
+/// A client's text for a message, cut if it is long.
 func excerpt(_ bytes: Span<UInt8>) -> String {
     let most = 48
     guard bytes.count > most else { return String(bytes) }
     return String(bytes[..<most]) + "…"
 }
 
-/// The first complaint about a line, on the heap so that good lines pay one word for it.
+/// The first complaint about a line. It is on the heap, so that it costs good lines only
+/// one word.
 final class Complaint: Sendable {
     let refusal: Refusal
 

@@ -1,7 +1,8 @@
-// The names that an envelope may hold. Each fits a machine word, so a
-// name is told from the others by comparing integers.
+// The names of fields, and sets of fields. Each name fits in one machine
+// word, so the decoder finds a field by comparing integers. Each set fits
+// in one word as well.
 
-/// A field of a request. At most 64 of them, as many as a `FieldSet` has bits.
+/// A field of a request. There are at most 64 of them, one for each bit of a `FieldSet`.
 @frozen
 public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
@@ -50,7 +51,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The field with this name, available or not.
+    /// The field with this name.
     @inline(__always)
     init?(_ name: NameWord) {
         switch name {

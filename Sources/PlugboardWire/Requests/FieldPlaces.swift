@@ -1,10 +1,10 @@
-// Where the name of each field stands in its line, for messages. Kept outside of the
-// notes on an envelope, in memory that no line need clear: what is there of an earlier
-// line is never looked at, as only fields that were read are asked about.
+// The place of each field's name in its line, for messages. The reader owns
+// it. It is never cleared between lines: only the places of fields that
+// this line has are read.
 
 import PlugboardMemory
 
-/// Room for the places of two envelopes: a line's own, and one write within it.
+/// Room for the places of two envelopes: the line's own, and one write within it.
 struct FieldPlaces: ~Copyable {
     private static let count = 64
     private var places = List<UInt32>(reserving: Int32(2 * count))
@@ -13,7 +13,7 @@ struct FieldPlaces: ~Copyable {
         for _ in 0..<2 * Self.count { places.append(0) }
     }
 
-    /// Where a field's name stands in the line's own envelope, or in a write within it.
+    /// The place of a field's name in the line's own envelope, or in a write within it.
     subscript(field: Field, ofWrite isWrite: Bool) -> Int {
         @inline(__always)
         get { Int(places[Self.index(field, isWrite)]) }
@@ -21,7 +21,7 @@ struct FieldPlaces: ~Copyable {
         set { places[Self.index(field, isWrite)] = UInt32(truncatingIfNeeded: newValue) }
     }
 
-    /// Which of some fields comes first.
+    /// The field that comes first in the line.
     func first(of fields: FieldSet, ofWrite isWrite: Bool) -> Field? {
         var first: Field?
         for field in fields.fields {

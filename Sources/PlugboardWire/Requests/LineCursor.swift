@@ -1,15 +1,16 @@
-// A place in a line that is being decoded: what stands there is scanned as JSON, and strings
-// that matter are decoded where they stand, as no character is longer than its spelling.
+// A place in a line that is being decoded. The JSON there is scanned. The
+// strings that matter are decoded in place, because no character is longer
+// than its spelling.
 
 import PlugboardMemory
 
-/// A line whose bytes may change, and the place that reading has come to.
+/// A line whose bytes may change, and the place that reading has reached.
 struct LineCursor: ~Copyable, ~Escapable {
     private var memory: MutableSpan<UInt8>
     /// The offset of the next byte to look at.
     var position = 0
 
-    /// Begins in front of a line.
+    /// Begins at the start of a line.
     @_lifetime(copy memory)
     init(_ memory: consuming MutableSpan<UInt8>) {
         self.memory = memory
@@ -43,7 +44,7 @@ struct LineCursor: ~Copyable, ~Escapable {
         position = scanner.position
     }
 
-    /// Moves over the rest of a string whose opening quote was just passed. Returns whether it
+    /// Moves over the rest of a string, from just after its opening quote. Returns whether it
     /// contains an escape.
     @discardableResult
     mutating func skipString() throws(JSONFailure) -> Bool {
@@ -70,10 +71,11 @@ struct LineCursor: ~Copyable, ~Escapable {
 
     func integer(_ range: ByteRange) -> Int64? { scanner.integer(range) }
 
-    /// The failure "expected `reason`" at this position.
+    /// The failure "expected `reason`" at this place.
     func syntax(_ reason: StaticString) -> JSONFailure { scanner.syntax(reason) }
 
-    /// Reads a string that begins here and decodes it in place; the range is of the decoded text.
+    /// Reads a string that begins here and decodes it in place. Returns the range of the decoded
+    /// text.
     @inline(__always)
     mutating func decodeString() throws(JSONFailure) -> ByteRange {
         position += 1

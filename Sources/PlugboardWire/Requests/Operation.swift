@@ -1,5 +1,6 @@
-// The operations and which fields each takes: the table behind decoding, errors,
-// `help` and "did you mean".
+// The operations and their names. Decoding, errors, `help` and "did you
+// mean" all use this table and the one of `OperationFields`. Each operation
+// has exactly one name.
 
 import PlugboardMemory
 
@@ -41,7 +42,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Writes succeed silently where no `id` asks for a reply.
+    /// Whether it changes values or emits one.
     @inlinable
     public var isWrite: Bool {
         switch self {
@@ -50,8 +51,8 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether success is told only to who gave an `id`: whoever sends very many of these
-    /// seldom wants to read as many replies.
+    /// Whether its success gets a reply only if it has an `id`. Clients that send very many of
+    /// these seldom want to read as many replies.
     @inlinable
     public var isSilent: Bool {
         switch self {
@@ -60,11 +61,11 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it may stand in a batch.
+    /// Whether a batch may have it.
     var isBatchable: Bool { isWrite && self != .batch }
 
-    /// Whether nothing but its fields being there needs to be judged. The others
-    /// take the longer way.
+    /// Whether it is enough to check that its fields are there. Other operations take the slower
+    /// path.
     @inline(__always)
     var isPlain: Bool {
         switch self {
@@ -74,7 +75,7 @@ public enum Operation: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The operation with this name, available or not.
+    /// The operation with this name.
     public init?(_ bytes: Span<UInt8>) {
         if let name = NameWord(bytes) {
             self.init(name)

@@ -1,8 +1,9 @@
-// Which fields each operation needs and takes. What is more than a field being there is
-// judged by `EnvelopeCheck`.
+// The fields that each operation needs and takes. Decoding, `help` and hints use this
+// table. `EnvelopeCheck` has the rules that concern more than one field, or the
+// content of a field.
 
 extension Operation {
-    /// What must be there beside `op`.
+    /// The fields that it must have beside `op`.
     @inline(__always)
     public var required: FieldSet {
         let none = FieldSet()
@@ -19,8 +20,7 @@ extension Operation {
         }
     }
 
-    /// Just what a plain line has beside a possible `id`; of an operation that is never
-    /// plain, nothing.
+    /// The fields of a plain line beside an optional `id`. Empty if the operation is never plain.
     @inline(__always)
     var plainFields: FieldSet {
         let key = FieldSet().with(.operation).with(.key)
@@ -32,8 +32,7 @@ extension Operation {
         }
     }
 
-    /// What may be there; `op` and `id` always may. Fields that are not available are among
-    /// them: they are unknown names until they are.
+    /// The fields that it may have. `op` and `id` are always among them.
     @inline(__always)
     public var allowed: FieldSet {
         let common = required.with(.operation).with(.id)

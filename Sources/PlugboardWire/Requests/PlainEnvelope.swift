@@ -1,17 +1,16 @@
-// The path of nearly every line: the commonest fields, spelled without escapes, nothing
-// between them but perhaps the space after a colon or a comma that many writers put
-// there. It decides nothing: whatever is unusual or wrong in any way is left to
-// `EnvelopeReader`, which reads the line again from its beginning and says what it is.
-// A test holds the two against each other.
+// The fast path of nearly every line: the most common fields, without escapes, and at most
+// a space after each colon and comma, as many writers put it there. It refuses nothing.
+// Whatever is unusual or wrong is left to `EnvelopeReader`, which reads the line again from
+// its beginning. A test compares the two.
 
 import PlugboardMemory
 
 extension Request {
-    /// Reads a plain line into a fresh request. Where it returns false, the line is not
-    /// plain and the request is nothing that could be used.
+    /// Reads a plain line into a fresh request. If it returns false, the line is not plain, and
+    /// the request must not be used.
     @inline(__always)
     mutating func readPlain(_ line: Span<UInt8>) -> Bool {
-        // All in registers, and written back once.
+        // All of it stays in registers and is written back once.
         var scanner = JSONScanner(line)
         var operation = Operation.sync
         var fields = FieldSet()
@@ -61,7 +60,7 @@ extension FieldSet {
     /// Whether these are the fields of a plain request.
     @inline(__always)
     fileprivate func isComplete(for operation: Operation) -> Bool {
-        // Nearly every line, and known without a look at the tables.
+        // Nearly every line is this one, so it needs no table.
         let published = FieldSet().with(.operation).with(.key).with(.value)
         let further = FieldSet().with(.id).with(.cause).with(.durable)
         if operation == .publish, subtracting(further) == published { return true }
@@ -85,7 +84,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Moves over one character if it is the next.
+    /// Moves over one character, if it is the next.
     @inline(__always)
     fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(truncatingIfNeeded: character.value) else { return false }
@@ -93,7 +92,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Moves over one character, and the space after it, if it is the next.
+    /// Moves over one character and a space after it, if it is the next.
     @inline(__always)
     fileprivate mutating func takeWithSpace(_ character: Unicode.Scalar) -> Bool {
         guard take(character) else { return false }
@@ -106,7 +105,7 @@ extension JSONScanner {
         if current == UInt8(ascii: " ") { position &+= 1 }
     }
 
-    /// Moves over the name of one of the commonest fields, its colon and a space.
+    /// Moves over the name of one of the most common fields, its colon and a space.
     @inline(__always)
     fileprivate mutating func takeFieldName() -> Field? {
         let word = word(at: position)
@@ -136,7 +135,7 @@ extension JSONScanner {
         return field
     }
 
-    /// Moves over `true` if it is the next.
+    /// Moves over `true`, if it is the next.
     @inline(__always)
     fileprivate mutating func takeTrue() -> Bool {
         guard word(at: position) & 0xFFFF_FFFF == PlainWord.yes else { return false }
@@ -154,7 +153,7 @@ extension JSONScanner {
         return (operation, scanner.position)
     }
 
-    /// Moves over a key, a value or an `id`. False where it is none, or not plain.
+    /// Moves over a key, a value or an `id`. Returns false if it is none, or not plain.
     @inline(__always)
     fileprivate mutating func skipPlain(_ field: Field) -> Bool {
         let start = position
@@ -173,7 +172,7 @@ extension JSONScanner {
         return end >= 0
     }
 
-    /// The place after a value that starts here; negative where it is none.
+    /// The place after a value that starts here; negative if there is none.
     @inline(never)
     private func endOfValue() -> Int {
         var scanner = self
@@ -181,7 +180,7 @@ extension JSONScanner {
         return scanner.position
     }
 
-    /// Moves over an integer of up to 15 digits, and returns it.
+    /// Moves over an integer of up to 15 digits and returns it.
     @inline(never)
     fileprivate mutating func takeShortInteger() -> UInt64? {
         let end = endOfShortInteger()
@@ -190,8 +189,8 @@ extension JSONScanner {
         return UInt64(clamping: value)
     }
 
-    /// The place after an integer of up to 15 digits, which certainly is an `id`; negative
-    /// where it is none.
+    /// The place after an integer of up to 15 digits, which is always a valid `id`; negative if
+    /// there is none.
     @inline(never)
     private func endOfShortInteger() -> Int {
         var place = position
@@ -202,8 +201,9 @@ extension JSONScanner {
     }
 }
 
-/// What plain lines are made of, as the words that loading these bytes gives. Numbers, since
-/// the compiler folds the making of a `NameWord` too late to make one piece of what follows.
+/// The pieces of plain lines, as the words that loading their bytes gives. They are
+/// numbers, because the compiler folds a `NameWord` too late to inline the code that uses
+/// it.
 private enum PlainWord {
     /// `"key":`
     static let key: UInt64 = 0x3A22_7965_6B22

@@ -1,26 +1,26 @@
-// A decoded request: which fields were there and where in the line they stand. It
-// borrows the line's bytes by offset and is only meaningful beside that line. What few
-// requests have is in `RequestOptions`, so that this stays small: every line copies it.
+// A decoded request: which fields it has, and their places in the line. It owns no bytes
+// and means something only together with its line. Fields that few requests have are in
+// `RequestOptions`: this stays small, because every line copies it.
 
 /// One request, or one write of a batch.
 public struct Request: Sendable {
     public var operation = Operation.sync
-    /// Came as words: always answered.
+    /// It came as words, so it always gets a reply.
     public var isShorthand = false
     public var subIsInteger = false
-    /// Has `while` or `ttl`: what is written is deleted by itself some time.
+    /// It has `while` or `ttl`: the broker will delete the value by itself.
     public var isBounded = false
-    /// Has `durable`: the reply waits for the disk.
+    /// It has `durable`: the reply waits for the disk.
     public var isDurable = false
-    /// Which fields were given.
+    /// The fields that were given.
     public var fields: FieldSet = []
-    /// The `id` as it was written, quotes included; empty where there was none.
+    /// The `id` as it was written, including quotes; empty if there was none.
     public var id = ByteRange.none
     /// The decoded text of `key`.
     public var key = ByteRange.none
-    /// The JSON of `value`, untouched.
+    /// The JSON of `value`, unchanged.
     public var value = ByteRange.none
-    /// The decoded text of `sub`, or its digits where `subIsInteger`.
+    /// The decoded text of `sub`, or its digits if `subIsInteger`.
     public var sub = ByteRange.none
     /// The revision that `if` names.
     public var ifRevision: UInt64 = 0
@@ -36,7 +36,7 @@ public struct Request: Sendable {
     @inlinable
     public func has(_ field: Field) -> Bool { fields.has(field) }
 
-    /// Whether success is told: always, except for a write without an `id`.
+    /// Whether success gets a reply. It does, except for a silent operation without an `id`.
     @inlinable
     public var wantsReply: Bool { !id.isEmpty || isShorthand || !operation.isSilent }
 }

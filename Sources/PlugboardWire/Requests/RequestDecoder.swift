@@ -1,10 +1,10 @@
-// From one line's bytes to a request, in a single pass: fields are found, strings
-// that matter are decoded in place, the value is validated and left alone. A line
-// that is malformed anywhere is refused as such; else the first mistake in it is told.
+// Turns the bytes of one line into a request in a single pass. It finds the fields, decodes
+// the strings that matter in place, and checks the value without changing it. If the line
+// is malformed anywhere, that is the refusal. Otherwise the first mistake in it is.
 
 import PlugboardMemory
 
-/// Decodes lines. One per thread; it keeps its memory from line to line.
+/// Decodes lines. Each thread has its own. It keeps its memory from line to line.
 public struct RequestDecoder: ~Copyable {
     private var reader: EnvelopeReader
 
@@ -12,20 +12,20 @@ public struct RequestDecoder: ~Copyable {
         reader = EnvelopeReader()
     }
 
-    /// The writes of a `batch`, or the one in `write`.
+    /// The writes of a `batch`, or the one of `write`.
     public var writes: [Request] { reader.writes }
     /// The texts of `keys`.
     public var patterns: [ByteRange] { reader.patterns }
     /// The fields that few requests have.
     public var options: RequestOptions { reader.options }
-    /// What `where` says.
+    /// The conditions of `where`.
     public var conditions: Conditions? { reader.conditions }
     /// The parts that `fields` names.
     public var parts: JSONPointerSet? { reader.parts }
 
-    /// Decodes a line without its line feed. The bytes of decoded strings change in place.
-    /// The results hold until the next call; after a refusal, `request` has what was read
-    /// (its `id`).
+    /// Decodes a line without its line feed. Decoding changes the bytes of strings in place. The
+    /// results are valid until the next call. After a refusal, `request` has what was read, such
+    /// as its `id`.
     public mutating func decode(
         _ line: inout MutableSpan<UInt8>,
         into request: inout Request
@@ -34,8 +34,8 @@ public struct RequestDecoder: ~Copyable {
         try decodeUnusual(&line, into: &request)
     }
 
-    /// Decodes a line of the commonest kind, whose request needs nothing of the decoder's and
-    /// holds as long as the line does. False where it is not of that kind.
+    /// Decodes a plain line. Its request uses no memory of the decoder and is valid as long as the
+    /// line. Returns false if the line isn't plain.
     public mutating func decodePlain(_ line: Span<UInt8>, into request: inout Request) -> Bool {
         reader.reset()
         request = Request()
@@ -57,7 +57,7 @@ public struct RequestDecoder: ~Copyable {
         }
     }
 
-    /// Whether a line holds nothing to execute: blank, or a comment.
+    /// Whether a line has nothing to do: it is blank or a comment.
     @inlinable
     @inline(__always)
     public static func isIgnored(_ line: Span<UInt8>) -> Bool {

@@ -1,5 +1,6 @@
-// The words of operations whose first word is followed by another kind of one: a call
-// and its answer, a subscription and a number.
+// The shorthand of operations whose two words are of different kinds: a
+// call or its answer, and a subscription with a number. It fills the same
+// request as JSON does.
 
 import PlugboardMemory
 

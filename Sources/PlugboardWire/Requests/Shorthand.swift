@@ -1,5 +1,6 @@
-// Words instead of JSON, for people at a terminal: `publish cart.total 42.50`. The
-// words fill the same request as JSON would, so nothing behind it knows of them.
+// Reads words instead of JSON, for people at a terminal: `publish cart.total
+// 42.50`. Words fill the same request as JSON does, so later code doesn't know
+// the difference.
 
 import PlugboardMemory
 
@@ -70,7 +71,7 @@ extension EnvelopeReader {
         throw Refusal(.unknownField, message, hint: usage(operation), at: extra.start)
     }
 
-    /// The write that `will` and `explain` are about, as it would be typed by itself.
+    /// The write of `will` or `explain`, as it would be typed by itself.
     private mutating func decodeWordWrite(
         _ words: inout Words,
         _ line: Span<UInt8>,
@@ -137,7 +138,8 @@ extension EnvelopeReader {
         request.fields = request.fields.with(.keys)
     }
 
-    /// A sub as JSON would spell it, but without escapes; a bare word is a string without its quotes.
+    /// A sub as JSON would spell it, but without escapes. A plain word is a string without its
+    /// quotes.
     func decodeWordSub(
         _ word: ByteRange,
         _ line: Span<UInt8>,
@@ -148,7 +150,7 @@ extension EnvelopeReader {
         let bytes = word.bytes(of: line)
         if let value = JSONScanner(line).integer(word), (try? JSONScanner.validate(bytes)) != nil {
             request.subIsInteger = true
-            // -0 and 0 are one number and get one spelling.
+            // -0 and 0 are the same number and get the same spelling.
             if value == 0 { request.sub = ByteRange(word.end - 1, word.end) }
         } else if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
             request.sub = ByteRange(word.start + 1, word.end - 1)

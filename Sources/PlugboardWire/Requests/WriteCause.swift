@@ -1,12 +1,13 @@
-// What made somebody write, as a request names it. Kept with a value and passed on, never
-// judged: revision 0 is a cause like any other, such as of who answers an emit on a new bus.
+// The cause of a write, as its request names it. It is kept with the value and passed on,
+// and never checked. Revision 0 is a cause like any other, such as for a client that
+// answers an emit on a new bus.
 
 import PlugboardMemory
 
-/// The revision that a write named as its cause, where it named one.
+/// The revision that a write named as its cause, if it named one.
 @frozen
 public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
-    /// One more than the revision, so that nothing was named where all bits are zero.
+    /// The revision plus one, so that all bits are zero if no cause was named.
     @usableFromInline let following: UInt64
 
     @inlinable
@@ -22,7 +23,7 @@ public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
         self.init(following: revision &+ 1)
     }
 
-    /// None was named.
+    /// No cause was named.
     @inlinable
     @inline(__always)
     public static var none: WriteCause { WriteCause(following: 0) }
@@ -31,11 +32,11 @@ public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
     @inline(__always)
     public var isNamed: Bool { following != 0 }
 
-    /// Nil where none was named.
+    /// Nil if no cause was named.
     @inlinable
     public var revision: UInt64? { isNamed ? following &- 1 : nil }
 
-    /// Adds `,"cause":…` where one was named.
+    /// Adds `,"cause":…` if a cause was named.
     public func append(to buffer: inout ByteBuffer) {
         guard let revision else { return }
         buffer.append(#","cause":"#)

@@ -1,12 +1,12 @@
-// The one table of characters that do more than stand for themselves, or stand for nothing
-// that can be seen: with them a text can steer a terminal, show itself as another, or look
-// like one that it isn't. Whatever shows text spells them out; what is kept has them as they are.
+// The one table of invisible characters and control characters. With them a text can
+// control a terminal, or look like another text. Whatever shows text writes them as
+// escapes. What is stored keeps them unchanged.
 
-/// Characters that nobody sees.
+/// Characters that can't be seen.
 public enum InvisibleCharacters {
-    /// Whether a character is a control character, or one that leaves no mark of its own.
+    /// Whether a character is a control character or leaves no mark of its own.
     public static func contains(_ scalar: Unicode.Scalar) -> Bool {
-        // Nearly every character is one of these.
+        // Most characters are ASCII.
         if scalar.value < 0x7F { return scalar.value < 0x20 }
         var (low, high) = (0, ranges.count)
         while low < high {
@@ -16,17 +16,18 @@ public enum InvisibleCharacters {
         return low < ranges.count && ranges[low].contains(scalar.value)
     }
 
-    /// In order. Beside the control characters these are Unicode's `Default_Ignorable_Code_Point`,
-    /// with the places kept free for more of them; the format characters (`Cf`) but for those that
-    /// are drawn, such as the sign U+0600; the line and the paragraph separator; and what is drawn
-    /// as nothing at all.
+    /// In ascending order. Beside the control characters these are:
+    /// - Unicode's `Default_Ignorable_Code_Point`, with the places reserved for more of them,
+    /// - the format characters (`Cf`), except those that are drawn, such as U+0600,
+    /// - the line separator and the paragraph separator,
+    /// - characters that are drawn as nothing at all.
     static let ranges: [ClosedRange<UInt32>] = [
         0x7F...0x9F,
         // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers.
         0xAD...0xAD, 0x34F...0x34F, 0x61C...0x61C, 0x115F...0x1160, 0x17B4...0x17B5, 0x180B...0x180F,
         // Zero-width spaces and joiners, marks, embeddings and isolates of direction, separators.
         0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F,
-        // A pattern of Braille without a dot, and a filler.
+        // Braille without a dot, and a filler.
         0x2800...0x2800, 0x3164...0x3164,
         // Variation selectors, the byte-order mark, a filler, annotations.
         0xFE00...0xFE0F, 0xFEFF...0xFEFF, 0xFFA0...0xFFA0, 0xFFF0...0xFFFB,

@@ -1,12 +1,12 @@
-// Nothing that came over the bus or from another program reaches a terminal as it
-// is: control characters could move the cursor, set the title or answer for the
-// user, direction marks could show a text as another, and with what is invisible two
-// texts look alike. They are shown as the escapes that JSON has for them, so that JSON
-// stays JSON.
+// Makes text safe to show. Text from the bus or from another program never reaches a
+// terminal unchanged: control characters could move the cursor, set the title or type for
+// the user. Direction marks could show one text as another, and invisible characters make
+// two texts look alike. All of them are shown as JSON's escapes, so JSON stays JSON.
 
 /// Makes text safe to show.
 public enum Printable {
-    /// With every control character but a tab, and everything else that can't be seen, spelled out.
+    /// The text with escapes in place of invisible characters and of all control characters except
+    /// a tab.
     public static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var shown = ""
@@ -20,12 +20,12 @@ public enum Printable {
         return shown
     }
 
-    /// Whether a character does more than stand for itself, or can't be seen.
+    /// Whether a character is shown as an escape.
     public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value != 0x09 && InvisibleCharacters.contains(scalar)
     }
 
-    /// A character as JSON spells it: beyond U+FFFF as a pair.
+    /// A character as JSON's escape. Above U+FFFF it is a pair.
     public static func escape(_ scalar: Unicode.Scalar) -> String {
         String(scalar).utf16.map { unit in
             let digits = String(unit, radix: 16)

@@ -1,5 +1,6 @@
-// The seam between workloads and systems: how a system is started, spoken to and
-// listened to. A dialect says what bytes mean; only the generator moves them.
+// The interface between workloads and systems: how to start a system, send to
+// it and recognize what it sends. A dialect knows what bytes mean; only the
+// generator moves them.
 
 /// How to start a server.
 struct ServerPlan {
@@ -7,20 +8,20 @@ struct ServerPlan {
     var program: String
     var arguments: [String]
     var endpoint: Endpoint
-    /// `NAME=value` each, beside the variables of this process.
+    /// `NAME=value` each, added to the variables of this process.
     var environment: [String] = []
 }
 
 /// What a connection of the load generator is for.
 enum LinkRole: Sendable {
-    /// The publisher with that number.
+    /// The publisher with this number.
     case publisher(Int)
     case observer
     /// Observes a key that nobody publishes.
     case resting
 }
 
-/// What a peer does for each message: the rows "same work" and "plain publish".
+/// What a peer does for each message, in the rows "same work" and "plain publish".
 enum PeerWork: Sendable {
     /// Keeps the value and tells the observers, as plugboard does.
     case keepAndTell
@@ -32,48 +33,49 @@ enum PeerWork: Sendable {
     }
 }
 
-/// A system under measurement: a server, used in one way.
+/// A system to measure: a server that is used in one way.
 protocol Dialect: Sendable {
-    /// As it stands in the table, such as `redis PUBLISH`.
+    /// Its name in the table, such as `redis PUBLISH`.
     var name: String { get }
     /// The server's own name, such as `redis`.
     var server: String { get }
-    /// The system's program, to be found in the usual places; nil for our own.
+    /// The name of the system's program, which is looked up in the usual places; nil for our own.
     var programName: String? { get }
     /// What the server does for a message, in a few words.
     var summary: String { get }
-    /// Another dialect stands for the same server where only the server matters.
+    /// Another dialect already measures the same server in rows where only the server matters.
     var isVariant: Bool { get }
-    /// The word that makes the program print its version.
+    /// The option that makes the program print its version.
     var versionOption: String { get }
-    /// Each turn of the server reads once, as much as there is, so that the mean of a read is
-    /// the mean of a turn and follows what publishers write at once.
+    /// Whether each turn of the server reads once, as much as there is. Then the mean of a read is
+    /// the mean of a turn, and depends on how much publishers write at once.
     var readsOncePerTurn: Bool { get }
-    /// The row as it is measured here.
+    /// The row as this system measures it.
     func workload(_ workload: Workload) -> Workload
-    /// Whether this row means something here.
+    /// Whether the row means something for this system.
     func supports(_ workload: Workload) -> Bool
-    /// How to start the server with `folder` to itself for a row.
+    /// How to start the server. `folder` is its own for this row.
     func plan(folder: String, for workload: Workload) throws -> ServerPlan
-    /// Greets on a fresh connection, waiting for the server's answer.
+    /// Greets on a new connection and waits for the server's answer.
     func open(_ link: Link, workload: Workload, as role: LinkRole) throws
-    /// Makes, once for a server, what the workload needs.
+    /// Creates what the workload needs, once for each server.
     func prepare(_ link: Link, workload: Workload) throws
-    /// Subscribes to keys or patterns, as the workload says, waiting until all of it holds.
+    /// Subscribes to keys or patterns, as the workload says. Waits until all subscriptions are in
+    /// effect.
     func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws
-    /// Subscribes as the workload says; also as one whose acknowledgement of every message is waited
-    /// for, or whose answer.
+    /// Subscribes as the workload says. With `answering`, as an observer that acknowledges or
+    /// answers every message.
     func observe(_ link: Link, _ workload: Workload, answering: Bool) throws
-    /// What such a one says to a line that it is told; nil where that wants no answer.
+    /// The answer of such an observer to a line; nil if the line needs none.
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
-    /// Asks for an answer that comes after everything before it, where no write does.
+    /// Asks for an answer after everything before it, for systems whose writes have none.
     func appendBatchEnd(to bytes: inout [UInt8])
-    /// What one delivery of a message of this workload looks like to an observer.
+    /// How to recognize one delivery of a message of this workload at an observer.
     func deliveryMark(_ workload: Workload) -> Mark
-    /// What comes back to the publisher for a whole batch.
+    /// How to recognize the answer to a whole batch at its publisher.
     func batchMark(_ workload: Workload) -> Mark
-    /// One request and its answer, on a fresh connection.
+    /// Makes one request on a new connection and waits for its answer.
     func firstReply(_ link: Link) throws
 }
 
@@ -92,7 +94,7 @@ extension Dialect {
 }
 
 extension Array {
-    /// In pieces of so many as a request may ask for at once.
+    /// In pieces of so many as one request may ask for.
     var pieces: [ArraySlice<Element>] {
         stride(from: 0, to: count, by: 500).map { self[$0..<Swift.min($0 + 500, count)] }
     }

@@ -1,6 +1,6 @@
-// The limit: a program of this bench that only copies bytes. A publisher's connection
-// begins with `P` and how many bytes make a batch, an observer's with `O`, and one that
-// is never told anything with `R`.
+// The limit: a program of this bench that only copies bytes. The first line of a connection
+// tells its role: `P` and the bytes of a batch for a publisher, `O` for an observer, `R`
+// for a connection that gets nothing.
 
 /// `plugboard-bench limit`.
 struct LimitDialect: Dialect {
@@ -10,7 +10,7 @@ struct LimitDialect: Dialect {
     let readsOncePerTurn = true
     let summary = "copies bytes, understands nothing"
 
-    /// The lines it copies are the broker's own, so that both move the same bytes.
+    /// It copies lines of the broker, so that both move the same bytes.
     private var lines: PlugboardDialect { PlugboardDialect(programs: programs) }
 
     init(programs: Programs) {
@@ -45,7 +45,7 @@ struct LimitDialect: Dialect {
 
     func firstReply(_ link: Link) throws { _ = try link.ask("O\n", lines: 1) }
 
-    /// All batches have the same length, since keys and values have. 0 where nobody waits for them.
+    /// All batches have the same length, because keys and values do. 0 if nobody waits for them.
     private func batchBytes(_ workload: Workload) -> Int {
         guard workload.measure == .rate else { return 0 }
         let oneKey = workload.with { $0.keys = $0.publishers }

@@ -1,5 +1,6 @@
-// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes are of quality 0, answered ones
-// of quality 1; the end of a batch is a ping.
+// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or
+// 1 if they are answered. A batch ends with a ping. Its configuration is in the
+// server's own folder.
 
 import PlugboardPosix
 
@@ -15,8 +16,9 @@ struct MosquittoDialect: Dialect {
     var summary: String { work.summary }
     var isVariant: Bool { work == .keepAndTell }
 
-    /// A client whose subscriptions overlap is told once, so many matches are less work here.
-    /// One message to 10,000 observers takes it part of a second: it would seem to hang.
+    /// A client whose subscriptions overlap gets a message only once, so rows with many matches
+    /// are less work here. One message to 10,000 observers takes it a good part of a second and
+    /// would seem to hang.
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && workload.keeping == .nothing && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax
@@ -25,7 +27,7 @@ struct MosquittoDialect: Dialect {
     func plan(folder: String, for workload: Workload) throws -> ServerPlan {
         let path = folder + "/mosquitto.sock"
         let configuration = folder + "/mosquitto.conf"
-        // Started by root it would give up its rights, and with them the folder.
+        // If root starts it, it would give up its rights and could no longer enter the folder.
         let text = """
             listener 0 \(path)
             user root
@@ -67,7 +69,7 @@ struct MosquittoDialect: Dialect {
         bytes += MQTTPacket.bytes(0xC0, [])
     }
 
-    /// A packet as long as the one that was sent; its retain flag is cleared, not left out.
+    /// A packet as long as the sent one. Its retain flag is cleared, not left out.
     func deliveryMark(_ workload: Workload) -> Mark {
         let body = MQTTPacket.topic(Names.key(0, of: workload)).count + workload.valueBytes
         return .bytes(MQTTPacket.bytes(0x30, [UInt8](repeating: 0, count: body)).count)
@@ -84,7 +86,7 @@ struct MosquittoDialect: Dialect {
         try exchange(MQTTPacket.bytes(0x10, body), for: [0x20, 2, 0, 0], link)
     }
 
-    /// Whatever is answered otherwise is a refusal.
+    /// Any other answer is a refusal.
     private func exchange(_ request: [UInt8], for expected: [UInt8], _ link: Link) throws {
         try link.send(request)
         let reply = try link.receive { $0.count >= expected.count }
@@ -92,9 +94,9 @@ struct MosquittoDialect: Dialect {
     }
 }
 
-/// MQTT's control packets, as far as they are needed here.
+/// MQTT's control packets, as far as the bench needs them.
 private enum MQTTPacket {
-    /// The fixed header, its length in seven bits a byte, and the body.
+    /// The fixed header, the length in seven bits per byte, and the body.
     static func bytes(_ kind: UInt8, _ body: [UInt8]) -> [UInt8] {
         var header = [kind]
         var length = body.count
@@ -111,12 +113,12 @@ private enum MQTTPacket {
         [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
     }
 
-    /// A key or pattern as it is spelled there.
+    /// A key or pattern in MQTT's spelling.
     static func topic(_ name: String) -> [UInt8] {
         text(String(name.map { $0 == "." ? "/" : $0 == "*" ? "+" : $0 }))
     }
 
-    /// A string behind its length.
+    /// A string after its length.
     static func text(_ text: String) -> [UInt8] {
         number(text.utf8.count) + text.utf8
     }

@@ -1,7 +1,7 @@
-// NATS over loopback TCP, since it has no Unix socket. Keeping values is JetStream's
-// key-value bucket, in memory or, for what is durable, in files that the server leaves to the
-// system to bring to disk; observers subscribe to the bucket's subjects, which is
-// cheaper for the server than a consumer for each.
+// NATS over loopback TCP, because it has no Unix socket. It keeps values in a key-value
+// bucket of JetStream: in memory or, if they are durable, in files that the server doesn't
+// sync. Observers subscribe to the bucket's subjects, which costs the server less than a
+// consumer for each.
 
 import PlugboardPosix
 
@@ -76,7 +76,7 @@ struct NATSDialect: Dialect {
         bytes += message.value + "\r\n".utf8
     }
 
-    /// A bucket answers the last write of a batch itself.
+    /// A bucket answers the last write of a batch by itself.
     func appendBatchEnd(to bytes: inout [UInt8]) {
         if work == .tell { bytes += "PING\r\n".utf8 }
     }
@@ -96,7 +96,7 @@ struct NATSDialect: Dialect {
         guard reply.hasPrefix("PONG") else { throw BenchError.unexpected(reply) }
     }
 
-    /// Each publisher is answered at a subject of its own.
+    /// Each publisher gets its answers at a subject of its own.
     private static func inbox(_ publisher: Int) -> String { "_INBOX.bench\(publisher)" }
 
     private var prefix: String { work == .keepAndTell ? "$KV.bench." : "" }

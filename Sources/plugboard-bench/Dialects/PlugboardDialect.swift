@@ -1,4 +1,6 @@
-// This project's own broker, over its own protocol.
+// This project's own broker, with its own protocol. It can also leave out
+// the options of a row: the tables call that *without*. The limit copies
+// lines of this dialect.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,9 +9,9 @@ import PlugboardWire
 struct PlugboardDialect: Dialect {
     static let plainName = "without"
     let programs: Programs
-    /// Where a trace of the broker's allocations goes.
+    /// Where the trace of the broker's allocations goes.
     var allocationLog: String?
-    /// Leaves out the options of a row: what the same row costs without them.
+    /// Leaves out the options of a row, to measure what the row costs without them.
     var isPlain = false
     var name: String { isPlain ? Self.plainName : "plugboard" }
     let server = "plugboard"
@@ -90,7 +92,7 @@ struct PlugboardDialect: Dialect {
 
     func firstReply(_ link: Link) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
 
-    /// What stands between the first `before` and the next `end`.
+    /// The text between the first `before` and the next `end`.
     private static func text(in line: ArraySlice<UInt8>, after before: String, until end: Unicode.Scalar)
         -> String?
     {

@@ -1,5 +1,6 @@
-// Redis over its Unix socket, in RESP 2. A publisher that waits for nothing turns
-// replies off, as a client in a hurry can, and asks for one at the end of a batch.
+// Redis over its Unix socket, in RESP 2. A publisher that doesn't wait turns replies off,
+// as fast clients can, and asks for one reply at the end of a batch. Nothing is written to
+// disk unless a row asks for it.
 
 /// `redis-server`, with SET and PUBLISH or with PUBLISH alone.
 struct RedisDialect: Dialect {

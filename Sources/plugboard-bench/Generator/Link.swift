@@ -1,9 +1,10 @@
-// One connection of the load generator. While it is set up, calls wait, with a
-// deadline; once it carries load, the generator's loop reads and writes it.
+// One connection of the load generator. During the setup its calls wait, with a
+// deadline. Under load, the generator's loop reads and writes it. It closes
+// with its owner.
 
 import PlugboardPosix
 
-/// Where a server listens.
+/// The address of a server.
 enum Endpoint: Sendable {
     case unix(String)
     case tcp(UInt16)
@@ -16,7 +17,7 @@ enum Endpoint: Sendable {
     }
 }
 
-/// A connection to a server. Used by one thread.
+/// A connection to a server. One thread uses it.
 final class Link {
     private static let patienceMilliseconds: Int32 = 20_000
     private static let chunkBytes = 65_536
@@ -28,7 +29,7 @@ final class Link {
 
     var fd: Int32 { descriptor.raw }
 
-    /// Sends all of it.
+    /// Sends all bytes.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -43,7 +44,7 @@ final class Link {
         try send(Array(text.utf8))
     }
 
-    /// What arrives until `isComplete` is content with it.
+    /// What arrives until `isComplete` accepts it.
     @discardableResult
     func receive(until isComplete: (ArraySlice<UInt8>) -> Bool) throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -65,13 +66,13 @@ final class Link {
         try receive { bytes in bytes.count { $0 == 0x0A } >= lines }
     }
 
-    /// Sends something, and waits for so many lines.
+    /// Sends something and waits for so many lines.
     func ask(_ text: String, lines: Int) throws -> String {
         try send(text)
         return String(decoding: try receive(lines: lines), as: UTF8.self)
     }
 
-    /// Reads and forgets what has arrived.
+    /// Reads and ignores what has arrived.
     func discardArrived() {
         withUnsafeTemporaryAllocation(byteCount: Self.chunkBytes, alignment: 16) { buffer in
             while case .bytes = descriptor.read(into: buffer) {}
@@ -87,7 +88,7 @@ final class Link {
 }
 
 extension Transfer {
-    /// How many bytes moved; nil where none can now.
+    /// How many bytes moved; nil if none can at present.
     func count(_ operation: String) throws -> Int? {
         switch self {
         case .bytes(let count): return count

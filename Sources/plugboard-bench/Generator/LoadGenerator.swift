@@ -1,20 +1,21 @@
-// One thread that publishes and observes at once, at the least cost per message that
-// still counts every one: bytes written beforehand, large reads, line feeds counted.
-// A window bounds what is in flight; at the end of a run nothing is.
+// One thread that publishes and observes at once. It counts every message at the least
+// cost: it writes bytes made beforehand, reads much at a time, and counts line feeds. A
+// window limits what is on its way, and at the end of a run nothing is.
 
 import PlugboardPosix
 
-/// What went through in one run.
+/// The result of one run.
 struct RunCount {
     var messages = 0
     var deliveries = 0
     var wallNanoseconds: UInt64 = 0
     var generatorNanoseconds: UInt64 = 0
-    /// From a write until every observer had read it, or it was answered, where that is measured.
+    /// The time from each write until every observer had read it, or it was answered, if the row
+    /// measures that.
     var roundTrips: [UInt64] = []
 }
 
-/// Publishers and observers of one workload, connected and subscribed.
+/// The publishers and observers of one workload, connected and subscribed.
 final class LoadGenerator {
     private static let inputBytes = 262_144
     private static let patienceMilliseconds: Int32 = 20_000
@@ -25,7 +26,7 @@ final class LoadGenerator {
     private let input: UnsafeMutableRawBufferPointer
     private var publishers: [Publisher]
     private var observers: [Observer]
-    /// Those that are read from and not listened to.
+    /// Connections that are read and ignored.
     private var drained: [Link] = []
     private var window: Window
     private var startedNanoseconds: UInt64 = 0
@@ -46,7 +47,7 @@ final class LoadGenerator {
         }
     }
 
-    /// Reads and forgets, from here on, what arrives there while it publishes.
+    /// From now on, reads and ignores what arrives there while it publishes.
     func drain(_ link: Link) throws {
         let token = UInt64(publishers.count + observers.count + drained.count)
         try poller.add(link.fd, token: token, interest: .read)
@@ -57,14 +58,14 @@ final class LoadGenerator {
         input.deallocate()
     }
 
-    /// The text that ends the last value of the only publisher.
+    /// The text at the end of the last value, if there is only one publisher.
     var lastMark: String? { publishers.count == 1 ? publishers.first?.lastMark : nil }
 
-    /// Batches after which every key was published once.
+    /// After so many batches every key was published once.
     var batchesOfScript: Int { publishers.reduce(0) { $0 + $1.script.batches } }
 
-    /// Publishes for so long, and at least so many batches, then waits until all of it
-    /// has arrived. Throws `BenchError` where something was lost or nothing moves.
+    /// Publishes for so long, and at least so many batches, then waits until everything has
+    /// arrived. Throws `BenchError` if something was lost or nothing moves.
     func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
         for index in publishers.indices { publishers[index].clearCounts() }
         for index in observers.indices { observers[index].clearCounts() }
@@ -91,7 +92,7 @@ final class LoadGenerator {
         )
     }
 
-    /// Writes what the window lets out, a batch in each write.
+    /// Writes what the window allows, with one write for each batch.
     private func publish() throws {
         for index in publishers.indices {
             while mayBegin(publishers[index]) {
@@ -175,7 +176,7 @@ final class LoadGenerator {
         try poller.change(publishers[index].link.fd, token: UInt64(index), interest: interest)
     }
 
-    /// The last that observers have is the last that was published.
+    /// Checks that the observers' last message is the one that was published last.
     private func checkLast() throws {
         guard workload.isPlain, let lastMark else { return }
         for observer in observers where !observer.lastBytesContain(lastMark) {

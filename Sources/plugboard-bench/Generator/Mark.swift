@@ -1,7 +1,8 @@
-// How arrivals are counted without parsing them: everything a system sends for one
-// message has a known number of line feeds, or of bytes.
+// Counts arrivals without parsing them: whatever a system sends for one message has a known
+// number of line feeds or of bytes. The dialect knows that number. Counting must cost less
+// than the server's work.
 
-/// What to count, and how much of it one message makes.
+/// What to count, and how many of it one message makes.
 struct Mark: Equatable, Sendable {
     let units: Int
     private let isLines: Bool
@@ -14,15 +15,15 @@ struct Mark: Equatable, Sendable {
         isLines ? LineCount.lineFeeds(in: bytes) : bytes.count
     }
 
-    /// The mark of that many messages.
+    /// The mark of so many messages.
     func times(_ count: Int) -> Mark { Mark(units: units * count, isLines: isLines) }
 }
 
-/// Line feeds, counted eight bytes at a time in a loop that the compiler widens: the
+/// Counts line feeds, eight bytes at a time, in a loop that the compiler vectorizes. The
 /// generator must cost less than what it measures.
 enum LineCount {
     private static let wordBytes = 8
-    /// Words after which a lane could have counted as far as a byte goes.
+    /// After so many words, a lane may have reached the largest number of a byte.
     private static let wordsMax = 255
     private static let lows: UInt64 = 0x0101_0101_0101_0101
     private static let sevens: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
@@ -42,7 +43,7 @@ enum LineCount {
         return total
     }
 
-    /// Each lane of `counts` counts the line feeds at its place of a word.
+    /// Each lane of `counts` counts the line feeds at its place in the words.
     private static func lineFeeds(at start: UnsafeRawPointer, words: Int) -> Int {
         var counts: UInt64 = 0
         for word in 0..<words {

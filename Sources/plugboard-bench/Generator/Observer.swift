@@ -1,16 +1,18 @@
-// The receiving end of the generator: counts what arrives and keeps its last bytes, by
-// which it is known that the last thing observed is the last that was published.
+// The receiving end of the generator. It counts what arrives and keeps the
+// last bytes, so that the bench can check that the last event is what was
+// published last.
 
-/// One observing connection. Used by one thread.
+/// One observing connection. One thread uses it.
 struct Observer {
-    /// Long enough for the end of a value and what a protocol puts after it.
+    /// Long enough for the end of a value and what a protocol adds after it.
     private static let tailBytes = 96
     let link: Link
-    /// What a whole batch looks like here.
+    /// How to recognize a whole batch here.
     let batchMark: Mark
-    /// What it says to a line; those it says nothing to don't count. Nil for one that says nothing.
+    /// Its answer to a line. Lines without an answer don't count. Nil for an observer that answers
+    /// nothing.
     var answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
-    /// Half a line, where lines are answered.
+    /// An incomplete line, if lines are answered.
     private var rest: [UInt8] = []
     private var units = 0
     private var tail: [UInt8] = []
@@ -21,7 +23,7 @@ struct Observer {
         self.answer = answer
     }
 
-    /// Batches that have arrived whole; none where it isn't told of every message.
+    /// Batches that have arrived completely; none if it isn't told of every message.
     var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
 
     mutating func clearCounts() {
@@ -50,7 +52,8 @@ struct Observer {
 
     private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
-        // A slice: the `suffix` of sequences, which `+=` would take, goes through all of it.
+        // A slice, because the `suffix` of sequences, which `+=` would use, goes through all
+        // bytes.
         tail += bytes[max(0, bytes.count - Self.tailBytes)...]
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }

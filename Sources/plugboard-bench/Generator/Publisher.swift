@@ -1,22 +1,24 @@
-// The sending end of the generator: goes through its script, batch by batch.
+// The sending end of the generator. It goes through its script batch by
+// batch, and begins again at the end. The generator owns it. It encodes
+// nothing while the clock runs.
 
 import PlugboardPosix
 
-/// One publishing connection. Used by one thread.
+/// One publishing connection. One thread uses it.
 struct Publisher {
     let link: Link
     let script: Script
-    /// What comes back for a batch; nil where nothing does.
+    /// How to recognize the answer to a batch; nil if there is none.
     private let batchMark: Mark?
-    /// Batches begun since the script was first used.
+    /// Batches that were begun since the script was first used.
     private var begun = 0
-    /// Batches sent whole since the counts were cleared.
+    /// Batches that were sent completely since the counts were reset.
     private(set) var sent = 0
     private var answeredUnits = 0
-    /// Bytes of a batch that the system has taken so far; nil between batches.
+    /// Bytes of the batch that the system has taken so far; nil between batches.
     private var offset: Int?
 
-    /// Opens a fresh connection as the publisher with that number.
+    /// Opens a new connection as the publisher with this number.
     init(_ number: Int, _ link: Link, _ workload: Workload, _ dialect: any Dialect) throws {
         try dialect.open(link, workload: workload, as: .publisher(number))
         self.link = link
@@ -28,12 +30,12 @@ struct Publisher {
     /// Batches that were answered.
     var answered: Int { batchMark.map { answeredUnits / $0.units } ?? sent }
 
-    /// Everything it sent was answered; a server may say something of its own besides.
+    /// Whether everything that it sent was answered. A server may also say something unasked.
     var isIdle: Bool { offset == nil && answered >= sent }
-    /// The system didn't take all of a batch.
+    /// Whether the system has taken only a part of a batch.
     var isMidBatch: Bool { offset != nil }
 
-    /// The text that ends the last value it wrote.
+    /// The text at the end of the last value that it wrote.
     var lastMark: String { script.lastMark(afterBatch: max(0, begun - 1)) }
 
     mutating func clearCounts() {
@@ -42,8 +44,7 @@ struct Publisher {
         answeredUnits = 0
     }
 
-    /// Begins the next batch, or goes on with the one begun. Returns whether it went
-    /// out whole.
+    /// Begins the next batch, or continues the present one. Returns whether all of it went out.
     mutating func write() throws -> Bool {
         if offset == nil { begun += 1 }
         let from = offset ?? 0

@@ -1,5 +1,6 @@
-// All bytes that a publisher sends, written before the measurement begins: batches
-// that it goes through again and again.
+// All bytes that a publisher sends, written before the measurement begins:
+// batches that it goes through again and again. Nothing is encoded while
+// the clock runs.
 
 /// One message to write.
 struct Message {
@@ -10,19 +11,19 @@ struct Message {
     var publisher = 0
     /// From 0 within its batch.
     let number: Int
-    /// The system shall answer this one, where it has answers for writes: every one, or the last of
-    /// a batch that the publisher wants to hear of.
+    /// Whether the system should answer this message, if it answers writes: every one, or the last
+    /// of a batch whose publisher waits for it.
     let wantsReply: Bool
-    /// Every message of the workload is answered.
+    /// Whether every message of the workload is answered.
     let isAcknowledged: Bool
     var operation = Workload.Operation.publish
-    /// Further members, as the broker's protocol spells them.
+    /// Further members, in the spelling of the broker's protocol.
     var members = ""
 }
 
-/// JSON values of an exact length that end with a number of their own.
+/// JSON values of an exact length. Each ends with a number of its own.
 enum MessageValue {
-    /// The text by which the value with that number is known.
+    /// The text that identifies the value with this number.
     static func mark(_ number: Int) -> String { "\"n\":\(1_000_000_000 + number)}" }
 
     /// At least 16 bytes.
@@ -35,14 +36,14 @@ enum MessageValue {
     }
 }
 
-/// A publisher's batches. Immutable once made.
+/// The batches of a publisher. It never changes.
 final class Script {
-    /// Batches of a script that has but one key.
+    /// The number of batches in a script with only one key.
     private static let batchesMin = 8
-    /// Messages of each.
+    /// The messages of each batch.
     private let batch: Int
     private let bytes: [UInt8]
-    /// Where each batch begins, and the last ends.
+    /// The offsets of the batches, and the end of the last one.
     private let places: [Int]
 
     /// The script of one of the workload's publishers, in a dialect.
@@ -79,10 +80,10 @@ final class Script {
         self.bytes = bytes
     }
 
-    /// Batches before it starts over.
+    /// Batches before it begins again.
     var batches: Int { places.count - 1 }
 
-    /// The text that ends what the batch with that count, from 0, wrote.
+    /// The text at the end of the last value of a batch. Batches are counted from 0.
     func lastMark(afterBatch number: Int) -> String {
         MessageValue.mark((number % batches + 1) * batch - 1)
     }

@@ -1,17 +1,17 @@
-// What bounds the bytes in flight: a publisher may be so many batches ahead of its
-// answers, and all publishers together so many batches ahead of the slowest observer.
-// With that no server has reason to drop a message or close a connection.
+// Limits the bytes on their way. A publisher may be so many batches ahead of its answers,
+// and all publishers together so many ahead of the slowest observer. So no server has a
+// reason to drop a message or to close a connection.
 
-/// Counts batches from being sent to having reached everyone.
+/// Counts batches from their sending until everyone has them.
 struct Window {
     private let perPublisher: Int
     private let inAll: Int
     private let observers: Int
-    /// Batches sent, by all publishers.
+    /// Batches that all publishers have sent.
     private(set) var sent = 0
     /// Batches that every observer has read.
     private(set) var reached = 0
-    /// How many observers have read as far as each batch after `reached`.
+    /// For each batch after `reached`, how many observers have read it.
     private var arrivals: [Int]
 
     init(_ workload: Workload) {
@@ -21,20 +21,20 @@ struct Window {
         arrivals = Array(repeating: 0, count: inAll + workload.publishers + 1)
     }
 
-    /// Whether observers leave room for one more batch.
+    /// Whether observers allow one more batch.
     var isOpen: Bool { observers == 0 || sent - reached < inAll }
 
-    /// Whether a publisher's answers leave room for one more batch as well.
+    /// Whether a publisher's answers allow one more batch as well.
     func isOpen(sent: Int, answered: Int) -> Bool { isOpen && sent - answered < perPublisher }
 
-    /// Whether all that was sent has reached every observer.
+    /// Whether everything that was sent has reached every observer.
     var isEmpty: Bool { observers == 0 || sent == reached }
 
     mutating func noteSent() {
         sent += 1
     }
 
-    /// An observer that had read `before` batches has now read `now` of them.
+    /// Notes that an observer that had read `before` batches has now read `now`.
     mutating func noteArrival(before: Int, now: Int) {
         for batch in before..<now { arrivals[batch % arrivals.count] += 1 }
         while arrivals[reached % arrivals.count] == observers, reached < sent {

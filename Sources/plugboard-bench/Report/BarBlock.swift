@@ -1,5 +1,6 @@
-// One row of the bench as bars: one panel for each quantity that matters in it, one bar
-// for each system, its number behind it, a whisker from the least to the most.
+// Draws one row of the bench as bars. There is a panel for each quantity that matters in
+// the row, and in it a bar for each system, with its number and a whisker from the smallest
+// to the largest value.
 
 /// A block of the chart.
 struct BarBlock {
@@ -9,7 +10,7 @@ struct BarBlock {
     private static let panelPitch = 400.0
     private static let barWidthMax = 280.0
     private static let gap = 18.0
-    /// Of the longest bar.
+    /// The longest whisker, as a multiple of the longest bar.
     private static let whiskerMax = 1.4
     let row: Row
 
@@ -51,8 +52,8 @@ struct BarBlock {
 
     private func draw(_ quantity: Quantity, in drawing: inout Drawing, left: Double, top: Double) {
         let figures = row.systems.map { $0.samples.figure(quantity) }
-        // The value that is as long as the panel. One run that went wrong would squeeze every bar:
-        // a whisker that goes far beyond them is cut off.
+        // The value that is as long as the panel. One bad run would make all bars short, so a
+        // whisker that goes far beyond them is cut off.
         let longest = figures.compactMap { $0?.median }.max() ?? 0
         let most = max(longest, min(figures.compactMap { $0?.most }.max() ?? 0, longest * Self.whiskerMax))
         guard most > 0 else { return }

@@ -1,5 +1,6 @@
-// A bench as a picture: a block of bars for each row, lines for what grows. Every bar
-// and scale begins at zero, since lengths are compared; each block has a scale of its own.
+// Draws a bench: a block of bars for each row, and lines for whatever grows. Every
+// bar and every scale begins at zero, because lengths are compared. Each block has
+// its own scale.
 
 /// Drawings of reports.
 enum Chart {
@@ -7,7 +8,7 @@ enum Chart {
     static let margin = 24.0
     private static let headLineHeight = 16.0
 
-    /// Rows that are drawn of a report with more than fit a page.
+    /// The rows to draw if a report has more rows than fit on a page.
     static let headlines: Set<String> = [
         "publish", "publish-100000-keys", "1→1", "1→10", "1→100", "1→1000", "8→1", "1000-patterns-1-matches",
         "1→10-one-stopped", "round-trip-1", "round-trip-100", "idle-connection", "start",
@@ -18,8 +19,8 @@ enum Chart {
         return report.rows.filter { headlines.contains($0.workload.name) }
     }
 
-    /// An SVG file with the rows of the report, of many the
-    /// most telling ones, and all that grows. It needs no other file and runs nothing.
+    /// An SVG file with the rows of the report, or the most important ones if there are many, and
+    /// with all series. It needs no other file and runs no script.
     static func svg(of report: Report) -> String {
         var drawing = Drawing(width: width)
         var y = head(of: report, in: &drawing)
@@ -32,8 +33,7 @@ enum Chart {
         return drawing.svg(height: y + margin / 2, title: "plugboard bench: \(report.machine.text)")
     }
 
-    /// A system's colour, in every block the same: one hue for each server, paler where it
-    /// does less.
+    /// A system's colour, the same in every block: one hue for each server, paler if it does less.
     static func colour(of system: String) -> String {
         let colours = [
             "plugboard": "#2f81f7", "without": "#8c959f", "limit": "#8c959f",

@@ -1,6 +1,6 @@
-// One series of growing sizes as lines: sizes by powers of ten from left to right, cost
-// upward from zero, so that what is flat looks flat. Where systems differ so much that
-// the lower ones could not be told apart, the cost goes by powers of ten as well.
+// Draws one series as lines. Sizes go from left to right by powers of ten, and cost goes
+// upward from zero, so that what is flat looks flat. If systems differ so much that the
+// lower lines would coincide, the cost goes by powers of ten as well.
 
 import PlugboardPosix
 
@@ -73,12 +73,12 @@ struct CurveBlock {
     }
 }
 
-/// Where a cost lies between the bottom (0) and the top (1) of a block.
+/// The place of a cost between the bottom (0) and the top (1) of a block.
 struct CostScale {
     private let bottom: Double
     private let top: Double
     private let isByPowers: Bool
-    /// Values to draw lines at.
+    /// The values with a line.
     let ticks: [Double]
 
     init(least: Double, most: Double, isByPowers: Bool) {
@@ -103,7 +103,7 @@ struct CostScale {
         return min(1, max(0, part))
     }
 
-    /// A round step of which about five reach as far as `most`.
+    /// A round step, of which about five reach `most`.
     private static func step(_ most: Double) -> Double {
         let rough = max(most, 1e-3) / 5
         let power = pow(10, log10(rough).rounded(.down))

@@ -1,8 +1,11 @@
-// Numbers as people read them, without Foundation.
+// Numbers as people read them: few digits, and commas between thousands. It doesn't use
+// Foundation, which would make the program start more slowly. A value above zero is never
+// shown as zero where that matters.
 
 /// Decimal text of measured values.
 enum Digits {
-    /// About three significant digits, thousands apart: `1,234,567`, `105`, `25.4`, `0.98`.
+    /// About three significant digits, with commas between thousands: `1,234,567`, `105`, `25.4`,
+    /// `0.98`.
     static func text(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         let size = abs(value)
@@ -12,25 +15,25 @@ enum Digits {
         return whole(Int(value.rounded()))
     }
 
-    /// Of something that should be none: `0`, `0.003`, `<0.001`, or as other values.
+    /// A count that should be zero: `0`, `0.003`, `<0.001`, or like other values.
     static func rare(_ value: Double) -> String {
         if value > 0, value < 0.001 { return "<0.001" }
         return value > 0 && value < 0.1 ? fixed(value, 3) : text(value)
     }
 
-    /// Beside a scale: `0`, `2.5`, `10,000`.
+    /// For a scale: `0`, `2.5`, `10,000`.
     static func tick(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? whole(Int(value)) : fixed(value, 2)
     }
 
-    /// As few digits as it has, two decimals at most: `120`, `1.6`, `0.95`.
+    /// With as few digits as possible, and at most two decimals: `120`, `1.6`, `0.95`.
     static func short(_ value: Double) -> String {
         let text = fixed(value, 2)
         if text.hasSuffix(".00") { return String(text.dropLast(3)) }
         return text.hasSuffix("0") ? String(text.dropLast()) : text
     }
 
-    /// Two decimals below ten, one above.
+    /// With two decimals below ten, and one above.
     static func ratio(_ value: Double) -> String {
         fixed(value, abs(value) < 10 ? 2 : 1)
     }
@@ -47,7 +50,7 @@ enum Digits {
             + fraction
     }
 
-    /// A whole number, thousands apart.
+    /// A whole number with commas between thousands.
     static func whole(_ value: Int) -> String {
         var text = ""
         for (place, digit) in String(abs(value)).reversed().enumerated() {

@@ -1,9 +1,10 @@
-// A drawing as SVG text: shapes and words placed by hand, without scripts. Its colours
-// follow what the reader prefers, light or dark; where a viewer doesn't know, light.
+// A drawing as SVG text: shapes and words at given places, without scripts. Its colours
+// follow the reader's choice of light or dark. A viewer that doesn't know that choice shows
+// light.
 
 /// A drawing that grows downward.
 struct Drawing {
-    /// How words look.
+    /// The look of words.
     enum Style: String {
         case title, name, text, faint
     }
@@ -33,7 +34,7 @@ struct Drawing {
         )
     }
 
-    /// Words in large letters; returns where others may follow on the same line.
+    /// Adds words in large letters. Returns where other words may follow on the same line.
     mutating func heading(_ text: String, x: Double, y: Double) -> Double {
         words(text, x: x, y: y, .name)
         return x + Double(text.count) * 8.2 + 12
@@ -46,7 +47,7 @@ struct Drawing {
         )
     }
 
-    /// A thin line, such as a whisker or a grid's.
+    /// Adds a thin line, such as a whisker or a line of the grid.
     mutating func line(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double), _ kind: String) {
         shapes.append(
             "<line x1=\"\(number(from.x))\" y1=\"\(number(from.y))\" x2=\"\(number(to.x))\" "
@@ -54,7 +55,7 @@ struct Drawing {
         )
     }
 
-    /// A line through points, each marked.
+    /// Adds a line through points, and marks each point.
     mutating func curve(_ points: [(x: Double, y: Double)], colour: String) {
         let places = points.map { "\(number($0.x)),\(number($0.y))" }.joined(separator: " ")
         shapes.append("<polyline points=\"\(places)\" class=\"curve\" stroke=\"\(colour)\"/>")
@@ -106,7 +107,7 @@ struct Drawing {
             case "<": "&lt;"
             case ">": "&gt;"
             case "\"": "&quot;"
-            // What no file of XML may hold, escaped or not.
+            // Characters that no XML file may have, not even escaped.
             case _ where scalar.value < 0x20: " "
             default: String(scalar)
             }

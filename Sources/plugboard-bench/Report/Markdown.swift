@@ -1,5 +1,6 @@
-// A bench as a page shows it: the figures to reach, each row with the peers beside it, and
-// each option beside the row without. What it was measured on stands above.
+// Writes a bench as a page: the machine, the goals, each row with the peers beside it, and
+// each option beside the same row without it. The text replaces only what is between the
+// page's two marks.
 
 import PlugboardPosix
 
@@ -8,8 +9,7 @@ enum Markdown {
     private static let start = "<!-- bench: written by plugboard bench --into -->"
     private static let end = "<!-- /bench -->"
 
-    /// The page with the report in place of what stands between its two marks; nil where it
-    /// hasn't both.
+    /// The page with the report between its two marks; nil if it lacks one of them.
     static func page(_ page: String, with text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let first = lines.firstIndex(of: start[...]),
@@ -18,7 +18,7 @@ enum Markdown {
         return (lines[...first] + ["", text[...].dropLast(), ""] + lines[last...]).joined(separator: "\n")
     }
 
-    /// All of a report. `chart` is the path of its drawing, from the page.
+    /// The text of a report. `chart` is the path of its drawing from the page.
     static func text(of report: Report, commit: String?, chart: String?) -> String {
         let origin =
             (commit.map { "Commit \($0); " } ?? "") + "\(report.machine.text). \(report.releases). "
@@ -33,7 +33,7 @@ enum Markdown {
         return parts.compactMap { $0 }.joined(separator: "\n")
     }
 
-    /// The commit of the folder that this runs in, where that is a checkout.
+    /// The commit of the present folder, if it is a checkout.
     static func commit(programs: Programs) -> String? {
         guard let git = Programs.find("git"),
             let output = try? programs.output(of: git, ["rev-parse", "--short", "HEAD"])
@@ -42,7 +42,7 @@ enum Markdown {
         return text.count >= 7 && output.count == text.count + 1 ? String(text) : nil
     }
 
-    /// A line for each row, a column for each system: how many times better plugboard is.
+    /// A line for each row and a column for each system: how many times better plugboard is.
     private static func systems(of report: Report) -> String? {
         let rows = report.rows.filter { $0.workload.isPlain && !$0.systems.isEmpty }
         var others: [String] = []
@@ -91,7 +91,7 @@ enum Markdown {
         }
     }
 
-    /// Nil without a line.
+    /// Nil if there are no lines.
     private static func table(_ head: [String], _ lines: [[String]]) -> String? {
         if lines.isEmpty { return nil }
         return ([head, head.map { _ in "---" }] + lines)
@@ -100,7 +100,7 @@ enum Markdown {
 }
 
 extension Workload.Measure {
-    /// The quantity by which systems are told apart.
+    /// The quantity by which systems are compared.
     var headline: Quantity {
         switch self {
         case .rate: .messagesPerSecond

@@ -1,18 +1,20 @@
-// The measured rows, before anyone decides how they are shown.
+// The measured rows, as data: tables, pages, drawings and JSON are all
+// made of them. Figures are not rounded here, and a failed system is
+// kept with its reason.
 
-/// What one system came to in one workload.
+/// The figures of one system in one workload.
 struct SystemRow: Sendable {
     let system: String
-    /// What it does for a message.
+    /// What the system does for a message.
     let summary: String
     /// Messages that its publishers wrote at once.
     let batch: Int
-    /// Its mean batch is that of a turn.
+    /// Whether the mean batch of a read is that of a turn.
     let readsOncePerTurn: Bool
     let samples: Samples
 
-    /// The generator worked harder than the server: the rate is the generator's, the
-    /// CPU per message still the server's.
+    /// Whether the generator worked harder than the server. Then the rate is the generator's, but
+    /// CPU per message is still the server's.
     var isHeldBackByGenerator: Bool {
         guard let generator = samples.figure(.generatorNanosecondsPerMessage),
             let server = samples.figure(.cpuNanosecondsPerMessage)
@@ -33,7 +35,7 @@ extension SystemRow {
     }
 }
 
-/// A system that a row has no figures of, and why.
+/// A system that has no figures in a row, and the reason.
 struct Failure: Error, Equatable, CustomStringConvertible {
     let workload: String
     let system: String
@@ -42,7 +44,7 @@ struct Failure: Error, Equatable, CustomStringConvertible {
     var description: String { "\(workload), \(system): \(reason)" }
 }
 
-/// One workload, all systems.
+/// One workload with all systems.
 struct Row: Sendable {
     let workload: Workload
     var systems: [SystemRow] = []
@@ -53,8 +55,8 @@ struct Row: Sendable {
         self.systems = systems
     }
 
-    /// Does something with a system, or notes why it failed and returns nil: one peer that
-    /// fails shall not cost all other figures. Throws only where a signal ended the bench.
+    /// Does something with a system. If that fails, notes why and returns nil, because one peer's
+    /// failure must not cost all other figures. Throws only if a signal ended the bench.
     mutating func attempt<Result>(_ dialect: any Dialect, _ body: () throws -> Result) throws -> Result? {
         do {
             return try body()
@@ -70,19 +72,19 @@ struct Row: Sendable {
 
     func samples(of system: String) -> Samples? { systems.first { $0.system == system }?.samples }
 
-    /// A system's as a multiple of another's: the median over pairs of runs.
+    /// A system's quantity as a multiple of another's: the median over pairs of runs.
     func ratio(_ quantity: Quantity, _ system: String, to other: String) -> Double? {
         samples(of: other).flatMap { samples(of: system)?.ratio(quantity, to: $0) }
     }
 
-    /// How many times better than the other plugboard is: faster, or cheaper.
+    /// How many times better than the other system plugboard is: faster, or cheaper.
     func advantage(_ quantity: Quantity, over other: String) -> Double? {
         quantity.isGain
             ? ratio(quantity, "plugboard", to: other) : ratio(quantity, other, to: "plugboard")
     }
 
-    /// Whether a system took in about as many messages a turn as the broker, so that CPU
-    /// per message can be compared as it stands. Nil where that can't be known.
+    /// Whether a system read about as many messages per turn as the broker, so that CPU per
+    /// message can be compared. Nil if that is unknown.
     func hasEqualBatch(_ system: SystemRow) -> Bool? {
         guard system.readsOncePerTurn,
             let ours = samples(of: "plugboard")?.figure(.messagesPerRead),
@@ -101,14 +103,14 @@ struct Report: Sendable {
     let runs: Int
     let secondsPerRun: Double
 
-    /// What went wrong with this project's own servers.
+    /// The failures of this project's own servers.
     var ownFailures: [Failure] {
         (rows + growth.flatMap(\.rows)).flatMap(\.failures).filter {
             $0.system == "plugboard" || $0.system == "limit"
         }
     }
 
-    /// The releases of what was measured.
+    /// The releases of the measured systems.
     var releases: String {
         versions.compactMap { system in system.version.map { "\(system.server) \($0)" } }
             .joined(separator: ", ")

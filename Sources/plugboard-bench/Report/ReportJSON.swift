@@ -1,6 +1,8 @@
-// A bench as a program reads it: everything the table has, as numbers without rounding.
+// Writes a bench for programs: everything in the table, as numbers without
+// rounding. It is one valid JSON object on one line, whatever names the machine
+// and the systems have.
 
-/// A value of JSON, in the order in which it was put together.
+/// A JSON value. Its members keep the order in which they were added.
 private indirect enum JSON {
     case text(String)
     case number(Double)
@@ -17,7 +19,7 @@ private indirect enum JSON {
         switch self {
         case .text(let text): Self.quoted(text)
         case .number(let value):
-            // What is no number is null.
+            // Infinities and NaN become null.
             Int(exactly: value).map { "\($0)" } ?? (value.isFinite ? "\(value)" : "null")
         case .flag(let isTrue): "\(isTrue)"
         case .list(let values): "[\(values.map(\.encoded).joined(separator: ","))]"
@@ -27,7 +29,7 @@ private indirect enum JSON {
         }
     }
 
-    /// A name, ours or the system's; control characters, which none has, become spaces.
+    /// A name, ours or the system's. Control characters, which no name has, become spaces.
     private static func quoted(_ text: String) -> String {
         let escaped = text.unicodeScalars.map { scalar in
             if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
@@ -39,7 +41,7 @@ private indirect enum JSON {
 
 extension Report {
     /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`,
-    /// `growth` and `goals`; each row with its workload and its `systems`, each figure with
+    /// `growth` and `goals`. Each row has its workload and its `systems`, and each figure has
     /// `median`, `least` and `most`.
     func json() -> String {
         JSON.object([

@@ -1,10 +1,11 @@
-// What stands around the rows in a terminal: the machine before them; what grew, the
-// figures to reach and how it was measured after them.
+// The text around the rows in a terminal: the machine before them, and after
+// them the series, the goals and how the figures were measured. `Table` has
+// the rows themselves.
 
 extension Table {
     private static let goalColumnsMax = 46
 
-    /// The machine, and the releases of what is measured on it.
+    /// The machine, and the releases of the systems.
     static func text(of machine: Machine, _ versions: [SystemVersion]) -> String {
         let systems = versions.map { "\($0.server) \($0.version ?? "is not installed")" }
         return PageWidth.text(machine.text) + PageWidth.text(systems.joined(separator: ", "))
@@ -21,7 +22,7 @@ extension Table {
         return PageWidth.text("\(growth.growth.name): \(what)") + aligned([head] + lines)
     }
 
-    /// Every figure to reach that was measured; nothing where none was.
+    /// Every goal that was measured; empty if none was.
     static func goals(of report: Report) -> String {
         let lines = Goals.measured(in: report).flatMap { goal, value in
             let cells = goal.cells(value)
@@ -32,7 +33,7 @@ extension Table {
         return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + lines)
     }
 
-    /// How the figures came about, as far as it bears on what they mean.
+    /// How the figures were measured, as far as that matters for their meaning.
     static func method(of report: Report) -> String {
         let text = """
             Each figure is the median of \(counted(report.runs, "run")) of \

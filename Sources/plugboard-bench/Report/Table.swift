@@ -1,9 +1,10 @@
-// A bench as a person reads it in a terminal: a block for each workload, a line for
-// each system.
+// Shows a bench to a person at a terminal: a block for each workload, and in it a
+// line for each system. A column without any figure is left out, and every mark
+// is explained below.
 
 /// Text of rows.
 enum Table {
-    /// One workload's block, its lines ended by line feeds.
+    /// One workload's block. Each line ends with a line feed.
     static func text(of row: Row) -> String {
         let columns = Column.all(for: row.workload).filter { $0.isMeasured(in: row) }
         let head = [""] + columns.map(\.title)
@@ -20,7 +21,7 @@ enum Table {
             + (asked.map { [$0] } ?? []) + marks(row)
     }
 
-    /// What became of an observer that didn't read.
+    /// The result of an observer that didn't read.
     static func stopped(_ row: Row) -> [String] {
         guard let samples = row.samples(of: "plugboard"), let bytes = samples.figure(.bytesOfStopped),
             let lines = samples.figure(.linesPerKeyAfterWaking)
@@ -31,7 +32,7 @@ enum Table {
         ]
     }
 
-    /// The marks of its columns, explained.
+    /// The explanations of the marks in its columns.
     private static func marks(_ row: Row) -> [String] {
         guard row.workload.measure == .rate else { return [] }
         let counted = row.systems.filter { $0.samples.figure(.messagesPerRead) != nil }
@@ -51,7 +52,7 @@ enum Table {
         ].filter(\.0).map(\.1)
     }
 
-    /// What a row is about, in words.
+    /// What a row measures, in words.
     static func conditions(of workload: Workload) -> String {
         let keys = counted(workload.keys, "key")
         switch workload.measure {
@@ -67,7 +68,7 @@ enum Table {
         }
     }
 
-    /// What is sent to whom, the options that a row is about as the protocol spells them.
+    /// What is sent to whom. A row's options are spelled as in the protocol.
     private static func load(of workload: Workload) -> [String] {
         let atRest = workload.connectionsAtRest
         let bystander = workload.bystander.map {
@@ -110,14 +111,14 @@ enum Table {
 private struct Column: Sendable {
     enum Kind: Sendable {
         case figure
-        /// With ` ±12%`: how far the farthest run was from the median.
+        /// With ` ±12%`: the distance of the farthest run from the median.
         case spread
-        /// As a multiple of the system's that the title ends with: the limit, or the same row without its
-        /// option.
+        /// As a multiple of the system that the title ends with: the limit, or the same row
+        /// without its option.
         case times
         /// How many times better plugboard is.
         case ours
-        /// A figure with `≠` or `~`, where it is no other's.
+        /// A figure, with `≠` or `~` if it can't be compared.
         case batch
     }
 
@@ -169,7 +170,7 @@ private struct Column: Sendable {
         }
     }
 
-    /// Nothing is said where nothing was measured.
+    /// Without a figure there is no column.
     func isMeasured(in row: Row) -> Bool {
         row.systems.contains { !["", "–"].contains(text($0, row)) }
     }

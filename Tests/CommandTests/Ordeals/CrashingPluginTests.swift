@@ -1,4 +1,4 @@
-// Very many plugins that crash as soon as they are started.
+// Very many plugins that crash as soon as they start.
 
 import PlugboardPosix
 import TestSupport
@@ -22,7 +22,7 @@ struct CrashingPluginTests {
         for number in 0..<count { crashes += shop.text("crash\(number)", "runs").utf8.count / 2 }
         #expect(crashes == count * 5)
         try eventually("all were waited for") { Processes.zombies(of: up.pid).isEmpty }
-        // The broker and the good one are left, with what they need.
+        // The broker and the healthy plugin remain, with what they need.
         #expect(Processes.children(of: up.pid).count == 2)
         let descriptors = try Folder.names(in: "/proc/\(up.pid)/fd").count
         #expect(descriptors < 40)

@@ -1,4 +1,4 @@
-// Very many who do nothing, and one who stopped reading while others work.
+// Very many idle clients, and an observer that stops reading while others work.
 
 import PlugboardPosix
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("crowds and sleepers", .someAtATime, .serialized)
 struct CrowdTests {
-    @Test("connections that are idle cost no time and little memory")
+    @Test("idle connections cost no time and little memory")
     func idle() throws {
         let count = LongSuite.count(10_000, quick: 500)
         let folder = try TemporaryFolder()
@@ -40,7 +40,7 @@ struct CrowdTests {
     }
 
     @Test(
-        "an observer that is stopped under full load costs neither memory nor others",
+        "an observer that stops under full load costs no memory and disturbs nobody",
         .timeLimit(.minutes(5))
     )
     func sleeper() throws {

@@ -1,5 +1,5 @@
-// A disk that fails where nobody needs to be root: the broker's process is started with a filter
-// of the kernel's (seccomp) that answers each fdatasync with EIO. All else is the real program.
+// A failing disk without root: the broker's process starts with a filter of the kernel
+// (seccomp) that answers every fdatasync with EIO. Everything else is the real program.
 
 #if os(Linux)
     import PlugboardPosix
@@ -10,7 +10,7 @@
 
     @Suite("a broker whose disk fails", .someAtATime)
     struct FailedSyncTests {
-        /// Forbids itself fdatasync, and so whatever program it becomes.
+        /// Forbids itself fdatasync, and so every program that it becomes.
         private static let withoutSync = #"""
             my ($prctl, $fdatasync) = `uname -m` =~ /x86_64/ ? (157, 75) : (167, 83);
             my $filter = pack("SCCL" x 4, 0x20, 0, 0, 0, 0x15, 0, 1, $fdatasync, 0x06, 0, 0, 0x50005, 0x06, 0, 0, 0x7fff0000);

@@ -1,5 +1,5 @@
-// A broker that is killed again and again while it is written to: whatever anybody was told
-// is there when it comes back.
+// A broker that is killed again and again while clients write: whatever anybody was told
+// exists when it comes back.
 
 import PlugboardPosix
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("killed under load", .someAtATime, .serialized)
 struct KillTests {
-    /// One of those who write: numbers, one after the other, to a key of its own.
+    /// One of the writers: it writes numbers, one after the other, to a key of its own.
     private final class Writer {
         let key: String
         /// The last number that was sent, and the last that was answered.
@@ -28,7 +28,7 @@ struct KillTests {
             (self.peer, rest) = (peer, [])
         }
 
-        /// What the broker has, which may be more than was answered.
+        /// The broker's number, which may be higher than the last answered one.
         func recover() throws {
             guard let peer else { return }
             try peer.send(Array(#"{"op":"get","key":"\#(key)"}"#.utf8) + [0x0A])
@@ -54,7 +54,7 @@ struct KillTests {
         }
     }
 
-    @Test("nothing is lost that was answered or told", .timeLimit(.minutes(10)))
+    @Test("nothing that was answered or told is lost", .timeLimit(.minutes(10)))
     func kills() throws {
         let rounds = LongSuite.count(1_000, quick: 12)
         let folder = try TemporaryFolder()
@@ -82,8 +82,8 @@ struct KillTests {
         report(served.sorted())
     }
 
-    /// Milliseconds from the start of a broker to its greeting. One in a hundred may be the fault
-    /// of whatever else the machine does.
+    /// Milliseconds from the start of a broker to its greeting. One in a hundred may be slow
+    /// because of other work on the machine.
     private func report(_ served: [Double]) {
         let late = served.count { $0 > 100 }
         let (median, worst) = (served[served.count / 2], served.last ?? 0)
@@ -137,7 +137,7 @@ struct KillTests {
     }
 }
 
-/// The number behind `"field":` in a line.
+/// The number after `"field":` in a line.
 private func number(_ field: String, in line: String) -> UInt64? {
     guard let range = line.firstRange(of: "\"\(field)\":") else { return nil }
     return UInt64(line[range.upperBound...].prefix { $0.isNumber })

@@ -1,4 +1,4 @@
-// Two brokers at once for one path: one serves, the other says why it doesn't.
+// Two brokers for one path at the same time: one serves, and the other says why it doesn't.
 
 import PlugboardPosix
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 @Suite("races for a path", .someAtATime, .serialized)
 struct RaceTests {
     @Test(
-        "of two brokers for one path one serves and the other ends, whatever was there",
+        "of two brokers for one path, one serves and the other ends, whatever was there before",
         .timeLimit(.minutes(10))
     )
     func races() throws {
@@ -27,7 +27,7 @@ struct RaceTests {
                 #expect(finished.messages.contains("another broker is running at \(folder.socket)"))
             }
             #expect(try RawPeer(path: folder.socket).line().hasPrefix(#"{"event":"hello""#))
-            // Every other time the winner leaves its socket behind, for the next ones to find.
+            // Every other winner leaves its socket behind for the next two.
             for run in both where run.isRunning {
                 run.signal(round % 2 == 0 ? SIGKILL : SIGTERM)
                 _ = try run.finished()

@@ -1,5 +1,5 @@
-// The phones of ../shared/data as the tests read them: with Foundation's JSON and whole
-// cents, so that nothing of the plugins is measured by itself.
+// The phones of ../shared/data, as the tests read them: with Foundation's JSON and whole
+// cents, so that no plugin is compared with its own code.
 
 import Foundation
 
@@ -9,7 +9,7 @@ struct Phone {
     let title: String
     let rating: Double
     let count: Int
-    /// The lowest price in cents; nil: not for sale.
+    /// The lowest price in cents; nil if it is not for sale.
     let cents: Int?
 }
 
@@ -19,7 +19,7 @@ enum PhoneCatalogue {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("shared/data/amazon_cellphones.ndjson").path
 
-    /// The file is no part of the project; it lies beside it where it is there at all.
+    /// The file isn't part of the project. It may be beside it.
     static let isPresent = FileManager.default.fileExists(atPath: path)
 
     /// All phones, in the file's order.
@@ -28,7 +28,7 @@ enum PhoneCatalogue {
         return try lines.dropFirst().filter { !$0.isEmpty }.map(phone)
     }
 
-    /// Cents as prices and totals are written: with two decimals.
+    /// Cents in the form of prices and totals: with two decimals.
     static func text(cents: Int) -> String {
         "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
     }
@@ -49,8 +49,8 @@ enum PhoneCatalogue {
         )
     }
 
-    /// Every price of the file has a dollar sign and two decimals; so, without all else,
-    /// the digits behind a dollar sign are its cents.
+    /// Every price in the file has a dollar sign and two decimals. So the digits after a dollar
+    /// sign, without anything else, are its cents.
     private static func lowestCents(_ prices: String) throws -> Int? {
         let cents = try prices.components(separatedBy: "$").dropFirst().map { price in
             let printed = price.trimmingCharacters(in: CharacterSet(charactersIn: ",\""))

@@ -1,10 +1,10 @@
-// The whole shop: all five plugins as processes on one broker, filled with the phones.
-// What always holds: the logger and `events` began on an empty bus, so both heard all.
+// The whole shop: all five plugins as processes with one broker, filled with the phones.
+// Invariant: the logger and `events` began with an empty bus, so both got everything.
 
 import Foundation
 import PlugboardClient
 
-/// A shop that has every phone in its catalogue.
+/// A shop with every phone in its catalogue.
 struct PhoneShop {
     /// Ends `events`.
     static let lastKey = "test.end"
@@ -20,7 +20,7 @@ struct PhoneShop {
         let shop = try await Shop()
         let events = try await watch(shop)
         let logPath = shop.folder + "/all.log"
-        // One file is enough: a rotated log keeps only its newest files.
+        // One file is enough, because a rotated log keeps only its newest files.
         let logger = try shop.start("logger", ["--file", logPath, "--max-bytes", "1000000000"])
         try await eventually("the log begins") {
             try lines(of: logPath).contains { $0.contains(#""event":"synced""#) }
@@ -33,7 +33,7 @@ struct PhoneShop {
     /// What the logger wrote so far.
     func logged() throws -> [String] { try Self.lines(of: logPath) }
 
-    /// Its last bytes; the whole is too much to read again and again.
+    /// Its last bytes. All of it is too much to read again and again.
     func logEnd() throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: logPath))
         defer { try? file.close() }
@@ -58,7 +58,7 @@ struct PhoneShop {
     }
 
     private static func startOthers(_ shop: Shop) async throws {
-        // A banner that belongs to nothing is cleared away when its plugin has begun.
+        // When the plugin has begun, it removes a banner that belongs to nothing.
         try await shop.publish("banner", #"{"sku":"none","text":"old"}"#)
         try await shop.publish("screen", #"{"name":"list"}"#)
         for plugin in ["cart", "price-indicator", "review-banner"] { try shop.start(plugin) }

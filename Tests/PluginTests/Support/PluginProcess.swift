@@ -1,5 +1,5 @@
-// A plugin as a process of its own: started, listened to, stopped. One that a test forgets
-// is killed with it.
+// A plugin as a process of its own: started, listened to, stopped. If a test forgets it, it
+// is killed.
 
 import Foundation
 import PlugboardPosix
@@ -7,11 +7,12 @@ import Synchronization
 
 /// A running plugin.
 final class PluginProcess: Sendable {
-    /// What it wrote to standard output so far.
+    /// Its standard output so far.
     var output: String { heard.output.text }
-    /// What it wrote to standard error so far.
+    /// Its standard error so far.
     var errors: String { heard.errors.text }
-    /// Its exit status once it has ended and all its output is here; negative: by a signal.
+    /// Its exit status, when it has ended and all its output is here. Negative if a signal ended
+    /// it.
     var status: Int32? { heard.end.withLock { $0?.status } }
 
     private let process = Process()
@@ -61,14 +62,14 @@ final class PluginProcess: Sendable {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Waits for its end; returns its status.
+    /// Waits for its end. Returns its status.
     func end() async throws -> Int32? {
         try await eventually("the plugin ends") { status != nil }
         return status
     }
 
-    /// Asks it to end; returns its status and how long that took, by the clock of a thread
-    /// that does nothing but wait: tests may be held up by each other.
+    /// Asks it to end. Returns its status and how long that took. A thread that does nothing else
+    /// takes the time, because tests may delay each other.
     @discardableResult
     func stop(_ number: Int32 = SIGTERM) async throws -> (status: Int32?, took: Duration) {
         let start = ContinuousClock.now
@@ -77,12 +78,12 @@ final class PluginProcess: Sendable {
         return (status, start.duration(to: heard.end.withLock { $0?.instant } ?? .now))
     }
 
-    /// Where SwiftPM puts the plugins: beside the tests.
+    /// The folder in which SwiftPM puts the plugins: that of the tests.
     private static let products = URL(fileURLWithPath: ProgramPath.current() ?? CommandLine.arguments[0])
         .deletingLastPathComponent()
 }
 
-/// What is known of a process; kept by the threads that listen to it.
+/// What is known of a process. The threads that listen to it keep it alive.
 private final class Heard: Sendable {
     let output = Transcript()
     let errors = Transcript()

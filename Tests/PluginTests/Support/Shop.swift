@@ -1,5 +1,5 @@
-// A real broker on a socket of its own, with the plugins that a test starts as processes
-// and a bus to look at it all. Everything ends with the test.
+// A real broker with its own socket, with plugins that a test starts as processes, and a
+// bus to look at all of it. Everything ends with the test.
 
 import Foundation
 import PlugboardBroker
@@ -9,12 +9,12 @@ import Synchronization
 
 /// A shop to test in.
 final class Shop: Sendable {
-    /// A temporary folder with a short name, since a socket's path has little room.
+    /// A temporary folder with a short name, because a socket's path has little room.
     let folder: String
     let path: String
     let bus: Bus
     private let running = Mutex<Running?>(nil)
-    /// Kept until the shop closes, however a test names them.
+    /// Kept until the shop closes, whatever tests call them.
     private let plugins = Mutex<[PluginProcess]>([])
 
     private struct Running {
@@ -38,7 +38,7 @@ final class Shop: Sendable {
         do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder)") }
     }
 
-    /// Starts a plugin on this shop's bus, without waiting for it.
+    /// Starts a plugin on this shop's bus without waiting for it.
     @discardableResult
     func start(
         _ plugin: String,
@@ -59,11 +59,11 @@ final class Shop: Sendable {
         return process
     }
 
-    /// A broker that knows nothing of what was takes the place of the one there is.
+    /// Replaces the broker by one that remembers nothing.
     func restartBroker() async throws {
         let epoch = bus.greeting?.epoch
         stopBroker()
-        // The lock is free once the last thread has let go of the broker.
+        // The lock is free when the last thread has released the broker.
         try await eventually("the path is free") {
             do {
                 let next = try Self.run(path)
@@ -73,7 +73,7 @@ final class Shop: Sendable {
                 return false
             }
         }
-        // A request made sooner could be lost with the old connection.
+        // An earlier request could be lost with the old connection.
         try await eventually("the test's bus is back") {
             self.bus.state.isConnected && self.bus.greeting?.epoch != epoch
         }
@@ -98,7 +98,7 @@ final class Shop: Sendable {
 
     // What tests ask of the bus.
 
-    /// The text of a key's value, exactly as it is kept; nil where there is none.
+    /// The text of a key's value, exactly as it is kept; nil if there is none.
     func text(_ key: String) async throws -> String? {
         try await bus.entry(key)?.value.text
     }
@@ -113,13 +113,13 @@ final class Shop: Sendable {
         try await bus.emit(key, JSON(json))
     }
 
-    /// Waits until a key has this value, byte for byte; nil: until it is absent.
+    /// Waits until a key has this value, byte for byte, or is absent if it is nil.
     func waitFor(_ key: String, _ value: String?) async throws {
         try await eventually("\(key) is \(value ?? "absent")") { try await self.text(key) == value }
     }
 }
 
-/// Folders for one test each.
+/// Folders, each for one test.
 enum TemporaryFolder {
     static func make() throws -> String {
         var template = Array("/tmp/pbp-XXXXXX".utf8CString)

@@ -1,5 +1,5 @@
-// The five plugins as tests of what they have in common see them: how each is started, and
-// how one finds out from outside that it works.
+// The five plugins as tests of all plugins see them: how each is started, and how to find
+// out from outside that it works.
 
 import Foundation
 import PlugboardClient
@@ -23,7 +23,7 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("plugins").path
 
-    /// Without a file to read, the tracker would have nothing to do and end; the logger would
+    /// Without a file to read, the tracker would have nothing to do and end. The logger would
     /// print nothing.
     var arguments: [String] {
         switch self {
@@ -33,7 +33,7 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Starts it on a shop's bus, so that it goes on until it is stopped.
+    /// Starts it on a shop's bus, so that it runs until it is stopped.
     func start(in shop: Shop, output: FileHandle? = nil, isShut: Bool = false) throws -> PluginProcess {
         try shop.start(
             rawValue,
@@ -45,7 +45,7 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
     }
 
     /// Gives it something to do and waits until that is done. Each round asks for something
-    /// else. All but the tracker print in the second round at the latest.
+    /// different. All but the tracker print in the second round at the latest.
     func work(_ process: PluginProcess, in shop: Shop, round: Int) async throws {
         switch self {
         case .cart: try await fillCart(shop, round)
@@ -56,7 +56,7 @@ enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Events reach only who has subscribed already, so they are sent until one has an effect.
+    /// Only present observers get events, so they are sent until one has an effect.
     private func fillCart(_ shop: Shop, _ round: Int) async throws {
         try await shop.publish("catalog.product-\(round)", #"{"title":"Product","price":1.00}"#)
         try await eventually("the cart takes product \(round)") {

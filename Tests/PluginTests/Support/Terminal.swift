@@ -1,4 +1,4 @@
-// A terminal without a person: a pair of descriptors, one for the program, one to look at.
+// A terminal without a person: two descriptors, one for the program and one to look at.
 
 import Foundation
 import PlugboardPosix
@@ -9,7 +9,7 @@ final class Terminal: Sendable {
     let program: FileHandle
     private let screen: Int32
 
-    /// TIOCSPTLCK and TIOCGPTN, which the Glibc module doesn't show (asm-generic/ioctls.h).
+    /// TIOCSPTLCK and TIOCGPTN, which the Glibc module lacks (asm-generic/ioctls.h).
     private static let unlock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 

@@ -1,6 +1,6 @@
-// Waiting in tests: for conditions, with a deadline, never for a time.
+// Waiting in tests: for conditions with a deadline, never for a fixed time.
 
-/// Something that was never so within the time that is more than enough.
+/// A condition that didn't come true in more than enough time.
 struct NeverHappened: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,6 +1,6 @@
-// A socket between one plugin and the broker, to see what the plugin really asks for.
-// Bytes pass unchanged, by a thread that ends with the tap. What always holds: a request
-// was kept before the broker got it, so whoever sees its effect finds it here.
+// A socket between one plugin and the broker, to see what the plugin really asks for. A
+// thread passes bytes on unchanged, and ends with the tap. Invariant: a request is recorded
+// before the broker gets it, so whoever sees its effect finds it here.
 
 import PlugboardClient
 import PlugboardPosix
@@ -8,7 +8,7 @@ import Synchronization
 
 /// Passes on one connection after the other.
 final class Wiretap: Sendable {
-    /// Where the plugin connects to.
+    /// The path that the plugin connects to.
     let path: String
     private let wire: Wire
 
@@ -27,7 +27,7 @@ final class Wiretap: Sendable {
     /// The plugin's requests so far, in order.
     func requests() throws -> [JSON] {
         let text = String(decoding: wire.heard.withLock { $0 }, as: UTF8.self)
-        // What stands behind the last line feed is not complete yet, or empty.
+        // After the last line feed there is an incomplete line, or nothing.
         return try text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             .map { try JSON(String($0)) }
     }
@@ -38,7 +38,7 @@ final class Wiretap: Sendable {
             .flatMap { $0["keys"]?.elements ?? [] }.compactMap(\.string)
     }
 
-    /// The keys that it asked for, or wrote in a way that depends on what is there.
+    /// The keys that it read, or wrote depending on the present value.
     func read() throws -> [String] {
         try requests().flatMap { $0["writes"]?.elements ?? [$0] }
             .filter {
@@ -60,7 +60,7 @@ final class Wiretap: Sendable {
     }
 }
 
-/// The thread's part.
+/// The part that runs on the thread.
 private final class Wire: Sendable {
     private static let (endToken, clientToken, brokerToken): (UInt64, UInt64, UInt64) = (0, 1, 2)
 
@@ -84,10 +84,10 @@ private final class Wire: Sendable {
         }
     }
 
-    /// Until either side closes, or the tap does.
+    /// Runs until either side closes, or the tap does.
     private func pass(_ client: consuming Descriptor) throws {
         let broker = try UnixSocket.connect(path: broker)
-        // Only what is ready is read, and what is read is passed on whole.
+        // Only what is ready is read, and what is read is passed on completely.
         UnixSocket.setBlocking(client.raw, true)
         UnixSocket.setBlocking(broker.raw, true)
         let poller = PollPoller()
@@ -103,7 +103,7 @@ private final class Wire: Sendable {
         }
     }
 
-    /// False where one of the two is gone.
+    /// Returns false if one of the two is gone.
     private func move(from: borrowing Descriptor, to: borrowing Descriptor, isHeard: Bool) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let transfer = bytes.withUnsafeMutableBytes { from.read(into: $0) }
