@@ -7,12 +7,17 @@ import PlugboardPosix
 /// One bystander of a row. Used by one thread.
 final class Bystander {
     let reads: Bool
-    private let link: Link
-    private let server: Server
+    private let link: LoadLink
+    private let server: MeasuredServer
     private let memoryBefore: UInt64
 
     /// Connects it to a server that is warm.
-    init(_ bystander: Workload.Bystander, _ server: Server, _ dialect: any Dialect, _ workload: Workload)
+    init(
+        _ bystander: Workload.Bystander,
+        _ server: MeasuredServer,
+        _ dialect: any Dialect,
+        _ workload: Workload
+    )
         throws
     {
         reads = bystander.reads
@@ -29,7 +34,7 @@ final class Bystander {
     }
 
     /// Reads everything it is owed. Throws where the last of that isn't what was published last.
-    func wake(keys: Int, lastMark: String) throws -> [Quantity: Double] {
+    func wake(keys: Int, lastMark: String) throws -> [Metric: Double] {
         let memory = try ProcessUsage.memoryBytes(of: server.pid)
         try link.send("{\"op\":\"sync\"}\n")
         let bytes = try link.receive { bytes in

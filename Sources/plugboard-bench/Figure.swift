@@ -1,7 +1,7 @@
 // What is measured, with its unit, and what several runs of it come to.
 
 /// A quantity of the table.
-enum Quantity: String, CaseIterable, Sendable {
+enum Metric: String, CaseIterable, Sendable {
     case messagesPerSecond
     case cpuNanosecondsPerMessage
     case cpuNanosecondsPerDelivery
@@ -64,20 +64,20 @@ struct Figure: Equatable, Sendable {
 
 /// One system's values of one workload, a value for each run.
 struct Samples: Sendable {
-    private(set) var values: [Quantity: [Double]] = [:]
+    private(set) var values: [Metric: [Double]] = [:]
 
-    mutating func append(_ run: [Quantity: Double]) {
+    mutating func append(_ run: [Metric: Double]) {
         for (quantity, value) in run { values[quantity, default: []].append(value) }
     }
 
     /// Nil where this quantity wasn't measured.
-    func figure(_ quantity: Quantity) -> Figure? {
+    func figure(_ quantity: Metric) -> Figure? {
         values[quantity].flatMap(Figure.init)
     }
 
     /// How many times as much of it there is as in `other`: the median over pairs of
     /// runs, which were made one after the other.
-    func ratio(_ quantity: Quantity, to other: Samples) -> Double? {
+    func ratio(_ quantity: Metric, to other: Samples) -> Double? {
         guard let ours = values[quantity], let theirs = other.values[quantity] else { return nil }
         return Figure(of: zip(ours, theirs).filter { $0.1 > 0 }.map { $0.0 / $0.1 })?.median
     }

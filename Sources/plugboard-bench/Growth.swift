@@ -8,7 +8,7 @@ struct Growth: Sendable {
     /// What there is ever more of.
     let what: String
     /// Of which flat is the goal.
-    let quantity: Quantity
+    let quantity: Metric
     let sizes: [Int]
     let workload: @Sendable (_ size: Int) -> Workload
 

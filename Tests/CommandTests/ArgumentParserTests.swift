@@ -1,3 +1,4 @@
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -7,13 +8,13 @@ import Testing
 struct ArgumentParserTests {
     private func parse(_ words: String...) throws -> Invocation {
         let command = try #require(CommandTable.command(named: words[0]))
-        return try ArgumentParser.parse(Array(words.dropFirst()), for: command)
+        return try command.parse(Array(words.dropFirst()))
     }
 
     private func error(_ words: String...) -> CommandError? {
         guard let command = CommandTable.command(named: words[0]) else { return nil }
         do {
-            _ = try ArgumentParser.parse(Array(words.dropFirst()), for: command)
+            _ = try command.parse(Array(words.dropFirst()))
             return nil
         } catch {
             return error

@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -65,10 +66,10 @@ struct InsightTests: BrokerSuite {
         #expect(told.lines.count == 3)
         #expect(told.lines[1] == #"  {"a":1}"#)
         #expect(told.lines[2].hasSuffix("sub 1  cart.*  sent"))
-        let price = try Connection(path: folder.socket)
+        let price = try BrokerConnection(path: folder.socket)
         let client = try #require(try price.expectGreeting()["client"]?.text)
         _ = try price.accepted(
-            RequestLine("subscribe").adding("key", string: "cart.total").adding("phase", 1)
+            ObjectText(op: "subscribe").adding("key", string: "cart.total").adding("phase", 1)
                 .adding("ack", true, unless: false)
         )
         let waiting = try run("explain", "publish", "cart.total", "1").lines.last ?? ""
@@ -116,11 +117,14 @@ struct InsightTests: BrokerSuite {
 
     @Test("a subscription that has a text for a name is found by it; what there isn't is refused")
     func controlNames() throws {
-        let person = try Connection(path: folder.socket)
+        let person = try BrokerConnection(path: folder.socket)
         let client = try #require(try person.expectGreeting()["client"]?.integer)
         for sub in [#""prices""#, #""7""#, "-3"] {
             _ = try person.accepted(
-                RequestLine("subscribe").adding("key", string: "k").adding("sub", json: Array(sub.utf8)[...])
+                ObjectText(op: "subscribe").adding("key", string: "k").adding(
+                    "sub",
+                    json: Array(sub.utf8)[...]
+                )
             )
         }
         for sub in ["prices", #""7""#, "-3"] {

@@ -157,7 +157,7 @@ struct PluginCommandTests {
         try shop.add("rock", "trap '' TERM; echo $$ > pids; while :; do sleep 0.05; done")
         let up = try shop.up()
         _ = try shop.pids("rock", count: 1)
-        let caller = try Connection(path: shop.folder.socket)
+        let caller = try BrokerConnection(path: shop.folder.socket)
         try caller.expectGreeting()
         let line = Array("call plugins.stop \"rock\"\n".utf8)
         for _ in 0...PluginDesk.waitingMax { try caller.send(line) }

@@ -29,7 +29,7 @@ struct PolicyTests {
 
     @Test("the policy in the help is one that is taken")
     func help() throws {
-        let lines = HelpText.text(for: .policy).split(separator: "\n")
+        let lines = Command.policy.syntax.help.split(separator: "\n")
         let start = try #require(lines.firstIndex { $0.contains(#"{"rules": ["#) })
         let end = try #require(lines.firstIndex { $0.contains("]}") && !$0.contains(":") })
         let text = lines[start...end].joined(separator: "\n").replacing(#""alice""#, with: "0")

@@ -130,7 +130,7 @@ func eventually(
     _ location: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) throws {
-    let deadline = Deadline(seconds: seconds)
+    let deadline = TimeLimit(seconds: seconds)
     while try !condition() {
         guard deadline.milliseconds != nil else {
             Issue.record("never came true: \(what)", sourceLocation: location)

@@ -64,8 +64,8 @@
 
         @Test("what else an event has is told behind its writer, and a gap is told as one")
         func details() throws {
-            var view = EventView(console: Console(), asJSON: false)
-            let time = WallClock.now()
+            var view = EventView(console: CommandConsole(), asJSON: false)
+            let time = TimeOfDay.now()
             func shown(_ json: String) throws -> String {
                 let line = try #require(BrokerLine(Array(json.utf8)[...]))
                 guard case .event(let name) = line.kind else { return "no event" }

@@ -3,6 +3,8 @@
     import TestSupport
     import Testing
 
+    import PlugboardWire
+
     @testable import plugboard
 
     @Suite("top", .someAtATime)
@@ -149,14 +151,14 @@
 
         @Test("clients that are behind or paused stand first, marked; warnings stand at the end")
         func trouble() throws {
-            let stuck = try Connection(path: folder.socket)
-            let banner = try Connection(path: folder.socket)
+            let stuck = try BrokerConnection(path: folder.socket)
+            let banner = try BrokerConnection(path: folder.socket)
             for (connection, name) in [(stuck, "stuck"), (banner, "banner")] {
                 try connection.expectGreeting()
-                _ = try connection.accepted(RequestLine("hello").adding("name", string: name))
-                _ = try connection.accepted(RequestLine("subscribe").adding("key", string: "**"))
+                _ = try connection.accepted(ObjectText(op: "hello").adding("name", string: name))
+                _ = try connection.accepted(ObjectText(op: "subscribe").adding("key", string: "**"))
             }
-            _ = try banner.accepted(RequestLine("pause").adding("sub", 1))
+            _ = try banner.accepted(ObjectText(op: "pause").adding("sub", 1))
             let value = "\"\(String(repeating: "x", count: 100_000))\""
             _ = try run(
                 "publish",
@@ -166,7 +168,7 @@
             )
             var cause: UInt64?
             for number in 0..<40 {
-                let write = RequestLine("publish").adding("key", string: "loop.\(number % 2)")
+                let write = ObjectText(op: "publish").adding("key", string: "loop.\(number % 2)")
                     .adding("value", json: Array("1".utf8)[...]).adding("cause", cause)
                 cause = try banner.accepted(write)["revision"]?.integer
             }

@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -14,9 +15,9 @@ struct UpPermissionTests {
 
     /// What the broker tells of its clients of a name.
     private func clients(_ name: String) throws -> [BrokerLine] {
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "$broker.clients.*"))
+        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "$broker.clients.*"))
         var found: [BrokerLine] = []
         while true {
             let line = try person.nextLine()

@@ -16,7 +16,7 @@ final class Conversation {
     private var inbox = ByteBuffer()
     /// How much of the inbox has been searched for a line feed.
     private var searched = 0
-    private let reader: LineReader
+    private let reader: LineDispatch
     private var sending: [UInt8] = []
     private var sent = 0
     private var isBlocked = false
@@ -26,7 +26,7 @@ final class Conversation {
     init(_ link: Link, _ socket: consuming Descriptor) throws {
         self.link = link
         self.socket = socket
-        reader = LineReader(link)
+        reader = LineDispatch(link)
         setupDeadline = Link.deadline(after: link.options.connectTimeout.nanoseconds)
         try poller.add(link.wakeup.raw, token: Self.wakeupToken, interest: .read)
         try poller.add(self.socket.raw, token: Self.socketToken, interest: .read)

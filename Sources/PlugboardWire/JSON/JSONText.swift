@@ -14,6 +14,11 @@ public enum JSONText {
         return characters
     }
 
+    /// The same as text.
+    public static func string(_ spelling: Span<UInt8>) -> String {
+        spelling.contains(UInt8(ascii: "\\")) ? String(characters(spelling).span) : String(spelling)
+    }
+
     /// Adds a string with its quotes; `bytes` are UTF-8. Beside what JSON wants escaped, so is what
     /// nobody sees: a terminal obeys U+009B as it does ESC, and shows nothing of U+200B.
     public static func append(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {

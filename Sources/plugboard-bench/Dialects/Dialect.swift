@@ -56,14 +56,14 @@ protocol Dialect: Sendable {
     /// How to start the server with `folder` to itself for a row.
     func plan(folder: String, for workload: Workload) throws -> ServerPlan
     /// Greets on a fresh connection, waiting for the server's answer.
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws
     /// Makes, once for a server, what the workload needs.
-    func prepare(_ link: Link, workload: Workload) throws
+    func prepare(_ link: LoadLink, workload: Workload) throws
     /// Subscribes to keys or patterns, as the workload says, waiting until all of it holds.
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws
     /// Subscribes as the workload says; also as one whose acknowledgement of every message is waited
     /// for, or whose answer.
-    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws
+    func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws
     /// What such a one says to a line that it is told; nil where that wants no answer.
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
@@ -74,7 +74,7 @@ protocol Dialect: Sendable {
     /// What comes back to the publisher for a whole batch.
     func batchMark(_ workload: Workload) -> Mark
     /// One request and its answer, on a fresh connection.
-    func firstReply(_ link: Link) throws
+    func firstReply(_ link: LoadLink) throws
 }
 
 extension Dialect {
@@ -83,8 +83,8 @@ extension Dialect {
     var versionOption: String { "--version" }
     var readsOncePerTurn: Bool { false }
     func workload(_ workload: Workload) -> Workload { workload }
-    func prepare(_ link: Link, workload: Workload) throws {}
-    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+    func prepare(_ link: LoadLink, workload: Workload) throws {}
+    func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws {
         try subscribe(link, to: Names.subscriptions(of: workload), workload)
     }
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]? { nil }

@@ -91,8 +91,8 @@ extension Row {
 
 extension JSON {
     /// A member for each quantity that has a value.
-    fileprivate static func of(_ value: (Quantity) -> JSON?) -> JSON {
-        .object(Quantity.allCases.compactMap { quantity in value(quantity).map { (quantity.rawValue, $0) } })
+    fileprivate static func of(_ value: (Metric) -> JSON?) -> JSON {
+        .object(Metric.allCases.compactMap { quantity in value(quantity).map { (quantity.rawValue, $0) } })
     }
 }
 

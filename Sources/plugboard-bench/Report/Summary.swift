@@ -1,6 +1,8 @@
 // What stands around the rows in a terminal: the machine before them; what grew, the
 // figures to reach and how it was measured after them.
 
+import PlugboardWire
+
 extension Table {
     private static let goalColumnsMax = 46
 
@@ -25,7 +27,7 @@ extension Table {
     static func goals(of report: Report) -> String {
         let lines = Goals.measured(in: report).flatMap { goal, value in
             let cells = goal.cells(value)
-            let names = PageWidth.wrapped(cells[0], goalColumnsMax)
+            let names = TextLayout.wrapped(cells[0], hanging: 2, width: goalColumnsMax)
             return [[names[0]] + cells.dropFirst()] + names.dropFirst().map { [$0, "", "", "", ""] }
         }
         if lines.isEmpty { return "" }
@@ -45,6 +47,6 @@ extension Table {
             did. Redis reads at most 16 KiB a turn: in the rows with batches of 16 it takes in as many \
             messages as the others.
             """
-        return "how it was measured\n" + PageWidth.note(text, indent: "")
+        return "how it was measured\n" + PageWidth.note(text, hanging: 0)
     }
 }

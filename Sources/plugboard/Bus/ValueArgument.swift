@@ -27,7 +27,7 @@ enum ValueArgument {
     private static func hints(for text: String, _ line: String) -> [String] {
         let bytes = Array(text.utf8)
         if ValueHint.isText(bytes.span) {
-            let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
+            let quoted = String(decoding: JSONText.encoded(text), as: UTF8.self)
             return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
         }
         // A shell removes double quotes that aren't inside single quotes.

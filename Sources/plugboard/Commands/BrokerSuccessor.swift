@@ -14,7 +14,7 @@ final class BrokerSuccessor: Sendable {
     private static let pauseSeconds = 0.002
 
     private let broker: Broker
-    private let console: Console
+    private let console: CommandConsole
     /// The path and the identity of this program's file when it began.
     private let program: String?
     private let identity: FileIdentity?
@@ -22,7 +22,7 @@ final class BrokerSuccessor: Sendable {
     /// The policy file that the successor will read, if any.
     private let policy: String?
 
-    init(_ broker: Broker, _ console: Console, _ inherited: [String: String], policy: String?) {
+    init(_ broker: Broker, _ console: CommandConsole, _ inherited: [String: String], policy: String?) {
         self.inherited = inherited
         self.policy = policy
         self.broker = broker

@@ -96,7 +96,7 @@ struct KillTests {
     private func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
     private func firstConnection(_ path: String) throws -> RawPeer {
-        let deadline = Deadline(seconds: 20)
+        let deadline = TimeLimit(seconds: 20)
         while true {
             if let peer = try? RawPeer(path: path), let line = try? peer.line(),
                 line.hasPrefix(#"{"event":"hello""#)

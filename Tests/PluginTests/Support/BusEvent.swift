@@ -4,7 +4,9 @@
 
 /// An event as the broker would have told it.
 func event(_ line: String) throws -> Event {
-    let event = try Event(BrokerLine(Array(line.utf8).span), Array(line.utf8).span)
-    guard let event else { throw NeverHappened(description: "an event from \(line)") }
+    let bytes = Array(line.utf8)
+    guard let places = LinePlaces(bytes.span), let event = Event(places, bytes.span) else {
+        throw NeverHappened(description: "an event from \(line)")
+    }
     return event
 }

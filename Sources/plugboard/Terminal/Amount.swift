@@ -1,7 +1,10 @@
 // Numbers as people read them at a glance.
 
+import PlugboardPosix
+import PlugboardWire
+
 /// Texts of quantities.
-enum Quantity {
+enum Amount {
     /// `0`, `3.3`, `1,234`.
     static func rate(_ value: Double) -> String {
         guard value > 0 else { return "0" }
@@ -53,4 +56,9 @@ enum Quantity {
     private static func count(_ value: Double) -> String {
         count(UInt64(min(value.rounded(), 1e18)))
     }
+}
+
+/// Now, as lines for a person begin.
+enum TimeOfDay {
+    static func now() -> String { UTCTime.timeOfDay(WallClock.millisecondsSince1970()) }
 }

@@ -1,8 +1,10 @@
 // One live subscription as the connection knows it: its request, now and after each reconnection,
 // and its handlers. A trace is one, too.
 
+import PlugboardWire
+
 /// A subscription that the broker confirmed, or that is wanted whenever there is a broker.
-final class Registration: Sendable {
+final class KeptSubscription: Sendable {
     /// The number this client gave it, never used again.
     let sub: Int
     let patterns: [String]
@@ -58,17 +60,9 @@ final class Registration: Sendable {
         onEvent = { _ in }
     }
 
-    /// The name of its request.
-    var operation: StaticString { trace == nil ? "subscribe" : "trace" }
-
     /// The broker of this epoch agreed.
     func begin(_ reply: Reply, epoch: String) {
-        resumePoint.begin(
-            epoch: epoch,
-            revision: reply.revision,
-            isResumed: reply.isResumed,
-            hasSnapshot: options.initial
-        )
+        resumePoint.begin(reply, epoch: epoch, hasSnapshot: options.initial)
         onBegin(reply.isResumed)
     }
 
@@ -79,19 +73,15 @@ final class Registration: Sendable {
     func end(_ error: BusError?) { onEnd(error) }
 
     /// The request that sets it up.
-    var body: RequestBody {
+    var request: ObjectText {
         trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
     }
 
     /// The same for a later connection. If the broker can resume, the request says from where.
-    func body(for greeting: Greeting?) -> RequestBody {
-        var body = body
-        guard trace == nil, let greeting, greeting.features.contains("since"), let place = resumePoint.place
-        else {
-            return body
-        }
-        body.add(",\"since\":", integer: place.revision)
-        body.add(",\"epoch\":", text: place.epoch)
-        return body
+    func request(for greeting: Greeting?) -> ObjectText {
+        let place = resumePoint.place
+        guard trace == nil, let greeting, greeting.features.contains("since"), let since = place.revision
+        else { return request }
+        return request.adding("since", since).adding("epoch", string: place.epoch)
     }
 }

@@ -5,7 +5,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// A connection to a broker.
-final class Connection {
+final class BrokerConnection {
     /// How long to wait where `--timeout` doesn't say.
     static let timeoutSeconds = 5.0
 
@@ -30,7 +30,7 @@ final class Connection {
     init(
         path: String,
         trusting users: TrustedUsers = .own,
-        timeout: Double = Connection.timeoutSeconds
+        timeout: Double = BrokerConnection.timeoutSeconds
     ) throws {
         self.path = path
         self.users = users
@@ -90,7 +90,7 @@ final class Connection {
 
     /// The next line. Throws where there is none by the deadline, or the broker went away.
     func nextLine() throws -> BrokerLine {
-        let deadline = Deadline(seconds: timeout)
+        let deadline = TimeLimit(seconds: timeout)
         while true {
             if let line = try takeLine() { return line }
             if isEnded { throw gone(nil) }
@@ -124,7 +124,7 @@ final class Connection {
     func wait(for fd: Int32, milliseconds: Int32) throws -> Bool {
         try poller.add(fd, token: 3, interest: .read)
         defer { poller.remove(fd) }
-        let deadline = Deadline(seconds: Double(milliseconds) / 1_000)
+        let deadline = TimeLimit(seconds: Double(milliseconds) / 1_000)
         while !isEnded {
             let left = milliseconds < 0 ? -1 : deadline.milliseconds ?? 0
             let ready = try fill(milliseconds: left)
@@ -186,7 +186,7 @@ final class Connection {
     /// False if nothing moved in either direction for the whole time.
     private func waitToSend() throws -> Bool {
         try poller.change(socket.raw, token: 0, interest: [.read, .write])
-        let moved = try fill(milliseconds: Deadline(seconds: timeout).milliseconds ?? 0)
+        let moved = try fill(milliseconds: TimeLimit(seconds: timeout).milliseconds ?? 0)
         try poller.change(socket.raw, token: 0, interest: .read)
         return !moved.isEmpty
     }
@@ -228,7 +228,7 @@ final class Connection {
 struct Interrupted: Error {}
 
 /// A moment on the monotonic clock.
-struct Deadline: Sendable {
+struct TimeLimit: Sendable {
     private let nanoseconds: UInt64
 
     init(seconds: Double) {
@@ -263,7 +263,7 @@ enum NoBroker {
         case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")
         case .socket, .missing: break
         }
-        let option = Option.socketWords(path)
+        let option = CommandOption.socketWords(path)
         return CommandError(
             .unavailable,
             "no broker at \(path) (\(String(cString: strerror(reason.code))))",

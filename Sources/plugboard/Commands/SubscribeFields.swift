@@ -3,34 +3,34 @@
 
 import PlugboardWire
 
-extension Option {
-    static let condition = Option(
+extension CommandOption {
+    static let condition = CommandOption(
         "where",
         "JSON",
         "only values that meet this, such as '{\"/price\":{\"<\":100}}'"
     )
-    static let parts = Option(
+    static let parts = CommandOption(
         "fields",
         "POINTERS",
         "only these parts, when one changes: /price,/stock/de"
     )
-    static let differences = Option(
+    static let differences = CommandOption(
         flag: "diff",
         "after the first value, only what changed, as a merge patch"
     )
-    static let shortest = Option(
+    static let shortest = CommandOption(
         "every",
         "SECONDS",
         "at most one line for each key in that time; the last one always comes",
         .seconds
     )
-    static let delivery = Option(
+    static let delivery = CommandOption(
         "delivery",
         "KIND",
         "what to keep when this reads too slowly: latest (the newest of each key) or all",
         .choice(["latest", "all"])
     )
-    static let phase = Option(
+    static let phase = CommandOption(
         "phase",
         "N",
         "0 to 9: observers of a lower phase get events first (5)",
@@ -38,15 +38,15 @@ extension Option {
     )
 
     /// The options of `subscribe` for that.
-    static let asking: [Option] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
+    static let asking: [CommandOption] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
 }
 
 /// The options as fields of a request.
-enum SubscribeOptions {
+enum SubscribeFields {
     private static let everySecondsMax = 86_400.0
 
-    static func added(to request: RequestLine, _ invocation: Invocation) throws -> RequestLine {
-        let forms = [Option.parts, .differences, .noValues].filter(invocation.has)
+    static func added(to request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
+        let forms = [CommandOption.parts, .differences, .noValues].filter(invocation.has)
         if forms.count > 1 {
             throw CommandError.usage(
                 "--\(forms[0].name) and --\(forms[1].name) are two answers to the question what to show"

@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// Reads the lines of one connection.
-final class LineReader {
+final class LineDispatch {
     private let link: Link
     private(set) var isGreeted = false
     /// Why the broker ended the connection, where it said so.
@@ -20,10 +20,7 @@ final class LineReader {
     /// Handles one line. Returns why the connection can't go on, if so.
     func read(_ bytes: Span<UInt8>) -> BusError? {
         guard isGreeted else { return greet(bytes) }
-        let line: BrokerLine
-        do {
-            line = try BrokerLine(bytes)
-        } catch {
+        guard let line = LinePlaces(bytes) else {
             return .disconnected(reason: "the broker sent a line that isn't JSON")
         }
         switch line.kind {
@@ -53,7 +50,7 @@ final class LineReader {
         }
     }
 
-    private func event(_ line: BrokerLine, _ bytes: Span<UInt8>) {
+    private func event(_ line: LinePlaces, _ bytes: Span<UInt8>) {
         if let sub = bytes.integer(line.sub) {
             guard let registration = link.registration(sub) else { return }
             if let trace = registration.trace { return trace.take(line, bytes) }
@@ -70,12 +67,12 @@ final class LineReader {
         }
     }
 
-    private func ok(_ line: BrokerLine, _ bytes: Span<UInt8>) {
+    private func ok(_ line: LinePlaces, _ bytes: Span<UInt8>) {
         guard let id = bytes.integer(line.id) else { return }
         link.answer(id, .success(Reply(copying: bytes, line)))
     }
 
-    private func refusal(_ line: BrokerLine, _ bytes: Span<UInt8>) {
+    private func refusal(_ line: LinePlaces, _ bytes: Span<UInt8>) {
         let error = BusError(refusal: line, bytes)
         if let id = bytes.integer(line.id) {
             link.answer(id, .failure(error))

@@ -8,16 +8,16 @@ enum Endpoint: Sendable {
     case unix(String)
     case tcp(UInt16)
 
-    func connect() throws -> Link {
+    func connect() throws -> LoadLink {
         switch self {
-        case .unix(let path): Link(try UnixSocket.connect(path: path))
-        case .tcp(let port): Link(try LoopbackSocket.connect(port: port))
+        case .unix(let path): LoadLink(try UnixSocket.connect(path: path))
+        case .tcp(let port): LoadLink(try LoopbackSocket.connect(port: port))
         }
     }
 }
 
 /// A connection to a server. Used by one thread.
-final class Link {
+final class LoadLink {
     private static let patienceMilliseconds: Int32 = 20_000
     private static let chunkBytes = 65_536
     private let descriptor: Descriptor

@@ -5,7 +5,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// Reads lines of a file or of standard input.
-struct LineReader: ~Copyable {
+struct FileLines: ~Copyable {
     /// A line of the file.
     struct Line {
         /// From 1, counting every line.

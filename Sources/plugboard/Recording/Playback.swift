@@ -6,7 +6,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// One replay.
-struct Replay: ~Copyable {
+struct Playback: ~Copyable {
     /// What became of it.
     struct Outcome {
         var values: UInt64 = 0
@@ -33,7 +33,7 @@ struct Replay: ~Copyable {
     private(set) var number = 0
     /// Reports a refusal: the line's number, and what the broker said.
     private let report: (Int, String) -> Void
-    private let connection: Connection
+    private let connection: BrokerConnection
     private let requests: ReplayRequests
     private let speed: ReplaySpeed
     private var bar: ProgressBar
@@ -45,7 +45,7 @@ struct Replay: ~Copyable {
     private var start: UInt64?
 
     init(
-        connection: Connection,
+        connection: BrokerConnection,
         requests: ReplayRequests,
         speed: ReplaySpeed,
         bar: ProgressBar,
@@ -71,7 +71,7 @@ struct Replay: ~Copyable {
             try play(events, isWhole: reader.hasHeader)
         }
         try settle()
-        outcome.revision = try connection.accepted(RequestLine("sync"))["revision"]?.integer ?? 0
+        outcome.revision = try connection.accepted(ObjectText(op: "sync"))["revision"]?.integer ?? 0
         bar.clear()
     }
 

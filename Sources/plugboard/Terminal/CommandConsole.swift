@@ -5,7 +5,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// What a command prints to.
-struct Console: Sendable {
+struct CommandConsole: Sendable {
     let output = OutputStream(.output)
     let messages = OutputStream(.error)
 
@@ -71,10 +71,6 @@ struct OutputStream: Sendable {
 
     /// Writes bytes as they are. Throws `ReaderGone` if nobody reads any more.
     func bytes(_ bytes: [UInt8]) throws {
-        switch stream.write(bytes) {
-        case .all: return
-        case .readerGone: throw ReaderGone()
-        case .failed(let code): throw SystemError(code: code, operation: "write", subject: stream.name)
-        }
+        try stream.send(bytes)
     }
 }

@@ -1,30 +1,32 @@
 // What `up` says about a plugin on the bus: the value at `$broker.plugins.<name>`, on which the
 // broker acts. Calls are answered with it, too.
 
-import PlugboardMemory
+import PlugboardPosix
 import PlugboardWire
 
 /// A child's state as JSON.
-enum PluginReport {
+enum PluginStatus {
     /// How many lines of a broken plugin's output it has.
     static let outputLinesMax = 10
 
     static func json(of process: SupervisedProcess) -> [UInt8] {
-        var object = JSONObjectText().adding("name", string: process.name)
+        let text = process.isAlive ? nil : process.endText
+        let (status, signal) = text == nil ? (nil, nil) : numbers(of: process.end)
+        let object = ObjectText().adding("name", string: process.name)
             .adding("state", string: word(for: process.state))
-        if let pid = process.pid { object = object.adding("pid", number: pid) }
-        object = object.adding("restarts", number: process.restarts)
-            .adding("since", string: moment(process.sinceMilliseconds))
-        if let problem = process.problem { object = object.adding("problem", string: problem) }
-        if !process.isAlive, let text = process.endText { object = ending(object, text, of: process) }
-        if process.state == .broken {
-            object = object.adding("output", strings: process.log.lines.suffix(outputLinesMax))
-        }
-        if let seconds = process.idleSeconds {
-            object = object.adding("start", string: StartRule.demand.rawValue).adding("idle", number: seconds)
-        }
-        if let permission = process.permission { object = object.adding("may", json: permission) }
-        return object.bytes
+            .adding("pid", process.pid)
+            .adding("restarts", process.restarts)
+            .adding("since", string: UTCTime.text(process.sinceMilliseconds))
+            .adding("problem", string: process.problem)
+            .adding("end", string: text).adding("status", status).adding("signal", signal)
+        let isBroken = process.state == .broken
+        let isIdle = process.idleSeconds != nil
+        return
+            (isBroken
+            ? object.adding("output", strings: process.log.lines.suffix(outputLinesMax)) : object)
+            .adding("start", string: isIdle ? StartRule.demand.rawValue : nil)
+            .adding("idle", process.idleSeconds)
+            .adding("may", json: process.permission).bytes
     }
 
     static func word(for state: SupervisedProcess.State) -> String {
@@ -39,24 +41,14 @@ enum PluginReport {
         }
     }
 
-    private static func ending(
-        _ object: JSONObjectText,
-        _ text: String,
-        of process: SupervisedProcess
-    ) -> JSONObjectText {
-        let object = object.adding("end", string: text)
-        switch process.end {
-        case .exited(let status): return object.adding("status", number: status)
-        case .signalled(let number): return object.adding("signal", number: number)
-        case nil: return object
+    private static func numbers(of end: ChildEnd?) -> (status: Int32?, signal: Int32?) {
+        switch end {
+        case .exited(let status): (status, nil)
+        case .signalled(let number): (nil, number)
+        case nil: (nil, nil)
         }
     }
 
-    private static func moment(_ milliseconds: UInt64) -> String {
-        var text = ByteBuffer()
-        text.append(milliseconds: milliseconds)
-        return String(text.bytes)
-    }
 }
 
 /// The keys that `up` uses.

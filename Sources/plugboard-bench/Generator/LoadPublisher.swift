@@ -3,8 +3,8 @@
 import PlugboardPosix
 
 /// One publishing connection. Used by one thread.
-struct Publisher {
-    let link: Link
+struct LoadPublisher {
+    let link: LoadLink
     let script: Script
     /// What comes back for a batch; nil where nothing does.
     private let batchMark: Mark?
@@ -17,7 +17,7 @@ struct Publisher {
     private var offset: Int?
 
     /// Opens a fresh connection as the publisher with that number.
-    init(_ number: Int, _ link: Link, _ workload: Workload, _ dialect: any Dialect) throws {
+    init(_ number: Int, _ link: LoadLink, _ workload: Workload, _ dialect: any Dialect) throws {
         try dialect.open(link, workload: workload, as: .publisher(number))
         self.link = link
         script = Script(workload, publisher: number, dialect: dialect)

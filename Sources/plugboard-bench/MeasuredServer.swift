@@ -4,7 +4,7 @@
 import PlugboardPosix
 
 /// A running server. Used by one thread.
-final class Server {
+final class MeasuredServer {
     private static let patienceSeconds = 10.0
     let endpoint: Endpoint
     private let folder: TemporaryFolder
@@ -36,8 +36,8 @@ final class Server {
     var pid: Int32 { process.pid }
 
     /// A connection, as soon as the server takes one.
-    func connectWhenReady() throws -> Link {
-        var link: Link?
+    func connectWhenReady() throws -> LoadLink {
+        var link: LoadLink?
         let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
             link = try? endpoint.connect()
             if link == nil, let end = process.end() { throw BenchError.unexpected("the server \(end)") }
@@ -48,14 +48,14 @@ final class Server {
     }
 
     /// A connection that is open for a row.
-    func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> Link {
+    func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> LoadLink {
         let link = try endpoint.connect()
         try dialect.open(link, workload: workload, as: role)
         return link
     }
 
     /// A connection that observes a key of its own, which nobody publishes.
-    func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> Link {
+    func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> LoadLink {
         let link = try connect(workload, dialect, as: .resting)
         try dialect.subscribe(link, to: [Names.restingKey(number)], workload.plain)
         return link

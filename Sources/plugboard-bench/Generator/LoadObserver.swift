@@ -2,10 +2,10 @@
 // which it is known that the last thing observed is the last that was published.
 
 /// One observing connection. Used by one thread.
-struct Observer {
+struct LoadObserver {
     /// Long enough for the end of a value and what a protocol puts after it.
     private static let tailBytes = 96
-    let link: Link
+    let link: LoadLink
     /// What a whole batch looks like here.
     let batchMark: Mark
     /// What it says to a line; those it says nothing to don't count. Nil for one that says nothing.
@@ -15,7 +15,7 @@ struct Observer {
     private var units = 0
     private var tail: [UInt8] = []
 
-    init(link: Link, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
+    init(link: LoadLink, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
         self.link = link
         self.batchMark = batchMark
         self.answer = answer

@@ -1,7 +1,7 @@
 // How long to wait before a child that crashed is started again.
 
 /// Doubling delays, forgotten once a child has lived a while.
-struct Backoff {
+struct RestartDelay {
     static let firstSeconds = 0.1
     static let mostSeconds = 30.0
     /// A child that lived this long starts with the first delay again.

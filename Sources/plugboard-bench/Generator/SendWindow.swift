@@ -3,7 +3,7 @@
 // With that no server has reason to drop a message or close a connection.
 
 /// Counts batches from being sent to having reached everyone.
-struct Window {
+struct SendWindow {
     private let perPublisher: Int
     private let inAll: Int
     private let observers: Int

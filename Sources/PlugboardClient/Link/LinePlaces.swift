@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// The places of a line's fields. Valid for the bytes it was read from.
-struct BrokerLine: Sendable {
+struct LinePlaces: Sendable {
     enum Kind: Sendable { case ok, error, event, unknown }
 
     var kind = Kind.unknown
@@ -49,10 +49,13 @@ struct BrokerLine: Sendable {
     var features = ByteRange.none
     var resumed = ByteRange.none
 
-    init(_ bytes: Span<UInt8>) throws(MalformedLine) {
-        guard var reader = MemberReader(bytes, opening: "{") else { throw MalformedLine(offset: 0) }
-        while let (name, value) = try reader.nextMember() {
-            note(name.bytes(of: bytes), value, bytes)
+    /// Nil where the bytes are not a JSON object.
+    init?(_ bytes: Span<UInt8>) {
+        guard var walk = JSONWalk(bytes, opening: "{") else { return nil }
+        do throws(JSONFailure) {
+            while let (name, value) = try walk.nextMember() { note(name.bytes(of: bytes), value, bytes) }
+        } catch {
+            return nil
         }
     }
 
@@ -139,14 +142,12 @@ extension Span where Element == UInt8 {
     /// A text field: escapes resolved, broken UTF-8 repaired; nil where the field is absent.
     func text(_ range: ByteRange) -> String? {
         guard range.start > 0 else { return nil }
-        let bytes = range.bytes(of: self)
-        guard bytes.contains(UInt8(ascii: "\\")) else { return String(bytes) }
-        return String(JSONText.characters(bytes).span)
+        return JSONText.string(range.bytes(of: self))
     }
 
     /// The texts in a field that is an array; what isn't text is left out.
     func texts(_ range: ByteRange) -> [String] {
-        guard !range.isEmpty, var elements = MemberReader(self, from: range.start, opening: "[") else {
+        guard !range.isEmpty, var elements = JSONWalk(self, from: range.start, opening: "[") else {
             return []
         }
         var texts: [String] = []
@@ -160,7 +161,7 @@ extension Span where Element == UInt8 {
 
     /// The members of a field that is an object.
     func parts(_ range: ByteRange) -> [String: JSON] {
-        guard !range.isEmpty, var members = MemberReader(self, from: range.start, opening: "{") else {
+        guard !range.isEmpty, var members = JSONWalk(self, from: range.start, opening: "{") else {
             return [:]
         }
         var parts: [String: JSON] = [:]

@@ -4,11 +4,13 @@
 // that came.
 
 /// Where a subscription goes on.
-struct ResumePlace {
+public struct ResumePlace: Sendable {
     /// Everything up to it has come; nil while nothing is known.
-    private(set) var revision: UInt64?
+    public private(set) var revision: UInt64?
     /// The life of the revision counter that it belongs to.
-    private(set) var epoch = ""
+    public private(set) var epoch = ""
+    /// That of this connection.
+    private var presentEpoch = ""
     private var newest: UInt64 = 0
     /// The keys that came with the newest revision.
     private var keys: [String] = []
@@ -19,39 +21,34 @@ struct ResumePlace {
     /// Of these keys one write that was told is counted once more by the first `skipped`.
     private var counted: Set<String> = []
 
+    public init() {}
+
     /// A broker agreed to the subscription, at a revision.
-    mutating func begin(epoch: String, revision: UInt64, isResumed: Bool, hasSnapshot: Bool) {
+    public mutating func begin(epoch: String, revision: UInt64, isResumed: Bool, hasSnapshot: Bool) {
+        presentEpoch = epoch
         isInSnapshot = hasSnapshot && !isResumed
         mayRepeat = isResumed
-        self.epoch = epoch
         counted = isResumed ? Set(keys) : []
         if isResumed { return }
         (newest, keys) = (hasSnapshot ? 0 : revision, [])
-        self.revision = hasSnapshot ? nil : revision
+        if !hasSnapshot { know(revision) }
     }
 
-    /// Notes an event; false if it came before the connection broke.
-    mutating func isNews(_ event: String, key: String?, revision: UInt64) -> Bool {
-        switch event {
-        case "synced": finish(at: revision)
-        case "emit": advance(to: revision)
-        case "update", "delete", "leave":
-            advance(to: revision)
-            guard let key else { return true }
-            if mayRepeat, revision == newest, keys.contains(key) { return false }
-            keys.append(key)
-        default: break
-        }
+    /// Notes an `update`, `delete` or `leave`; false if it came before the connection broke.
+    public mutating func isNews(key: String, revision: UInt64) -> Bool {
+        advance(to: revision)
+        if mayRepeat, revision == newest, keys.contains(key) { return false }
+        keys.append(key)
         return true
     }
 
     /// How many of the writes before it an event stands for, of those that `skipped` counts.
-    mutating func skipped(_ count: UInt64, key: String?) -> UInt64 {
-        guard count > 0, let key, counted.remove(key) != nil else { return count }
-        return count - 1
+    public mutating func skipped(_ count: UInt64, key: String) -> UInt64 {
+        count > 0 && counted.remove(key) != nil ? count - 1 : count
     }
 
-    private mutating func advance(to revision: UInt64) {
+    /// Notes the revision of an event, such as an `emit`.
+    public mutating func advance(to revision: UInt64) {
         guard revision > newest else { return }
         newest = revision
         keys.removeAll(keepingCapacity: true)
@@ -59,11 +56,15 @@ struct ResumePlace {
         if !isInSnapshot, self.revision != nil { self.revision = revision - 1 }
     }
 
-    /// `synced` has the revision of the line before it if more of the same is on its way.
-    private mutating func finish(at revision: UInt64) {
+    /// Notes `synced`. It has the revision of the line before it if more of the same is on its way.
+    public mutating func finish(at revision: UInt64) {
         let isAll = revision > newest
         if isAll { (newest, keys) = (revision, []) }
         (isInSnapshot, mayRepeat) = (false, false)
-        self.revision = isAll ? revision : max(newest, 1) - 1
+        know(isAll ? revision : max(newest, 1) - 1)
+    }
+
+    private mutating func know(_ revision: UInt64) {
+        (self.revision, epoch) = (revision, presentEpoch)
     }
 }

@@ -4,16 +4,16 @@
 import PlugboardPosix
 
 /// A system and a workload, ready to be measured. Used by one thread.
-final class Session: Probe {
+final class LoadSession: Probe {
     let dialect: any Dialect
     /// With the batch that this system's publishers write.
     private(set) var workload: Workload
     /// In all runs so far.
     private(set) var messagesPublished = 0
     private let bench: Bench
-    private let server: Server
-    private let resting: [Link]
-    private let observing: [Link]
+    private let server: MeasuredServer
+    private let resting: [LoadLink]
+    private let observing: [LoadLink]
     private var generator: LoadGenerator
     private let bystander: Bystander?
 
@@ -23,7 +23,7 @@ final class Session: Probe {
     init(_ row: Workload, _ dialect: any Dialect, _ bench: Bench) throws {
         // Of a round trip both ways go from one processor to another, for every system alike.
         let place = row.measure == .roundTrip ? try ProcessorPlace(.allButFirst) : nil
-        let started = Result { try Server(dialect, for: row, bench.programs) }
+        let started = Result { try MeasuredServer(dialect, for: row, bench.programs) }
         place?.leave()
         let server = try started.get()
         let workload = dialect.workload(row)
@@ -52,13 +52,13 @@ final class Session: Probe {
         try bystander?.add(to: generator)
     }
 
-    func run() throws -> [Quantity: Double] {
+    func run() throws -> [Metric: Double] {
         try run(nanoseconds: UInt64(bench.options.secondsPerRun * 1e9))
     }
 
     /// What there is to say of a bystander, and how often the broker asks for memory.
-    func finish() throws -> [Quantity: Double] {
-        var values: [Quantity: Double] = [:]
+    func finish() throws -> [Metric: Double] {
+        var values: [Metric: Double] = [:]
         if let bystander, !bystander.reads {
             values = try bystander.wake(keys: workload.keys, lastMark: generator.lastMark ?? "")
         }
@@ -98,7 +98,7 @@ final class Session: Probe {
         Machine.hasLoaded(library, process: "\(server.pid)")
     }
 
-    private func run(nanoseconds: UInt64) throws -> [Quantity: Double] {
+    private func run(nanoseconds: UInt64) throws -> [Metric: Double] {
         let place = workload.measure == .roundTrip ? try ProcessorPlace(.first) : nil
         defer { place?.leave() }
         let cpuBefore = try ProcessUsage.cpuNanoseconds(of: server.pid)
@@ -107,7 +107,7 @@ final class Session: Probe {
         let cpu = try Double(ProcessUsage.cpuNanoseconds(of: server.pid) - cpuBefore)
         let reads = try Double(ProcessUsage.readCalls(of: server.pid) - readsBefore)
         let messages = Double(count.messages)
-        var values: [Quantity: Double] = [
+        var values: [Metric: Double] = [
             .messagesPerSecond: messages * 1e9 / Double(count.wallNanoseconds),
             .cpuNanosecondsPerMessage: cpu / messages,
             .generatorNanosecondsPerMessage: Double(count.generatorNanoseconds) / messages,
@@ -117,7 +117,7 @@ final class Session: Probe {
         if workload.measure == .roundTrip {
             let sorted = count.roundTrips.map { Double($0) / 1000 }.sorted()
             for (part, quantity) in [
-                (0.5, Quantity.roundTripP50Microseconds), (0.99, .roundTripP99Microseconds),
+                (0.5, Metric.roundTripP50Microseconds), (0.99, .roundTripP99Microseconds),
                 (0.999, .roundTripP999Microseconds),
             ] {
                 values[quantity] = Figure.quantile(part, ofSorted: sorted)
@@ -136,17 +136,17 @@ final class Session: Probe {
     private static func generator(
         _ workload: Workload,
         _ dialect: any Dialect,
-        _ server: Server,
-        _ observing: [Link],
+        _ server: MeasuredServer,
+        _ observing: [LoadLink],
         _ signals: Signals?
     ) throws -> LoadGenerator {
         let deliveries = workload.batch * workload.deliveriesPerObserver
         let mark = dialect.deliveryMark(workload).times(deliveries)
         let publishers = try (0..<workload.publishers).map {
-            try Publisher($0, server.endpoint.connect(), workload, dialect)
+            try LoadPublisher($0, server.endpoint.connect(), workload, dialect)
         }
         let observers = observing.enumerated().map { number, link in
-            Observer(link: link, batchMark: mark, answer: workload.answers(number) ? dialect.answer : nil)
+            LoadObserver(link: link, batchMark: mark, answer: workload.answers(number) ? dialect.answer : nil)
         }
         return try LoadGenerator(workload, publishers, observers, signals)
     }
