@@ -74,7 +74,10 @@ let package = Package(
         + [
             .target(
                 name: "TestSupport",
-                dependencies: ["PlugboardJournal", "PlugboardPosix"],
+                dependencies: [
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire",
+                    "PlugboardPosix",
+                ],
                 path: "Tests/TestSupport",
                 swiftSettings: strict
             ),

@@ -1,5 +1,7 @@
 // What suites share that talk to a broker in a folder of their own.
 
+import PlugboardPosix
+import TestSupport
 import Testing
 
 /// A suite of tests that run commands against one broker.

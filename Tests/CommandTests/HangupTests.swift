@@ -1,5 +1,7 @@
 // A terminal that is closed while a program belongs to it.
 
+import TestSupport
+
 #if os(Linux)
     import PlugboardPosix
     import TestSupport

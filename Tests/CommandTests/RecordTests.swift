@@ -103,9 +103,9 @@ struct RecordTests: BrokerSuite {
 
     @Test("what an observer of an earlier phase holds back is written down when it happened")
     func phases() throws {
-        let observer = try RawPeer(path: folder.socket)
+        let observer = try LinePeer(path: folder.socket)
         try observer.send(Array(#"{"op":"subscribe","key":"a","phase":1,"ack":true}"#.utf8) + [0x0A])
-        while try !observer.line().contains("synced") {}
+        while try !observer.text().contains("synced") {}
         let recorder = try record("a")
         for value in 1...3 { _ = try run("publish", "a", "\(value)") }
         try eventually("each is written, though the first is not acknowledged") {

@@ -1,6 +1,7 @@
 // Runs programs as a shell would, with their three streams in files.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
@@ -117,25 +118,4 @@ func startBroker(in folder: TemporaryFolder, _ arguments: String...) throws -> R
     let broker = try Run(["broker", "--ready", "--socket", folder.socket] + arguments, in: folder)
     try eventually("the broker listens") { broker.output == "ready\n" }
     return broker
-}
-
-struct NeverHappened: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits for a condition, looking again and again until the deadline.
-func eventually(
-    _ what: String,
-    seconds: Double = 120,
-    _ location: SourceLocation = #_sourceLocation,
-    _ condition: () throws -> Bool
-) throws {
-    let deadline = TimeLimit(seconds: seconds)
-    while try !condition() {
-        guard deadline.milliseconds != nil else {
-            Issue.record("never came true: \(what)", sourceLocation: location)
-            throw NeverHappened(description: what)
-        }
-        Pause.sleep(seconds: 0.005)
-    }
 }

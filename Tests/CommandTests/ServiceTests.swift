@@ -1,6 +1,9 @@
 // What a service manager asks of a service, asked of real processes: to take over its socket, to
 // say when it is ready, and to give signs of life.
 
+import PlugboardPosix
+import TestSupport
+
 #if os(Linux)
     import PlugboardPosix
     import TestSupport

@@ -3,6 +3,9 @@
     import TestSupport
     import Testing
 
+    import PlugboardPosix
+    import TestSupport
+
     @testable import plugboard
 
     @Suite("On a terminal", .someAtATime)

@@ -3,6 +3,9 @@
     import TestSupport
     import Testing
 
+    import PlugboardPosix
+    import TestSupport
+
     import PlugboardWire
 
     @testable import plugboard

@@ -1,5 +1,6 @@
 // Connecting, and peers that aren't what they should be.
 
+import PlugboardPosix
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 // JSON as bytes, between Codable types, and as a part of them.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardClient

@@ -50,7 +50,7 @@ struct LifetimeTests {
         #expect(heard.all == [#"update hint "paper is low""#, "delete hint expired"])
         let body = ObjectText(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
         let text = String(decoding: body.bytes, as: UTF8.self)
-        #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21"#)
+        #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21}"#)
         let error = await #expect(throws: BusError.self) { try await bus.publish("k", 1, ttl: .zero) }
         #expect(error?.code != nil)
         observation.dispose()

@@ -30,7 +30,7 @@ struct SocketTests {
 
     @Test("a path at the limit works, one byte more is refused with the limit")
     func pathLimit() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let name = SocketPath.bytesMax - folder.path.utf8.count - 1
         let longest = folder(String(repeating: "s", count: name))
         let listener = try UnixSocket.listen(path: longest)
@@ -53,11 +53,11 @@ struct SocketTests {
 
     @Test("a missing folder is made for the user alone; a private one that isn't is refused")
     func privateFolder() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("new") + "/bus.sock"
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
         // No more than the user; the umask of a test that listens just now may take more away.
-        #expect(PosixFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
+        #expect(TemporaryFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
         #expect(chmod(folder("new"), 0o700) == 0)
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
         #expect(chmod(folder("new"), 0o750) == 0)
@@ -67,7 +67,7 @@ struct SocketTests {
 
     @Test("a link in the place of a private folder is refused, wherever it leads")
     func linkedFolder() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         #expect(mkdir(folder("real"), 0o700) == 0)
         #expect(symlink(folder("real"), folder("link")) == 0)
         let expected = SocketPathError.unsafeFolder(path: folder("link"), reason: "is not a folder")
@@ -86,18 +86,18 @@ struct SocketTests {
 
     @Test("a socket is the user's alone from its first moment, and the umask is as before")
     func permissions() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         let seen = Modes()
         let mayEnd = Modes()
         try Background.start {
             while mayEnd.all.isEmpty {
-                if let mode = PosixFolder.mode(path) { seen.add(mode) }
+                if let mode = TemporaryFolder.mode(path) { seen.add(mode) }
             }
         }
         for _ in 0..<200 {
             _ = try UnixSocket.listen(path: path)
-            if let mode = PosixFolder.mode(path) { seen.add(mode) }
+            if let mode = TemporaryFolder.mode(path) { seen.add(mode) }
         }
         mayEnd.add(0)
         #expect(seen.all == [0o600])
@@ -106,7 +106,7 @@ struct SocketTests {
 
     @Test("many that listen at once don't spoil each other's permissions")
     func listenAtOnce() async throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let modes = Modes()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
@@ -114,7 +114,7 @@ struct SocketTests {
                     for number in 0..<100 {
                         let path = folder("\(worker).\(number)")
                         _ = try UnixSocket.listen(path: path)
-                        if let mode = PosixFolder.mode(path) { modes.add(mode) }
+                        if let mode = TemporaryFolder.mode(path) { modes.add(mode) }
                     }
                 }
             }
@@ -126,7 +126,7 @@ struct SocketTests {
 
     @Test("a socket left by a dead broker is replaced")
     func stale() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         do { _ = try UnixSocket.listen(path: path) }
         #expect(FileStatus(path: path).kind == .socket)
@@ -142,8 +142,8 @@ struct SocketTests {
 
     @Test("what is no socket is left alone and said to be so")
     func notASocket() throws {
-        let folder = try PosixFolder()
-        try PosixFolder.write("precious", to: folder("file"))
+        let folder = try TemporaryFolder()
+        try folder.write("file", "precious")
         #expect(mkdir(folder("folder"), 0o700) == 0)
         #expect(symlink(folder("file"), folder("link")) == 0)
         for name in ["file", "folder", "link"] {
@@ -158,7 +158,7 @@ struct SocketTests {
 
     @Test("nobody there is an error with the path")
     func nobody() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let error = #expect(throws: SystemError.self) { _ = try UnixSocket.connect(path: folder("none")) }
         #expect(error?.code == ENOENT)
         #expect(error.map { "\($0)".contains(folder("none")) } == true)
@@ -166,7 +166,7 @@ struct SocketTests {
 
     @Test("a lock has one holder, and is free when that lets go")
     func lock() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         do {
             let lock = try SocketLock.acquire(for: path)
@@ -176,13 +176,13 @@ struct SocketTests {
             #expect(try Self.canAcquire(folder("other.sock")))
             Self.keep(lock)
         }
-        #expect(PosixFolder.mode(path + ".lock") == 0o600)
+        #expect(TemporaryFolder.mode(path + ".lock") == 0o600)
         #expect(try Self.canAcquire(path))
     }
 
     @Test("a lock file that is a link is not followed")
     func linkedLock() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         #expect(symlink(folder("elsewhere"), folder("bus.sock.lock")) == 0)
         #expect(throws: SystemError.self) { _ = try SocketLock.acquire(for: folder("bus.sock")) }
         #expect(FileStatus(path: folder("elsewhere")).kind == .missing)
@@ -209,7 +209,7 @@ struct SocketTests {
 
     @Test("sockets are closed on exec")
     func closedOnExec() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let listener = try UnixSocket.listen(path: folder("bus.sock"))
         let connection = try UnixSocket.connect(path: folder("bus.sock"))
         guard case .connection(let accepted) = try UnixSocket.accept(listener.raw) else {
@@ -224,11 +224,11 @@ struct SocketTests {
 
     /// Whether folders come out as asked for. Others in this process may be listening just
     /// now, which takes moments; a umask that was forgotten stays.
-    private static func umaskIsUsual(in folder: PosixFolder) -> Bool {
+    private static func umaskIsUsual(in folder: TemporaryFolder) -> Bool {
         (0..<200).contains { number in
             if number > 0 { Pause.sleep(seconds: 0.002) }
             return mkdir(folder("after\(number)"), 0o700) == 0
-                && PosixFolder.mode(folder("after\(number)")) == 0o700
+                && TemporaryFolder.mode(folder("after\(number)")) == 0o700
         }
     }
 

@@ -2,6 +2,8 @@
 // the broker writes is checked against the schema as well, and the sent lines
 // against what became of them.
 
+import TestSupport
+
 /// Where a session went another way than its transcript.
 struct ReplayFailure: Error, CustomStringConvertible {
     let place: String
@@ -38,7 +40,7 @@ final class TranscriptReplay {
     private let transcript: Transcript
     private let path: String
     private let schema: ProtocolSchema
-    private var peers: [String: Peer] = [:]
+    private var peers: [String: LinePeer] = [:]
     /// Clients that can't ask any more whether something is left.
     private var silent: Set<String> = []
     private var lastSent = "(nothing)"
@@ -79,7 +81,7 @@ final class TranscriptReplay {
         }
     }
 
-    private func expect(_ expectation: Expectation, from peer: Peer, _ step: Transcript.Step) throws {
+    private func expect(_ expectation: Expectation, from peer: LinePeer, _ step: Transcript.Step) throws {
         let line = try attempt(step) { try peer.line() }
         guard let line else { throw failure(step, got: "the end", reason: "the broker closed") }
         if let mismatch = expectation.mismatch(line) { throw failure(step, line, reason: mismatch) }
@@ -88,7 +90,7 @@ final class TranscriptReplay {
         }
     }
 
-    private func expectEnd(of peer: Peer, _ step: Transcript.Step) throws {
+    private func expectEnd(of peer: LinePeer, _ step: Transcript.Step) throws {
         if let line = try attempt(step, { try peer.line() }) {
             throw failure(step, line, reason: "the broker should have closed")
         }
@@ -96,9 +98,9 @@ final class TranscriptReplay {
 
     /// The first mention of a client connects it. Its greeting is read and checked
     /// here, unless the transcript itself begins with it.
-    private func peer(of step: Transcript.Step) throws -> Peer {
+    private func peer(of step: Transcript.Step) throws -> LinePeer {
         if let peer = peers[step.client] { return peer }
-        let peer = try attempt(step) { try Peer(path: path) }
+        let peer = try attempt(step) { try LinePeer(path: path) }
         peers[step.client] = peer
         if case .expect(let expectation) = step.action, expectation.isGreeting { return peer }
         guard let greeting = try attempt(step, { try peer.line() }) else {
@@ -127,7 +129,7 @@ final class TranscriptReplay {
     }
 
     /// Whoever is still connected gets nothing the transcript doesn't show.
-    private func checkNothingIsLeft(_ client: String, _ peer: Peer, _ pace: Pace) throws {
+    private func checkNothingIsLeft(_ client: String, _ peer: LinePeer, _ pace: Pace) throws {
         let last = transcript.steps[transcript.steps.count - 1]
         let step = Transcript.Step(
             place: last.place,
@@ -146,7 +148,7 @@ final class TranscriptReplay {
     }
 
     /// After a half-close the broker closes, unless a subscription lives on.
-    private func checkEnd(_ peer: Peer, _ step: Transcript.Step) throws {
+    private func checkEnd(_ peer: LinePeer, _ step: Transcript.Step) throws {
         if transcript.endsSubscribed { return }
         try expectEnd(of: peer, step)
     }

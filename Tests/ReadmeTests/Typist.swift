@@ -2,6 +2,7 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 
 /// One attached person.
 final class Typist {

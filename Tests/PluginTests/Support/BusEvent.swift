@@ -1,5 +1,7 @@
 // Events for tests of what has no connection: made from the broker's own lines.
 
+import TestSupport
+
 @testable import PlugboardClient
 
 /// An event as the broker would have told it.

@@ -2,6 +2,7 @@
 // cents, so that nothing of the plugins is measured by itself.
 
 import Foundation
+import TestSupport
 
 /// A phone of the file.
 struct Phone {
