@@ -84,7 +84,7 @@ let package = Package(
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
             .testTarget(
                 name: "PlugboardWireTests",
-                dependencies: ["PlugboardMemory", "PlugboardWire"],
+                dependencies: ["PlugboardMemory", "PlugboardWire", "TestSupport"],
                 swiftSettings: strict
             ),
             .testTarget(

@@ -1,6 +1,8 @@
 // Whether a broker that is warm asks the system for memory to pass a message on: it must
 // not, in any row that isn't named here. `plugboard bench --allocations` is this check.
 
+import PlugboardWire
+
 /// Counts the allocations of many rows, and judges them.
 struct AllocationCheck {
     /// A value is bound to its writer or to a time anew with each message; more is told at once
@@ -32,8 +34,8 @@ struct AllocationCheck {
         /// One line for a person.
         var text: String {
             guard let count else { return "\(workload.name): not counted" }
-            let messages = "in \(Digits.whole(count.messages)) messages"
-            return "\(workload.name): \(Digits.whole(count.byBroker)) allocations \(messages)"
+            let messages = "in \(TextLayout.grouped(count.messages)) messages"
+            return "\(workload.name): \(TextLayout.grouped(count.byBroker)) allocations \(messages)"
         }
     }
 

@@ -1,7 +1,5 @@
 // A terminal that is closed while a program belongs to it.
 
-import TestSupport
-
 #if os(Linux)
     import PlugboardPosix
     import TestSupport
@@ -10,13 +8,7 @@ import TestSupport
     @testable import plugboard
 
     @Suite("When its terminal is closed", .someAtATime)
-    struct HangupTests {
-        private let shop: Shop
-
-        init() throws {
-            shop = try Shop()
-        }
-
+    final class HangupTests: ShopSuite {
         /// Starts a command that leads a session, with that terminal.
         private func start(_ words: [String], at terminal: TestTerminal) throws -> ChildProcess {
             let variables: KeyValuePairs = [

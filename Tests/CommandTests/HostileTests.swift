@@ -1,10 +1,8 @@
 // What others chose (keys, names, values, errors) reaches a terminal or a log as text: no
 // control byte, no mark that turns the direction of writing.
 
-import PlugboardPosix
-import TestSupport
-
 #if os(Linux)
+    import PlugboardPosix
     import PlugboardWire
     import TestSupport
     import Testing

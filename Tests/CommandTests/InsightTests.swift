@@ -6,15 +6,7 @@ import Testing
 @testable import plugboard
 
 @Suite("Commands that find out", .someAtATime)
-struct InsightTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
+final class InsightTests: BrokerSuite {
     @Test("why prints a step a line, the newest first")
     func why() throws {
         _ = try run("publish", "cart.items", "[1]", "--name", "cart")

@@ -5,13 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("plugins and plugin", .someAtATime)
-struct PluginCommandTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
+final class PluginCommandTests: ShopSuite {
     private func act(_ action: String, _ name: String) throws -> Finished {
         try plugboard("plugin", action, name, in: shop.folder)
     }

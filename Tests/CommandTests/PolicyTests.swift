@@ -5,13 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("policy", .someAtATime)
-struct PolicyTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
+final class PolicyTests: FolderSuite {
     @Test("check says what a file comes to, or where it is wrong, with status 1")
     func check() throws {
         try folder.write("good.json", #"{"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{}}]}"#)

@@ -6,13 +6,7 @@ import Testing
 @testable import plugboard
 
 @Suite("When the broker goes and comes back", .oneAtATime)
-struct ReconnectTests: BrokerSuite {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
+final class ReconnectTests: FolderSuite {
     private func start(_ command: String, _ words: String...) throws -> Run {
         let run = try Run([command] + words, in: folder)
         try eventually("synced") { run.output.contains("synced") }

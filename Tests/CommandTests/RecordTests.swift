@@ -6,15 +6,7 @@ import Testing
 @testable import plugboard
 
 @Suite("record", .someAtATime)
-struct RecordTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
+final class RecordTests: BrokerSuite {
     /// A recording in the background that has its snapshot.
     private func record(_ words: String...) throws -> Run {
         let recorder = try Run(["record"] + words, in: folder)

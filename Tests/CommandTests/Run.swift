@@ -22,29 +22,10 @@ final class Run {
     private var child: ChildProcess
     private(set) var end: ChildEnd?
 
-    /// Starts `plugboard` with these arguments. What it writes may go to a terminal, and what it
-    /// reads may come from there as well.
-    convenience init(
-        _ arguments: [String],
-        in folder: TemporaryFolder,
-        input: String = "",
-        environment: [String: String] = [:],
-        terminal: String? = nil,
-        typing: Bool = false
-    ) throws {
-        try self.init(
-            program: Products.plugboard,
-            arguments,
-            in: folder,
-            input: input,
-            environment: environment,
-            terminal: terminal,
-            typing: typing
-        )
-    }
-
+    /// Starts a program with these arguments. What it writes may go to a terminal, and what it reads
+    /// may come from there as well.
     init(
-        program: String,
+        program: String = Products.plugboard,
         _ arguments: [String],
         in folder: TemporaryFolder,
         input: String = "",

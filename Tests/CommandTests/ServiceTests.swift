@@ -1,9 +1,6 @@
 // What a service manager asks of a service, asked of real processes: to take over its socket, to
 // say when it is ready, and to give signs of life.
 
-import PlugboardPosix
-import TestSupport
-
 #if os(Linux)
     import PlugboardPosix
     import TestSupport
@@ -43,13 +40,7 @@ import TestSupport
     }
 
     @Suite("a service manager", .someAtATime)
-    struct ServiceTests {
-        private let folder: TemporaryFolder
-
-        init() throws {
-            folder = try TemporaryFolder()
-        }
-
+    final class ServiceTests: FolderSuite {
         /// Starts `plugboard` as a manager does, with a socket as descriptor 3 where one is handed over.
         private func start(
             _ words: [String],

@@ -5,15 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("subscribe", .someAtATime)
-struct SubscribeTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
+final class SubscribeTests: BrokerSuite {
     /// A subscription in the background that has its snapshot.
     private func watch(_ words: String...) throws -> Run {
         let watcher = try Run(["subscribe", "--no-reconnect"] + words, in: folder)

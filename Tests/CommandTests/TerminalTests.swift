@@ -3,21 +3,10 @@
     import TestSupport
     import Testing
 
-    import PlugboardPosix
-    import TestSupport
-
     @testable import plugboard
 
     @Suite("On a terminal", .someAtATime)
-    struct TerminalTests {
-        private let folder: TemporaryFolder
-        private let broker: Run
-
-        init() throws {
-            folder = try TemporaryFolder()
-            broker = try startBroker(in: folder)
-        }
-
+    final class TerminalTests: BrokerSuite {
         /// What a command shows on a terminal, until it ends.
         private func screen(
             _ words: String...,

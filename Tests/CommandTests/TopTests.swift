@@ -1,25 +1,13 @@
 #if os(Linux)
     import PlugboardPosix
+    import PlugboardWire
     import TestSupport
     import Testing
-
-    import PlugboardPosix
-    import TestSupport
-
-    import PlugboardWire
 
     @testable import plugboard
 
     @Suite("top", .someAtATime)
-    struct TopTests: BrokerSuite {
-        let folder: TemporaryFolder
-        private let broker: Run
-
-        init() throws {
-            folder = try TemporaryFolder()
-            broker = try startBroker(in: folder)
-        }
-
+    final class TopTests: BrokerSuite {
         /// `top` on a terminal, where it has drawn something.
         private func top(
             on terminal: TestTerminal,

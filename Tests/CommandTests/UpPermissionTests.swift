@@ -6,13 +6,7 @@ import Testing
 @testable import plugboard
 
 @Suite("up gives each plugin its connection", .someAtATime)
-struct UpPermissionTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
+final class UpPermissionTests: ShopSuite {
     /// What the broker tells of its clients of a name.
     private func clients(_ name: String) throws -> [BrokerLine] {
         let person = try BrokerConnection(path: shop.folder.socket)

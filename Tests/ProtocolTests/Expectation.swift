@@ -2,6 +2,8 @@
 // compared byte for byte, member by member in the written order, except where
 // the sign `…` stands (SPEC.md, "How the examples are written").
 
+import TestSupport
+
 /// One expected line.
 struct Expectation {
     let text: String

@@ -1,5 +1,7 @@
 // `protocol/schema.json`, asked about lines in both directions.
 
+import TestSupport
+
 /// The schema of the protocol's lines.
 final class ProtocolSchema {
     private let requests: SchemaValidator

@@ -2,6 +2,7 @@
 // uses, and an error for any other, so that nothing in it goes unchecked.
 
 import Foundation
+import TestSupport
 
 /// A schema and the means to ask it.
 final class SchemaValidator {

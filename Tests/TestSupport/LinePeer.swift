@@ -22,11 +22,8 @@ public final class LinePeer {
         }
     }
 
-    private let descriptor: Descriptor
+    private var socket: LineSocket
     private let seconds: Double
-    private var inbox: [UInt8] = []
-    private var start = 0
-    private var searched = 0
     private var isEnded = false
 
     public convenience init(path: String, seconds: Double = 60) throws {
@@ -34,7 +31,7 @@ public final class LinePeer {
     }
 
     public init(_ descriptor: consuming Descriptor, seconds: Double = 60) {
-        self.descriptor = descriptor
+        socket = LineSocket(descriptor)
         self.seconds = seconds
     }
 
@@ -58,13 +55,13 @@ public final class LinePeer {
         let limit = WaitLimit(seconds)
         var sent = 0
         while sent < bytes.count {
-            switch descriptor.write(bytes.span[sent...]) {
+            switch socket.send(bytes.span[sent...]) {
             case .bytes(let count): sent += count
             case .ended: return
             case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
             case .wouldBlock:
                 let ready = Self.ready(
-                    descriptor.raw,
+                    socket.fd,
                     for: isEnded ? [.write] : [.read, .write],
                     until: limit
                 )
@@ -76,7 +73,7 @@ public final class LinePeer {
 
     /// Sends what is taken at once: how many bytes that was.
     public func sendSome(_ bytes: [UInt8]) -> Int {
-        guard case .bytes(let count) = descriptor.write(bytes.span) else { return 0 }
+        guard case .bytes(let count) = socket.send(bytes.span) else { return 0 }
         return count
     }
 
@@ -84,9 +81,9 @@ public final class LinePeer {
     public func line() throws -> [UInt8]? {
         let limit = WaitLimit(seconds)
         while true {
-            if let line = takeLine() { return line }
+            if let line = socket.line() { return line }
             if isEnded { return nil }
-            guard !Self.ready(descriptor.raw, for: .read, until: limit).isEmpty else {
+            guard !Self.ready(socket.fd, for: .read, until: limit).isEmpty else {
                 throw Problem.nothingCame(after: seconds)
             }
             try receive()
@@ -102,43 +99,25 @@ public final class LinePeer {
     /// Lines that are there, without waiting for more.
     public func available() -> [String] {
         var count = -1
-        while count != inbox.count, !isEnded {
-            count = inbox.count
+        while count != socket.count, !isEnded {
+            count = socket.count
             guard (try? receive()) != nil else { break }
         }
         var lines: [String] = []
-        while let line = takeLine() { lines.append(String(decoding: line, as: UTF8.self)) }
+        while let line = socket.line() { lines.append(String(decoding: line, as: UTF8.self)) }
         return lines
     }
 
     /// Ends the sending half.
     public func finish() {
-        shutdown(descriptor.raw, Int32(SHUT_WR))
-    }
-
-    private func takeLine() -> [UInt8]? {
-        guard let end = LineFramer.lineFeed(in: inbox.span, from: max(start, searched)) else {
-            searched = inbox.count
-            return nil
-        }
-        let line = Array(inbox[start..<end])
-        start = end + 1
-        if start > 1 << 16, start * 2 > inbox.count {
-            inbox.removeFirst(start)
-            start = 0
-        }
-        searched = start
-        return line
+        shutdown(socket.fd, Int32(SHUT_WR))
     }
 
     private func receive() throws {
-        inbox += try [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
-            switch descriptor.read(into: UnsafeMutableRawBufferPointer(buffer)) {
-            case .bytes(let read): count = read
-            case .wouldBlock: count = 0
-            case .ended: isEnded = true
-            case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
-            }
+        switch socket.receive() {
+        case .bytes, .wouldBlock: break
+        case .ended: isEnded = true
+        case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
         }
     }
 

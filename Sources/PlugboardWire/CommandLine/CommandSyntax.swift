@@ -100,6 +100,16 @@ public enum TextLayout {
         return lines + [line]
     }
 
+    /// A whole number, thousands apart: `1,234,567`.
+    public static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (place, digit) in String(number).reversed().enumerated() {
+            if place > 0, place % 3 == 0, digit != "-" { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+
     public static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }

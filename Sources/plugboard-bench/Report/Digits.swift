@@ -1,5 +1,7 @@
 // Numbers as people read them, without Foundation.
 
+import PlugboardWire
+
 /// Decimal text of measured values.
 enum Digits {
     /// About three significant digits, thousands apart: `1,234,567`, `105`, `25.4`, `0.98`.
@@ -9,7 +11,7 @@ enum Digits {
         if size == 0 { return "0" }
         if size < 10 { return fixed(value, 2) }
         if size < 100 { return fixed(value, 1) }
-        return whole(Int(value.rounded()))
+        return TextLayout.grouped(Int(value.rounded()))
     }
 
     /// Of something that should be none: `0`, `0.003`, `<0.001`, or as other values.
@@ -20,7 +22,7 @@ enum Digits {
 
     /// Beside a scale: `0`, `2.5`, `10,000`.
     static func tick(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? whole(Int(value)) : fixed(value, 2)
+        value == value.rounded() && abs(value) < 1e15 ? TextLayout.grouped(Int(value)) : fixed(value, 2)
     }
 
     /// As few digits as it has, two decimals at most: `120`, `1.6`, `0.95`.
@@ -45,15 +47,5 @@ enum Digits {
         let fraction = String(scaled % scale)
         return sign + "\(scaled / scale)." + String(repeating: "0", count: decimals - fraction.count)
             + fraction
-    }
-
-    /// A whole number, thousands apart.
-    static func whole(_ value: Int) -> String {
-        var text = ""
-        for (place, digit) in String(abs(value)).reversed().enumerated() {
-            if place > 0, place % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return (value < 0 ? "-" : "") + String(text.reversed())
     }
 }

@@ -14,7 +14,7 @@ extension Table {
 
     /// One series: a line for each system, a column for each size.
     static func text(of growth: GrowthRows) -> String {
-        let head = [""] + growth.growth.sizes.map(Digits.whole) + ["× lowest"]
+        let head = [""] + growth.growth.sizes.map(TextLayout.grouped) + ["× lowest"]
         let lines = growth.systems.map { system in
             [system] + growth.figures(of: system).map { $0.map { Digits.text($0.median) } ?? "–" }
                 + [growth.factor(of: system).map(Digits.ratio) ?? "–"]

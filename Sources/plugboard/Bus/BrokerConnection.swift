@@ -1,6 +1,7 @@
 // A command's connection to the broker: one socket, read and written in turns on one thread, every
 // wait with a deadline. Values stay bytes, so commands don't use the typed client library.
 
+import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -17,13 +18,10 @@ final class BrokerConnection {
     var linesSent = 0
     /// The broker is gone, or doesn't answer: the last error was about that.
     private(set) var isLost = false
-    private var socket: Descriptor
+    private var socket: LineSocket
     private let users: TrustedUsers
     private let timeout: Double
     private let poller = PollPoller()
-    private var inbox: [UInt8] = []
-    private var taken = 0
-    private var searched = 0
     private var isEnded = false
 
     /// Connects. Throws a `CommandError` that says where it looked and how to start one.
@@ -36,31 +34,30 @@ final class BrokerConnection {
         self.users = users
         self.timeout = timeout
         do {
-            socket = try UnixSocket.connect(path: path, trusting: users)
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
         } catch {
             throw NoBroker.error(path: path, error)
         }
-        try poller.add(socket.raw, token: 0, interest: .read)
+        try poller.add(socket.fd, token: 0, interest: .read)
     }
 
     /// Stops listening to a broker that is gone. Other watched descriptors stay watched.
     func leave() {
-        poller.remove(socket.raw)
+        poller.remove(socket.fd)
         isLost = true
     }
 
     /// Connects again after `leave`. Nothing from the old connection stays.
     func connectAgain() throws {
         do {
-            socket = try UnixSocket.connect(path: path, trusting: users)
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
         } catch {
             // Don't wait for another user's broker.
             isLost = error is SystemError
             throw NoBroker.error(path: path, error)
         }
-        (inbox, taken, searched) = ([], 0, 0)
         (isLost, isEnded) = (false, false)
-        try poller.add(socket.raw, token: 0, interest: .read)
+        try poller.add(socket.fd, token: 0, interest: .read)
     }
 
     /// Waits while there is no broker to listen to.
@@ -73,10 +70,7 @@ final class BrokerConnection {
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let transfer = bytes.withUnsafeBytes {
-                socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
-            }
-            switch transfer {
+            switch socket.send(bytes.span[sent...]) {
             case .bytes(let count): sent += count
             case .wouldBlock: guard try waitToSend() else { throw late() }
             case .ended: throw farewell()
@@ -86,7 +80,7 @@ final class BrokerConnection {
     }
 
     /// The next line is there already and needs no wait.
-    var hasLine: Bool { inbox[searched...].contains(0x0A) }
+    var hasLine: Bool { socket.hasLine }
 
     /// The next line. Throws where there is none by the deadline, or the broker went away.
     func nextLine() throws -> BrokerLine {
@@ -151,43 +145,26 @@ final class BrokerConnection {
     }
 
     private func read() {
-        let room = 64 * 1024
-        if taken > 0, taken == inbox.count || taken > room {
-            inbox.removeFirst(taken)
-            searched -= taken
-            taken = 0
-        }
-        let transfer = withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
-            let transfer = socket.read(into: buffer)
-            if case .bytes(let count) = transfer { inbox.append(contentsOf: buffer[..<count]) }
-            return transfer
-        }
-        switch transfer {
+        switch socket.receive() {
         case .bytes, .wouldBlock: return
         case .ended, .failed: isEnded = true
         }
     }
 
     private func takeLine() throws -> BrokerLine? {
-        while let feed = inbox[searched...].firstIndex(of: 0x0A) {
-            let line = inbox[taken..<feed]
-            taken = feed + 1
-            searched = taken
-            guard let parsed = BrokerLine(ArraySlice(Array(line))) else {
-                throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
-            }
-            if parsed.kind == .event("bye") { throw farewell(parsed) }
-            return parsed
+        guard let line = socket.line() else { return nil }
+        guard let parsed = BrokerLine(line[...]) else {
+            throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
         }
-        searched = inbox.count
-        return nil
+        if parsed.kind == .event("bye") { throw farewell(parsed) }
+        return parsed
     }
 
     /// False if nothing moved in either direction for the whole time.
     private func waitToSend() throws -> Bool {
-        try poller.change(socket.raw, token: 0, interest: [.read, .write])
+        try poller.change(socket.fd, token: 0, interest: [.read, .write])
         let moved = try fill(milliseconds: TimeLimit(seconds: timeout).milliseconds ?? 0)
-        try poller.change(socket.raw, token: 0, interest: .read)
+        try poller.change(socket.fd, token: 0, interest: .read)
         return !moved.isEmpty
     }
 

@@ -15,7 +15,7 @@ enum Amount {
 
     /// `1,234,567`.
     static func count(_ value: UInt64) -> String {
-        ProgressBar.grouped(Int(clamping: value))
+        TextLayout.grouped(Int(clamping: value))
     }
 
     /// `812 B`, `5.2 MB`.

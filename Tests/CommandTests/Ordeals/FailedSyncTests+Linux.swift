@@ -1,9 +1,6 @@
 // A disk that fails where nobody needs to be root: the broker's process is started with a filter
 // of the kernel's (seccomp) that answers each fdatasync with EIO. All else is the real program.
 
-import PlugboardPosix
-import TestSupport
-
 #if os(Linux)
     import PlugboardPosix
     import TestSupport

@@ -3,8 +3,8 @@
 // compare. Expected lines may hold the sign `…`; see `Expectation`.
 
 /// A piece of JSON: what it is, and the bytes it was written with.
-struct JSONNode: Sendable {
-    indirect enum Content: Sendable {
+public struct JSONNode: Sendable {
+    public indirect enum Content: Sendable {
         case null
         case bool(Bool)
         case number
@@ -13,63 +13,63 @@ struct JSONNode: Sendable {
         case object([Member], isOpen: Bool)
     }
 
-    struct Member: Sendable {
-        let name: String
-        let value: JSONNode
+    public struct Member: Sendable {
+        public let name: String
+        public let value: JSONNode
     }
 
-    let content: Content
-    let bytes: [UInt8]
+    public let content: Content
+    public let bytes: [UInt8]
 
-    var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    var string: String? {
+    public var string: String? {
         if case .string(let string) = content { return string }
         return nil
     }
 
-    var members: [Member]? {
+    public var members: [Member]? {
         if case .object(let members, _) = content { return members }
         return nil
     }
 
-    var elements: [JSONNode]? {
+    public var elements: [JSONNode]? {
         if case .array(let elements, _) = content { return elements }
         return nil
     }
 
-    var integer: Int? {
+    public var integer: Int? {
         if case .number = content { return Int(text) }
         return nil
     }
 
     /// The last member of that name.
-    subscript(name: String) -> JSONNode? {
+    public subscript(name: String) -> JSONNode? {
         members?.last { $0.name == name }?.value
     }
 
     /// Reads one value and nothing behind it. With `wildcards`, a bare `…` may stand
     /// as the last member of an object or array.
-    init(_ bytes: [UInt8], wildcards: Bool = false) throws {
+    public init(_ bytes: [UInt8], wildcards: Bool = false) throws {
         var reader = JSONReader(bytes: bytes, wildcards: wildcards)
         self = try reader.whole()
     }
 
-    init(_ text: String, wildcards: Bool = false) throws {
+    public init(_ text: String, wildcards: Bool = false) throws {
         try self.init(Array(text.utf8), wildcards: wildcards)
     }
 
-    init(content: Content, bytes: [UInt8]) {
+    public init(content: Content, bytes: [UInt8]) {
         self.content = content
         self.bytes = bytes
     }
 }
 
 /// Why a text isn't JSON, and where.
-struct JSONProblem: Error, CustomStringConvertible {
+public struct JSONProblem: Error, CustomStringConvertible {
     let reason: String
     let offset: Int
-    var description: String { "\(reason) at byte \(offset)" }
+    public var description: String { "\(reason) at byte \(offset)" }
 }
 
 /// The reader behind `JSONNode`.
