@@ -71,9 +71,9 @@ final class MeasuredServer {
 enum Patience {
     /// Whether it did, in so many seconds.
     static func wait(seconds: Double, pause: Double = 0.001, _ isTrue: () throws -> Bool) rethrows -> Bool {
-        let deadline = MonotonicClock.nanoseconds() + UInt64(seconds * 1e9)
+        let limit = TimeLimit(seconds: seconds)
         while try !isTrue() {
-            guard MonotonicClock.nanoseconds() < deadline else { return false }
+            guard !limit.isOver else { return false }
             Pause.sleep(seconds: pause)
         }
         return true

@@ -37,7 +37,7 @@ public final class LinePeer {
 
     /// Somebody who connects in time.
     public static func accept(_ listener: borrowing Descriptor, seconds: Double = 20) throws -> LinePeer {
-        let limit = WaitLimit(seconds)
+        let limit = TimeLimit(seconds: seconds)
         while !limit.isOver {
             if case .connection(let socket) = try UnixSocket.accept(listener.raw) {
                 return LinePeer(socket, seconds: seconds)
@@ -52,7 +52,7 @@ public final class LinePeer {
     }
 
     public func send(_ bytes: [UInt8]) throws {
-        let limit = WaitLimit(seconds)
+        let limit = TimeLimit(seconds: seconds)
         var sent = 0
         while sent < bytes.count {
             switch socket.send(bytes.span[sent...]) {
@@ -79,7 +79,7 @@ public final class LinePeer {
 
     /// The next line without its LF; nil when the other end has closed.
     public func line() throws -> [UInt8]? {
-        let limit = WaitLimit(seconds)
+        let limit = TimeLimit(seconds: seconds)
         while true {
             if let line = socket.line() { return line }
             if isEnded { return nil }
@@ -121,12 +121,12 @@ public final class LinePeer {
         }
     }
 
-    private static func ready(_ fd: Int32, for interest: Interest, until limit: WaitLimit) -> Interest {
+    private static func ready(_ fd: Int32, for interest: Interest, until limit: TimeLimit) -> Interest {
         let events =
             (interest.contains(.read) ? Int32(POLLIN) : 0) | (interest.contains(.write) ? Int32(POLLOUT) : 0)
         var entry = pollfd(fd: fd, events: Int16(events), revents: 0)
         while true {
-            let count = poll(&entry, 1, limit.milliseconds)
+            let count = poll(&entry, 1, limit.milliseconds ?? 0)
             if count > 0 { break }
             if count == 0 || errno != EINTR { return [] }
         }

@@ -32,7 +32,7 @@ public final class ServedBroker: Sendable {
     /// The same, and waits for that.
     public func stopAndWait(seconds: Double = 10) {
         stop()
-        let limit = WaitLimit(seconds)
+        let limit = TimeLimit(seconds: seconds)
         while !hasEnded, !limit.isOver { Pause.sleep(seconds: 0.001) }
     }
 }

@@ -2,6 +2,7 @@
 // lines and keeps what it is told. Only root can make one, and only Linux tells when it listens.
 
 import PlugboardPosix
+import Testing
 
 /// Somebody else at a socket, for one connection.
 public final class Stranger {
@@ -37,12 +38,12 @@ public final class Stranger {
         let arguments = ["-c", script, "sh", self.path, folder.path]
         child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
         // A client that waits for it may have come and gone already.
-        try wait("listen") { listens() || hasEnded() }
+        try eventually("\(self.path) is listened at", seconds: 20) { listens() || hasEnded() }
     }
 
     /// What it was told, once whoever connected has gone.
     public func heard() throws -> String {
-        try wait("end") { hasEnded() }
+        try eventually("whoever was there has gone", seconds: 20) { hasEnded() }
         return try text("\(folder.path)/heard")
     }
 
@@ -52,16 +53,6 @@ public final class Stranger {
     private func hasEnded() -> Bool {
         isOver = isOver || child.end() != nil
         return isOver
-    }
-
-    private func wait(_ what: String, until isSo: () -> Bool) throws {
-        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
-        while !isSo() {
-            guard MonotonicClock.nanoseconds() < deadline else {
-                throw SystemError(code: ETIMEDOUT, operation: what, subject: path)
-            }
-            usleep(5_000)
-        }
     }
 
     /// The flags of a socket that listens have SO_ACCEPTCON, 0x10000.

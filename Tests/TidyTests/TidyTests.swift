@@ -40,7 +40,9 @@ struct TidyTests {
 
     @Test("each type has a name of its own")
     func names() throws {
-        Self.expectNone(Names.repeated(in: try SourceTree.files(in: "Sources", "plugins", "Tests/TestSupport")))
+        Self.expectNone(
+            Names.repeated(in: try SourceTree.files(in: "Sources", "plugins", "Tests/TestSupport"))
+        )
     }
 
     @Test("imports run one way", arguments: Layers.all)

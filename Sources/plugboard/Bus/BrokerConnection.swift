@@ -204,22 +204,6 @@ final class BrokerConnection {
 /// Another watched descriptor became ready during the wait for the broker.
 struct Interrupted: Error {}
 
-/// A moment on the monotonic clock.
-struct TimeLimit: Sendable {
-    private let nanoseconds: UInt64
-
-    init(seconds: Double) {
-        nanoseconds = MonotonicClock.nanoseconds() + UInt64(max(0, seconds) * 1e9)
-    }
-
-    /// Milliseconds left, rounded up; nil when the moment has passed.
-    var milliseconds: Int32? {
-        let now = MonotonicClock.nanoseconds()
-        guard now < nanoseconds else { return nil }
-        return Int32(clamping: (nanoseconds - now + 999_999) / 1_000_000)
-    }
-}
-
 /// The error if no broker answers, or only an unacceptable one.
 enum NoBroker {
     static func error(path: String, _ reason: any Error) -> CommandError {

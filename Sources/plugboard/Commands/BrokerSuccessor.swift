@@ -10,7 +10,7 @@ final class BrokerSuccessor: Sendable {
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
     /// The variables of a service manager, which are for the successor, too.
     static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
-    private static let patienceNanoseconds: UInt64 = 10_000_000_000
+    private static let patienceSeconds = 10.0
     private static let pauseSeconds = 0.002
 
     private let broker: Broker
@@ -96,8 +96,8 @@ final class BrokerSuccessor: Sendable {
     private static func problem(with start: ChildStart) -> String? {
         do {
             var child = try ChildProcess(starting: start)
-            let deadline = MonotonicClock.nanoseconds() + patienceNanoseconds
-            while MonotonicClock.nanoseconds() < deadline {
+            let limit = TimeLimit(seconds: patienceSeconds)
+            while !limit.isOver {
                 if let end = child.end() { return end == .exited(0) ? nil : "\(end) when it was tried" }
                 Pause.sleep(seconds: pauseSeconds)
             }

@@ -5,7 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("Command lines", .someAtATime)
-struct ArgumentParserTests {
+struct CommandLineTests {
     private func parse(_ words: String...) throws -> Invocation {
         let command = try #require(CommandTable.command(named: words[0]))
         return try command.parse(Array(words.dropFirst()))
