@@ -74,14 +74,17 @@ let package = Package(
         + [
             .target(
                 name: "TestSupport",
-                dependencies: ["PlugboardJournal", "PlugboardPosix"],
+                dependencies: [
+                    "PlugboardMemory", "PlugboardBroker", "PlugboardJournal", "PlugboardWire",
+                    "PlugboardPosix",
+                ],
                 path: "Tests/TestSupport",
                 swiftSettings: strict
             ),
             .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
             .testTarget(
                 name: "PlugboardWireTests",
-                dependencies: ["PlugboardMemory", "PlugboardWire"],
+                dependencies: ["PlugboardMemory", "PlugboardWire", "TestSupport"],
                 swiftSettings: strict
             ),
             .testTarget(

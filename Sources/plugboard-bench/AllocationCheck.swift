@@ -2,7 +2,9 @@
 // exempt. `plugboard bench --allocations` is this check. A row fails if every try has an
 // allocation of the broker.
 
-/// Counts the allocations of many rows and judges them.
+import PlugboardWire
+
+/// Counts the allocations of many rows, and judges them.
 struct AllocationCheck {
     /// Rows that may allocate. In some, each message binds a value to its writer or to a time. In
     /// others, more is told at once than is kept from turn to turn, or what is owed comes and
@@ -33,8 +35,8 @@ struct AllocationCheck {
         /// One line for a person.
         var text: String {
             guard let count else { return "\(workload.name): not counted" }
-            let messages = "in \(Digits.whole(count.messages)) messages"
-            return "\(workload.name): \(Digits.whole(count.byBroker)) allocations \(messages)"
+            let messages = "in \(TextLayout.grouped(count.messages)) messages"
+            return "\(workload.name): \(TextLayout.grouped(count.byBroker)) allocations \(messages)"
         }
     }
 

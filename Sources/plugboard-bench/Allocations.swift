@@ -26,7 +26,7 @@ struct Allocations {
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
-        let session = try Session(
+        let session = try LoadSession(
             workload,
             PlugboardDialect(programs: bench.programs, allocationLog: log),
             bench
@@ -42,10 +42,10 @@ struct Allocations {
         try session.run(batches: batches)
         session.signal(SIGUSR2)
         let isComplete = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.01) {
-            try Trace(path: log).isComplete
+            try AllocationLog(path: log).isComplete
         }
         guard isComplete else { return nil }
-        let (allocations, frames) = try Trace(path: log).counts()
+        let (allocations, frames) = try AllocationLog(path: log).counts()
         let messages = session.messagesPublished - before
         return Count(messages: messages, allocations: allocations, frames: frames)
     }
@@ -59,7 +59,7 @@ struct Allocations {
 }
 
 /// The contents of a trace from glibc.
-struct Trace {
+struct AllocationLog {
     private static let bytesMax = 1 << 30
     private let bytes: [UInt8]
 

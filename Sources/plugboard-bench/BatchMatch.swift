@@ -11,7 +11,7 @@ enum BatchMatch {
 
     /// Sets the session's batch so that the system takes in about so many messages per read, as
     /// exactly as a few tries allow.
-    static func approach(messagesPerRead wanted: Double, _ session: Session) throws {
+    static func approach(messagesPerRead wanted: Double, _ session: LoadSession) throws {
         let given = session.workload.batch
         var best: (batch: Int, distance: Double)?
         for _ in 0..<triesMax {

@@ -102,7 +102,7 @@ struct Bench {
             let probe = try row.attempt(dialect) { try setUp(workload, dialect, &wanted) }
             if let probe { probes.append((probe, Samples())) }
         }
-        let steps: [(any Probe) throws -> [Quantity: Double]] =
+        let steps: [(any Probe) throws -> [Metric: Double]] =
             Array(repeating: { try $0.run() }, count: options.runs) + [{ try $0.finish() }]
         for step in steps {
             for index in probes.indices where !row.hasFailed(probes[index].probe.dialect) {
@@ -124,7 +124,7 @@ struct Bench {
         -> any Probe
     {
         guard workload.isLoad else { return try RestingProbe(workload, dialect, self) }
-        let session = try Session(workload, dialect, self)
+        let session = try LoadSession(workload, dialect, self)
         guard workload.measure == .rate else { return session }
         if dialect.name == "plugboard" { wanted = try session.messagesPerRead() }
         if dialect is LimitDialect, let wanted {
@@ -140,7 +140,7 @@ protocol Probe: AnyObject {
     /// Messages that its publishers write at once.
     var batch: Int { get }
     /// Makes one run. Returns a value for each quantity.
-    func run() throws -> [Quantity: Double]
+    func run() throws -> [Metric: Double]
     /// Values that are known only after all runs.
-    func finish() throws -> [Quantity: Double]
+    func finish() throws -> [Metric: Double]
 }

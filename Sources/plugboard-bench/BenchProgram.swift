@@ -7,7 +7,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// Why it ends early: an exit status, and lines for a person.
-struct Refusal: Error {
+struct BenchRefusal: Error {
     let status: Int32
     let lines: [String]
 
@@ -21,9 +21,6 @@ struct Refusal: Error {
     }
 }
 
-/// Nobody reads the output any more.
-struct ReaderGone: Error {}
-
 /// The whole program.
 enum BenchProgram {
     private static let pageBytesMax = 4_194_304
@@ -36,19 +33,19 @@ enum BenchProgram {
                 var server = try LimitServer(path: words[1])
                 try server.run()
             case ("traced", 2): try serveTraced(path: words[1])
-            default: try bench(Arguments(words))
+            default: try bench(parse(words))
             }
             return 0
         } catch is ReaderGone {
             return 0
-        } catch let refusal as Refusal {
+        } catch let refusal as BenchRefusal {
             return tell(refusal)
         } catch {
-            return tell(Refusal(1, "\(error)"))
+            return tell(BenchRefusal(1, "\(error)"))
         }
     }
 
-    private static func tell(_ refusal: Refusal) -> Int32 {
+    private static func tell(_ refusal: BenchRefusal) -> Int32 {
         let text = "plugboard bench: " + refusal.lines.joined(separator: "\n  ") + "\n"
         _ = StandardStream.error.write(bytes(text, isShown: true))
         return refusal.status
@@ -56,11 +53,7 @@ enum BenchProgram {
 
     private static func print(_ text: String) throws {
         let stream = StandardStream.output
-        switch stream.write(bytes(text, isShown: stream.isTerminal)) {
-        case .all: return
-        case .readerGone: throw ReaderGone()
-        case .failed(let code): throw SystemError(code: code, operation: "write", subject: stream.name)
-        }
+        try stream.send(bytes(text, isShown: stream.isTerminal))
     }
 
     /// A terminal gets only text and line feeds.
@@ -86,32 +79,32 @@ enum BenchProgram {
         try broker.run()
     }
 
-    private static func bench(_ arguments: Arguments) throws {
-        if arguments.has(.help) { return try print(BenchHelp.text) }
-        let options = try options(arguments)
+    private static func bench(_ invocation: Invocation) throws {
+        if invocation.has(.help) { return try print(syntax.help) }
+        let options = try options(invocation)
         guard let programs = Programs.beside() else {
-            throw Refusal(69, "the program plugboard, which it measures, isn't beside it")
+            throw BenchRefusal(69, "the program plugboard, which it measures, isn't beside it")
         }
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let bench = Bench(options: options, programs: programs, signals: signals)
-        guard arguments.has(.allocations) else { return try measure(bench, arguments) }
+        guard invocation.has(.allocations) else { return try measure(bench, invocation) }
         // Runs of the usual length, because the warm-up depends on it.
         let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
         let check = AllocationCheck(
-            workloads: arguments.has(.only) ? options.workloads : AllocationCheck.standard,
+            workloads: invocation.has(.only) ? options.workloads : AllocationCheck.standard,
             count: Allocations(bench: counting).count
         )
         guard try check.run(tell: { try print($0.text + "\n") }) else {
-            throw Refusal(1, "a warm broker asks for memory to pass messages on")
+            throw BenchRefusal(1, "a warm broker asks for memory to pass messages on")
         }
     }
 
-    private static func measure(_ bench: Bench, _ arguments: Arguments) throws {
-        let (chart, page) = (arguments[.chart], arguments[.into])
+    private static func measure(_ bench: Bench, _ invocation: Invocation) throws {
+        let (chart, page) = (invocation.text(.chart), invocation.text(.into))
         // Fails before the minutes of measuring if the page can't be written.
         if let page { _ = try contents(of: page, with: "") }
         if let chart { try checkWritable(chart) }
-        let isJSON = arguments.has(.json)
+        let isJSON = invocation.has(.json)
         let report = try bench.run { if !isJSON { try print($0.text + "\n") } }
         try print(isJSON ? report.json() + "\n" : Table.goals(of: report) + "\n" + Table.method(of: report))
         if let chart { try OutputFile.write(Chart.svg(of: report), to: chart) }
@@ -125,7 +118,7 @@ enum BenchProgram {
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
         // A peer's failure is shown in its row and fails nothing else.
-        if let failure = report.ownFailures.first { throw Refusal(1, "\(failure)") }
+        if let failure = report.ownFailures.first { throw BenchRefusal(1, "\(failure)") }
     }
 
     /// The path of a file from the page, if both are in the same folder.
@@ -138,7 +131,7 @@ enum BenchProgram {
     private static func contents(of path: String, with text: String) throws -> String {
         let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
         guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {
-            throw Refusal(64, "\(path) hasn't both marks between which the figures go")
+            throw BenchRefusal(64, "\(path) hasn't both marks between which the figures go")
         }
         return page
     }
@@ -146,34 +139,34 @@ enum BenchProgram {
     private static func checkWritable(_ path: String) throws {
         switch FileStatus(path: path).kind {
         case .missing: try OutputFile.write("", to: path)
-        case .folder, .socket: throw Refusal(64, "\(path) is no file to draw into")
+        case .folder, .socket: throw BenchRefusal(64, "\(path) is no file to draw into")
         case .file, .other: return
         }
     }
 
-    private static func options(_ arguments: Arguments) throws -> BenchOptions {
+    private static func options(_ invocation: Invocation) throws -> BenchOptions {
         var options = BenchOptions()
-        options.peers = arguments.has(.peers)
-        options.growths = arguments.has(.growth) ? Growths.all : []
-        options.runs = arguments[.runs].flatMap { Int($0) } ?? options.runs
-        options.secondsPerRun = arguments[.seconds].flatMap { Double($0) } ?? options.secondsPerRun
+        options.peers = invocation.has(.peers)
+        options.growths = invocation.has(.growth) ? Growths.all : []
+        options.runs = invocation.integer(.runs).map { Int($0) } ?? options.runs
+        options.secondsPerRun = invocation.seconds(.seconds) ?? options.secondsPerRun
         do {
-            if let names = arguments[.only] {
+            if let names = invocation.text(.only) {
                 try options.keepOnly(names.split(separator: ",").map(String.init))
             }
         } catch BenchError.unknownWorkload(let name) {
             throw unknown(name, among: options)
         }
-        if let batch = arguments[.batch].flatMap({ Int($0) }) { options.setBatch(batch) }
+        if let batch = invocation.integer(.batch) { options.setBatch(Int(batch)) }
         return options
     }
 
-    private static func unknown(_ name: String, among options: BenchOptions) -> Refusal {
+    private static func unknown(_ name: String, among options: BenchOptions) -> BenchRefusal {
         let names = options.workloads.map(\.name) + options.growths.map(\.name)
         var lines = ["no row's name contains \"\(name)\""]
         if let hint = Suggestion.hint(for: name, among: names) { lines.append(hint) }
-        lines += ["the rows are:"] + PageWidth.wrapped(names.joined(separator: " "), 76, indent: "")
+        lines += ["the rows are:"] + TextLayout.wrapped(names.joined(separator: " "), width: 76)
         if options.growths.isEmpty { lines.append("and with --growth: " + Growths.names) }
-        return Refusal(64, lines)
+        return BenchRefusal(64, lines)
     }
 }

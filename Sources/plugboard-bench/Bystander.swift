@@ -7,12 +7,17 @@ import PlugboardPosix
 /// One bystander of a row. One thread uses it.
 final class Bystander {
     let reads: Bool
-    private let link: Link
-    private let server: Server
+    private let link: LoadLink
+    private let server: MeasuredServer
     private let memoryBefore: UInt64
 
     /// Connects it to a server that is warm.
-    init(_ bystander: Workload.Bystander, _ server: Server, _ dialect: any Dialect, _ workload: Workload)
+    init(
+        _ bystander: Workload.Bystander,
+        _ server: MeasuredServer,
+        _ dialect: any Dialect,
+        _ workload: Workload
+    )
         throws
     {
         reads = bystander.reads
@@ -29,7 +34,7 @@ final class Bystander {
     }
 
     /// Reads everything that it is owed. Throws if that doesn't end with what was published last.
-    func wake(keys: Int, lastMark: String) throws -> [Quantity: Double] {
+    func wake(keys: Int, lastMark: String) throws -> [Metric: Double] {
         let memory = try ProcessUsage.memoryBytes(of: server.pid)
         try link.send("{\"op\":\"sync\"}\n")
         let bytes = try link.receive { bytes in

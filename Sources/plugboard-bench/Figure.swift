@@ -3,7 +3,7 @@
 // takes noise for a difference.
 
 /// A quantity of the table.
-enum Quantity: String, CaseIterable, Sendable {
+enum Metric: String, CaseIterable, Sendable {
     case messagesPerSecond
     case cpuNanosecondsPerMessage
     case cpuNanosecondsPerDelivery
@@ -67,20 +67,20 @@ struct Figure: Equatable, Sendable {
 
 /// One system's values for one workload, one for each run.
 struct Samples: Sendable {
-    private(set) var values: [Quantity: [Double]] = [:]
+    private(set) var values: [Metric: [Double]] = [:]
 
-    mutating func append(_ run: [Quantity: Double]) {
+    mutating func append(_ run: [Metric: Double]) {
         for (quantity, value) in run { values[quantity, default: []].append(value) }
     }
 
     /// Nil if this quantity wasn't measured.
-    func figure(_ quantity: Quantity) -> Figure? {
+    func figure(_ quantity: Metric) -> Figure? {
         values[quantity].flatMap(Figure.init)
     }
 
     /// How many times as much there is as in `other`: the median over pairs of runs that were made
     /// one after the other.
-    func ratio(_ quantity: Quantity, to other: Samples) -> Double? {
+    func ratio(_ quantity: Metric, to other: Samples) -> Double? {
         guard let ours = values[quantity], let theirs = other.values[quantity] else { return nil }
         return Figure(of: zip(ours, theirs).filter { $0.1 > 0 }.map { $0.0 / $0.1 })?.median
     }

@@ -76,8 +76,8 @@ enum Goals {
 
     private static let redis = "redis SET+PUBLISH"
     private static let without = PlugboardDialect.plainName
-    private static let perMessage = Quantity.cpuNanosecondsPerMessage
-    private static let perDelivery = Quantity.cpuNanosecondsPerDelivery
+    private static let perMessage = Metric.cpuNanosecondsPerMessage
+    private static let perDelivery = Metric.cpuNanosecondsPerDelivery
 
     private static let load = [
         Goal("publish, no observer: CPU ns per message", most: 120, aim: 90, figure(perMessage, "publish")),
@@ -176,11 +176,11 @@ enum Goals {
         }
 
     /// The broker's own figure.
-    private static func figure(_ quantity: Quantity, _ row: String) -> Goal.Measure {
+    private static func figure(_ quantity: Metric, _ row: String) -> Goal.Measure {
         { $0.row(row)?.samples(of: "plugboard")?.figure(quantity)?.median }
     }
 
-    private static func limit(_ quantity: Quantity, _ row: String) -> Goal.Measure {
+    private static func limit(_ quantity: Metric, _ row: String) -> Goal.Measure {
         { $0.row(row)?.ratio(quantity, "plugboard", to: "limit") }
     }
 

@@ -9,7 +9,7 @@ struct Growth: Sendable {
     /// What grows.
     let what: String
     /// The quantity that should stay flat.
-    let quantity: Quantity
+    let quantity: Metric
     let sizes: [Int]
     let workload: @Sendable (_ size: Int) -> Workload
 

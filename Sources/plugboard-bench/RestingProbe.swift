@@ -32,9 +32,9 @@ final class RestingProbe: Probe {
         }
     }
 
-    func finish() -> [Quantity: Double] { [:] }
+    func finish() -> [Metric: Double] { [:] }
 
-    func run() throws -> [Quantity: Double] {
+    func run() throws -> [Metric: Double] {
         switch workload.measure {
         case .idle(let connections): [.bytesPerConnection: try idle(connections)]
         case .snapshot: [.longestRoundTripMilliseconds: try longestWait()]
@@ -83,10 +83,10 @@ final class RestingProbe: Probe {
         throw BenchError.unexpected("no snapshot was made")
     }
 
-    private func start(in folder: TemporaryFolder? = nil) throws -> Server {
+    private func start(in folder: TemporaryFolder? = nil) throws -> MeasuredServer {
         // A measured start has no other program in between.
         let isDirect = workload.measure == .startUp || workload.measure == .recovery
-        return try Server(dialect, for: workload, bench.programs, folder: folder, directly: isDirect)
+        return try MeasuredServer(dialect, for: workload, bench.programs, folder: folder, directly: isDirect)
     }
 
     private static func writeAll(_ generator: LoadGenerator) throws -> RunCount {
@@ -95,13 +95,13 @@ final class RestingProbe: Probe {
 
     /// The only publisher.
     private static func generator(
-        _ server: Server,
+        _ server: MeasuredServer,
         _ workload: Workload,
         _ dialect: any Dialect,
         _ bench: Bench
     ) throws -> LoadGenerator {
         let link = try server.connectWhenReady()
-        let publisher = try Publisher(0, link, workload, dialect)
+        let publisher = try LoadPublisher(0, link, workload, dialect)
         return try LoadGenerator(workload, [publisher], [], bench.signals)
     }
 

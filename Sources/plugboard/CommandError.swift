@@ -42,6 +42,3 @@ struct CommandError: Error, Equatable, Sendable {
         CommandError(.usage, message, hints: hint.map { [$0] } ?? [])
     }
 }
-
-/// Standard output has no reader any more: nothing is left to do, and nothing is wrong.
-struct ReaderGone: Error {}

@@ -21,7 +21,7 @@ enum Program {
     static func run(_ words: [String]) -> ExitStatus {
         StandardStream.occupy()
         Signals.ignoreBrokenPipes()
-        let console = Console()
+        let console = CommandConsole()
         do {
             try dispatch(words, console)
             return .done
@@ -36,7 +36,7 @@ enum Program {
         }
     }
 
-    private static func dispatch(_ words: [String], _ console: Console) throws {
+    private static func dispatch(_ words: [String], _ console: CommandConsole) throws {
         guard let first = words.first else {
             throw CommandError(.usage, "which command?\n\n" + HelpText.overview())
         }
@@ -47,8 +47,8 @@ enum Program {
         }
         guard let command = CommandTable.command(named: first) else { throw unknownCommand(first) }
         if command.takesWordsAsTheyAre { return try command.pass(Array(words.dropFirst()), console) }
-        let invocation = try ArgumentParser.parse(Array(words.dropFirst()), for: command)
-        if invocation.has(.help) { return try console.output.text(HelpText.text(for: command)) }
+        let invocation = try command.parse(Array(words.dropFirst()))
+        if invocation.has(.help) { return try console.output.text(command.syntax.help) }
         try command.run(invocation, console)
     }
 

@@ -82,7 +82,7 @@ struct AllocationTests {
         let folder = try TemporaryFolder(named: "pbt")
         let log = folder.path + "/trace"
         let dialect = PlugboardDialect(programs: Products.programs, allocationLog: log)
-        let server = try Server(dialect, for: Workload("none"), Products.programs)
+        let server = try MeasuredServer(dialect, for: Workload("none"), Products.programs)
         let links = try (0..<4).map { _ in
             // It was greeted, because a trace must not end while the broker still works.
             let link = try server.connectWhenReady()
@@ -95,8 +95,8 @@ struct AllocationTests {
             try dialect.subscribe(link, to: [Names.restingKey(number)], Workload("none"))
         }
         server.signal(SIGUSR2)
-        #expect(try Patience.wait(seconds: 20) { try Trace(path: log).isComplete })
-        let counts = try Trace(path: log).counts()
+        #expect(try Patience.wait(seconds: 20) { try AllocationLog(path: log).isComplete })
+        let counts = try AllocationLog(path: log).counts()
         #expect(counts.allocations - counts.frames >= links.count)
     }
 
@@ -112,8 +112,8 @@ struct AllocationTests {
             @ /a/plugboard:[0x1000] > 0x5654109b1400 0x40
 
             """
-        let trace = Trace(Array(text.utf8))
+        let trace = AllocationLog(Array(text.utf8))
         #expect(trace.counts() == (4, 1) && !trace.isComplete)
-        #expect(Trace(Array((text + "= End\n").utf8)).isComplete)
+        #expect(AllocationLog(Array((text + "= End\n").utf8)).isComplete)
     }
 }

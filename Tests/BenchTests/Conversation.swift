@@ -22,7 +22,7 @@ final class Conversation: Sendable {
         let pair = try UnixSocket.pair()
         near = Descriptor(adopting: dup(pair.first.raw))
         far = Descriptor(adopting: dup(pair.second.raw))
-        try Link(Descriptor(adopting: dup(far.raw))).send(answers)
+        try LoadLink(Descriptor(adopting: dup(far.raw))).send(answers)
     }
 
     convenience init(answers: String) throws {
@@ -33,7 +33,7 @@ final class Conversation: Sendable {
     convenience init(greeting: String, _ answers: Answer...) throws {
         try self.init(answers: Array(greeting.utf8))
         try Background.start { [self] in
-            let link = Link(Descriptor(adopting: dup(far.raw)))
+            let link = LoadLink(Descriptor(adopting: dup(far.raw)))
             for answer in answers {
                 let bytes = try? link.receive {
                     $0.suffix(answer.after.utf8.count).elementsEqual(answer.after.utf8)
@@ -45,13 +45,13 @@ final class Conversation: Sendable {
     }
 
     /// The dialect's end.
-    var link: Link { Link(Descriptor(adopting: dup(near.raw))) }
+    var link: LoadLink { LoadLink(Descriptor(adopting: dup(near.raw))) }
 
     /// Whether the dialect has sent exactly this after what was answered.
     func said(_ expected: [UInt8]) throws -> Bool {
         let answered = heard.withLock { $0 }
         guard answered.count < expected.count else { return answered == expected }
-        let link = Link(Descriptor(adopting: dup(far.raw)))
+        let link = LoadLink(Descriptor(adopting: dup(far.raw)))
         let rest = try link.receive { $0.count >= expected.count - answered.count }
         return answered + rest == expected
     }

@@ -12,7 +12,7 @@ struct MarkTests {
     @Test("an observer that answers counts its answers, even if a line comes in pieces")
     func answers() throws {
         let link = try Conversation(answers: "").link
-        var observer = Observer(link: link, batchMark: .lines(1)) { line in
+        var observer = LoadObserver(link: link, batchMark: .lines(1)) { line in
             line.first == UInt8(ascii: "a") ? Array(line) : nil
         }
         let take = { (text: String) in
@@ -44,7 +44,10 @@ struct MarkTests {
 
     @Test("a batch is complete when all units of all its messages have arrived")
     func observer() throws {
-        var observer = Observer(link: try Conversation(answers: "").link, batchMark: Mark.lines(2).times(3))
+        var observer = LoadObserver(
+            link: try Conversation(answers: "").link,
+            batchMark: Mark.lines(2).times(3)
+        )
         let take = { (text: String) in _ = Array(text.utf8).withUnsafeBytes { observer.take($0) } }
         take("MSG\r\n1\r\nMSG\r\n2\r\nMSG\r\n")
         #expect(observer.batches == 0)

@@ -61,26 +61,27 @@ struct OptionsTests {
         ]
     )
     func mistakes(words: String, message: String) {
-        let refusal = #expect(throws: Refusal.self) {
-            try Arguments(words.split(separator: " ").map(String.init))
+        let refusal = #expect(throws: BenchRefusal.self) {
+            try BenchProgram.parse(words.split(separator: " ").map(String.init))
         }
         #expect(refusal?.status == 64 && refusal?.lines.joined(separator: "; ") == message)
     }
 
     @Test("an option's value comes after a space or an equals sign")
     func values() throws {
-        let arguments = try Arguments(["--runs", "3", "--only=a=b", "-h", "--seconds", "0.5"])
-        #expect(arguments[.runs] == "3" && arguments[.only] == "a=b" && arguments[.seconds] == "0.5")
-        #expect(arguments.has(.help) && !arguments.has(.json))
+        let words = try BenchProgram.parse(["--runs", "3", "--only=a=b", "-h", "--seconds", "0.5"])
+        #expect(words.integer(.runs) == 3 && words.text(.only) == "a=b" && words.seconds(.seconds) == 0.5)
+        #expect(words.has(.help) && !words.has(.json))
     }
 
     @Test("the help has each option, in 80 columns, and examples that are accepted")
     func help() throws {
-        for option in Option.allCases { #expect(BenchHelp.text.contains("\n  \(option.usage)  ")) }
-        for line in BenchHelp.text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
-        for example in BenchHelp.examples {
+        let syntax = BenchProgram.syntax
+        for option in syntax.options { #expect(syntax.help.contains("\n  \(option.usage)  ")) }
+        for line in syntax.help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+        for example in syntax.examples {
             let words = example.split(separator: " ").map { $0.filter { $0 != "'" } }
-            #expect(try words.first == "bench" && !Arguments(Array(words.dropFirst())).has(.help))
+            #expect(try words.first == "bench" && !BenchProgram.parse(Array(words.dropFirst())).has(.help))
         }
     }
 

@@ -68,13 +68,13 @@ struct ReportTests {
 
     @Test("no line is wider than 100 columns, whatever was measured and however it is named")
     func width() {
-        var large: [Quantity: [Double]] = [:]
-        for quantity in Quantity.allCases { large[quantity] = [9_876_543, 1, 19_876_543] }
+        var large: [Metric: [Double]] = [:]
+        for quantity in Metric.allCases { large[quantity] = [9_876_543, 1, 19_876_543] }
         large[.cpuNanosecondsPerMessage] = [123_456]
         large[.cpuNanosecondsPerDelivery] = [12_345]
         large[.messagesPerRead] = [12_345]
         for quantity in [
-            Quantity.roundTripP50Microseconds, .roundTripP99Microseconds, .roundTripP999Microseconds,
+            Metric.roundTripP50Microseconds, .roundTripP99Microseconds, .roundTripP999Microseconds,
         ] {
             large[quantity] = [12_345, 1_234, 23_456]
         }

@@ -42,7 +42,7 @@ struct RunTests {
         #expect(row.systems.map(\.system) == ["plugboard", "limit"])
         for system in row.systems {
             for quantity in [
-                Quantity.messagesPerSecond, .cpuNanosecondsPerMessage, .cpuNanosecondsPerDelivery,
+                Metric.messagesPerSecond, .cpuNanosecondsPerMessage, .cpuNanosecondsPerDelivery,
                 .messagesPerRead, .generatorNanosecondsPerMessage,
             ] {
                 let figure = try #require(system.samples.figure(quantity), "\(system.system) \(quantity)")

@@ -4,7 +4,7 @@
 
 extension Samples {
     /// One run for each value. Every quantity has the same number of runs.
-    static func made(_ values: [Quantity: [Double]]) -> Samples {
+    static func made(_ values: [Metric: [Double]]) -> Samples {
         var samples = Samples()
         for run in 0..<(values.values.map(\.count).max() ?? 0) {
             samples.append(values.compactMapValues { $0.indices.contains(run) ? $0[run] : nil })
@@ -14,7 +14,7 @@ extension Samples {
 }
 
 extension SystemRow {
-    static func made(_ system: String, _ values: [Quantity: [Double]], readsOncePerTurn: Bool = true)
+    static func made(_ system: String, _ values: [Metric: [Double]], readsOncePerTurn: Bool = true)
         -> SystemRow
     {
         SystemRow(

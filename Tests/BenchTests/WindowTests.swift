@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The window", .someAtATime)
 struct WindowTests {
-    private func window(_ batches: Int, publishers: Int, observers: Int) -> Window {
-        Window(Workload(name: "w", publishers: publishers, observers: observers, window: batches))
+    private func window(_ batches: Int, publishers: Int, observers: Int) -> SendWindow {
+        SendWindow(Workload(name: "w", publishers: publishers, observers: observers, window: batches))
     }
 
     @Test("a publisher is at most this many batches ahead of its answers")

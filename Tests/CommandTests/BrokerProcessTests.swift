@@ -11,16 +11,16 @@ struct BrokerProcessTests {
     func endlessLine() throws {
         let folder = try TemporaryFolder()
         let broker = try startBroker(in: folder)
-        let peer = try RawPeer(path: folder.socket)
-        _ = try peer.line()
+        let peer = try LinePeer(path: folder.socket)
+        _ = try peer.text()
         let piece = [UInt8](repeating: UInt8(ascii: "["), count: 1 << 20)
         for _ in 0..<4 { try peer.send(piece) }
-        #expect(try peer.line().hasPrefix(#"{"error":"too_long""#))
+        #expect(try peer.text().hasPrefix(#"{"error":"too_long""#))
         let before = try residentBytes(of: broker.pid)
         for _ in 0..<200 { try peer.send(piece) }
         #expect(try residentBytes(of: broker.pid) - before < 4 << 20)
         try peer.send(Array("\nsync\n".utf8))
-        #expect(try peer.line() == #"{"ok":"sync","revision":0}"#)
+        #expect(try peer.text() == #"{"ok":"sync","revision":0}"#)
         broker.signal(SIGTERM)
         #expect(try broker.finished().end == .exited(0))
     }
@@ -35,14 +35,14 @@ struct BrokerProcessTests {
             in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
-        let served = try RawPeer(path: folder.socket)
-        _ = try served.line()
-        var waiting = try (0..<200).map { _ in try RawPeer(path: folder.socket) }
+        let served = try LinePeer(path: folder.socket)
+        _ = try served.text()
+        var waiting = try (0..<200).map { _ in try LinePeer(path: folder.socket) }
         let rounds = LongSuite.count(500, quick: 100)
         let before = try processorTicks(of: broker.pid)
         for value in 0..<rounds {
             try served.send(Array("publish k \(value)\n".utf8))
-            #expect(try served.line() == #"{"ok":"publish","revision":\#(value + 1)}"#)
+            #expect(try served.text() == #"{"ok":"publish","revision":\#(value + 1)}"#)
             Pause.sleep(seconds: 0.01)
         }
         // Each round takes a hundredth of a second, and so does a tick. A loop that spins would
@@ -51,7 +51,7 @@ struct BrokerProcessTests {
         #expect(share < LongSuite.count(5, quick: 30))
         LongSuite.print("64 descriptors, 200 clients: \(share) % of a processor, who was served is served")
         waiting.removeFirst(180)
-        for peer in waiting { #expect(try peer.line().hasPrefix(#"{"event":"hello""#)) }
+        for peer in waiting { #expect(try peer.text().hasPrefix(#"{"event":"hello""#)) }
         broker.signal(SIGTERM)
         #expect(try broker.finished().end == .exited(0))
     }
@@ -66,8 +66,8 @@ struct BrokerProcessTests {
             in: folder
         )
         try eventually("the broker listens") { broker.output == "ready\n" }
-        let peers = try (0..<200).map { _ in try RawPeer(path: folder.socket) }
-        for peer in peers { #expect(try peer.line().hasPrefix(#"{"event":"hello""#)) }
+        let peers = try (0..<200).map { _ in try LinePeer(path: folder.socket) }
+        for peer in peers { #expect(try peer.text().hasPrefix(#"{"event":"hello""#)) }
     }
 
     private func residentBytes(of pid: Int32) throws -> Int {
@@ -92,19 +92,19 @@ struct ClientLimitTests {
     func clientLimit() throws {
         let folder = try TemporaryFolder()
         let broker = try startBroker(in: folder)
-        var peers: [RawPeer] = []
+        var peers: [LinePeer] = []
         for _ in 0..<Limits.clientsMax {
-            let peer = try RawPeer(path: folder.socket)
-            #expect(try peer.line().hasPrefix(#"{"event":"hello""#))
+            let peer = try LinePeer(path: folder.socket)
+            #expect(try peer.text().hasPrefix(#"{"event":"hello""#))
             peers.append(peer)
         }
-        let excess = try RawPeer(path: folder.socket)
-        #expect(try excess.line().hasPrefix(#"{"event":"bye","reason":"clients","#))
+        let excess = try LinePeer(path: folder.socket)
+        #expect(try excess.text().hasPrefix(#"{"event":"bye","reason":"clients","#))
         try peers[0].send(Array("sync\n".utf8))
-        #expect(try peers[0].line() == #"{"ok":"sync","revision":0}"#)
+        #expect(try peers[0].text() == #"{"ok":"sync","revision":0}"#)
         peers.removeLast()
         try eventually("a place is free again") {
-            try RawPeer(path: folder.socket).line().hasPrefix(#"{"event":"hello""#)
+            try LinePeer(path: folder.socket).text().hasPrefix(#"{"event":"hello""#)
         }
         broker.signal(SIGTERM)
         #expect(try broker.finished().end == .exited(0))

@@ -1,14 +1,24 @@
 // What suites share whose tests use a broker in a folder of their own.
 
+import PlugboardPosix
+import TestSupport
 import Testing
 
-/// A suite of tests that run commands against one broker.
-protocol BrokerSuite {
-    /// The folder of the broker's socket and of everything that the commands write.
-    var folder: TemporaryFolder { get }
-}
+@testable import plugboard
 
-extension BrokerSuite {
+/// Tests that have a folder each.
+class FolderSuite {
+    /// Where everything lies that commands read and write.
+    let folder: TemporaryFolder
+
+    init(in folder: TemporaryFolder) {
+        self.folder = folder
+    }
+
+    convenience init() throws {
+        self.init(in: try TemporaryFolder())
+    }
+
     /// Runs a command to its end.
     func run(_ words: String..., input: String = "", environment: [String: String] = [:]) throws -> Finished {
         try Run(words, in: folder, input: input, environment: environment).finished()
@@ -18,5 +28,25 @@ extension BrokerSuite {
     func replay(_ text: String, _ more: String...) throws -> Finished {
         let file = try folder.write("session.ndjson", text)
         return try Run(["replay", file, "--speed", "max"] + more, in: folder).finished()
+    }
+}
+
+/// Tests that run commands against a broker, one for each test.
+class BrokerSuite: FolderSuite {
+    let broker: Run
+
+    init() throws {
+        let folder = try TemporaryFolder()
+        broker = try startBroker(in: folder)
+        super.init(in: folder)
+    }
+}
+
+/// Tests that have a folder of plugins each, and start `up` on it.
+class ShopSuite {
+    let shop: Shop
+
+    init() throws {
+        shop = try Shop()
     }
 }

@@ -10,12 +10,12 @@ import Testing
 struct CallTests {
     private let folder: TemporaryFolder
     private let broker: Run
-    private let server: Connection
+    private let server: BrokerConnection
 
     init() throws {
         folder = try TemporaryFolder()
         broker = try startBroker(in: folder)
-        server = try Connection(path: folder.socket)
+        server = try BrokerConnection(path: folder.socket)
         try server.expectGreeting()
         try server.send(Array("hello cart\nserve cart.*\n".utf8))
         _ = try server.nextLine()

@@ -8,14 +8,8 @@
     @testable import plugboard
 
     @Suite("When its terminal is closed", .someAtATime)
-    struct HangupTests {
-        private let shop: Shop
-
-        init() throws {
-            shop = try Shop()
-        }
-
-        /// Starts a command that leads a session with this terminal.
+    final class HangupTests: ShopSuite {
+        /// Starts a command that leads a session, with that terminal.
         private func start(_ words: [String], at terminal: TestTerminal) throws -> ChildProcess {
             let variables: KeyValuePairs = [
                 "PLUGBOARD_SOCKET": shop.folder.socket, "XDG_STATE_HOME": "\(shop.folder.path)/state",

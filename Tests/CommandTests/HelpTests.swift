@@ -51,7 +51,7 @@ struct HelpTests {
     @Test("a command's help names each of its options and arguments")
     func complete() {
         for command in CommandTable.all {
-            let text = HelpText.text(for: command)
+            let text = command.syntax.help
             for option in command.options + [.help] { #expect(text.contains("  \(option.usage)  ")) }
             for parameter in command.parameters { #expect(text.contains("  \(parameter.name)  ")) }
         }
@@ -59,7 +59,7 @@ struct HelpTests {
 
     @Test("help fits a terminal of 80 columns")
     func width() {
-        let texts = [HelpText.overview()] + CommandTable.all.map { HelpText.text(for: $0) }
+        let texts = [HelpText.overview()] + CommandTable.all.map { $0.syntax.help }
         for line in texts.joined(separator: "\n").split(separator: "\n") {
             #expect(line.count <= 80, "\(line)")
         }
@@ -71,7 +71,7 @@ struct HelpTests {
             for example in command.examples {
                 let words = shellWords(example)
                 let named = try #require(CommandTable.command(named: words[0]), "\(example)")
-                _ = try ArgumentParser.parse(Array(words.dropFirst()), for: named)
+                _ = try named.parse(Array(words.dropFirst()))
             }
         }
     }
@@ -86,7 +86,7 @@ struct HelpTests {
             if command.takesWordsAsTheyAre {
                 #expect(asked.output.hasPrefix("\(command.name): \(command.summary)\n"))
             } else {
-                #expect(asked.output == HelpText.text(for: command))
+                #expect(asked.output == command.syntax.help)
             }
             #expect(option.output == asked.output)
             #expect(asked.messages.isEmpty && option.messages.isEmpty)

@@ -2,6 +2,7 @@
 // as text: no control byte, and no character that changes the direction of writing.
 
 #if os(Linux)
+    import PlugboardPosix
     import PlugboardWire
     import TestSupport
     import Testing
@@ -17,21 +18,21 @@
         private static let value = "\"\u{7F}\u{9B}31m\u{85}\u{202E}x\u{2028}\u{FEFF}\u{E0001}\""
         private let folder: TemporaryFolder
         private let broker: Run
-        private let eve: Connection
+        private let eve: BrokerConnection
 
         init() throws {
             folder = try TemporaryFolder()
             broker = try startBroker(in: folder, "--state", folder.path + "/journal")
-            eve = try Connection(path: folder.socket)
+            eve = try BrokerConnection(path: folder.socket)
             try eve.expectGreeting()
-            _ = try eve.accepted(RequestLine("hello").adding("name", string: Self.name))
+            _ = try eve.accepted(ObjectText(op: "hello").adding("name", string: Self.name))
             for (key, operation) in [(Self.key, "publish"), ("odd", "publish")] {
-                let request = RequestLine(operation).adding("key", string: key)
+                let request = ObjectText(op: operation).adding("key", string: key)
                 _ = try eve.accepted(request.adding("value", json: Array(Self.value.utf8)[...]))
             }
-            let subscription = RequestLine("subscribe").adding("keys", strings: ["hall.**", Self.key])
+            let subscription = ObjectText(op: "subscribe").adding("keys", strings: ["hall.**", Self.key])
             _ = try eve.accepted(subscription.adding("sub", string: "s\u{202E}\u{85}"))
-            _ = try eve.accepted(RequestLine("serve").adding("key", string: "ask.\u{202E}"))
+            _ = try eve.accepted(ObjectText(op: "serve").adding("key", string: "ask.\u{202E}"))
         }
 
         /// What a command shows on a terminal, including errors.
@@ -72,7 +73,7 @@
         @Test("keys that differ only in invisible characters look different")
         func lookalikes() throws {
             let requests = ["door", "door\u{200B}", "door\u{E0020}"].map { key in
-                RequestLine("publish").adding("key", string: key).adding("value", 1)
+                ObjectText(op: "publish").adding("key", string: key).adding("value", 1)
             }
             for request in requests { _ = try eve.accepted(request) }
             for words in [["get", "*"], ["keys", "*"], ["top", "--once"]] {
@@ -101,7 +102,9 @@
         @Test("nor do commands that run on: a trace, and a call whose server says anything")
         func live() throws {
             let traced = try shown(["trace", "**", "--count", "1"]) {
-                _ = try eve.accepted(RequestLine("emit").adding("key", string: Self.key).adding("value", 1))
+                _ = try eve.accepted(
+                    ObjectText(op: "emit").adding("key", string: Self.key).adding("value", 1)
+                )
             }
             expectHarmless(traced, "trace")
             let called = try shown(["call", "ask.\u{202E}"]) {
@@ -109,7 +112,7 @@
                     let call = line["call"]?.string
                 else { return }
                 let error = #"{"code":"c\#u{202E}","message":"\#u{9B}31m\#u{7F}"}"#
-                let answer = RequestLine("return").adding("call", string: call)
+                let answer = ObjectText(op: "return").adding("call", string: call)
                 try eve.send(answer.adding("error", json: Array(error.utf8)[...]).line)
             }
             expectHarmless(called, "call")

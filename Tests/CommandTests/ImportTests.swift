@@ -5,15 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("publish --from", .someAtATime)
-struct ImportTests {
-    private let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
+final class ImportTests: BrokerSuite {
     private func take(_ text: String, _ more: String...) throws -> Finished {
         try Run(["publish", "--from", "-"] + more, in: folder, input: text).finished()
     }

@@ -1,20 +1,13 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
 @testable import plugboard
 
-@Suite("Commands that examine the bus", .someAtATime)
-struct InsightTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    @Test("why prints one step per line, the newest first")
+@Suite("Commands that find out", .someAtATime)
+final class InsightTests: BrokerSuite {
+    @Test("why prints a step a line, the newest first")
     func why() throws {
         _ = try run("publish", "cart.items", "[1]", "--name", "cart")
         _ = try run("publish", "total", "1", "--name", "price", "--cause", "1")
@@ -65,10 +58,10 @@ struct InsightTests: BrokerSuite {
         #expect(told.lines.count == 3)
         #expect(told.lines[1] == #"  {"a":1}"#)
         #expect(told.lines[2].hasSuffix("sub 1  cart.*  sent"))
-        let price = try Connection(path: folder.socket)
+        let price = try BrokerConnection(path: folder.socket)
         let client = try #require(try price.expectGreeting()["client"]?.text)
         _ = try price.accepted(
-            RequestLine("subscribe").adding("key", string: "cart.total").adding("phase", 1)
+            ObjectText(op: "subscribe").adding("key", string: "cart.total").adding("phase", 1)
                 .adding("ack", true, unless: false)
         )
         let waiting = try run("explain", "publish", "cart.total", "1").lines.last ?? ""
@@ -116,11 +109,14 @@ struct InsightTests: BrokerSuite {
 
     @Test("a subscription whose name is a text is found by it; an unknown one is refused")
     func controlNames() throws {
-        let person = try Connection(path: folder.socket)
+        let person = try BrokerConnection(path: folder.socket)
         let client = try #require(try person.expectGreeting()["client"]?.integer)
         for sub in [#""prices""#, #""7""#, "-3"] {
             _ = try person.accepted(
-                RequestLine("subscribe").adding("key", string: "k").adding("sub", json: Array(sub.utf8)[...])
+                ObjectText(op: "subscribe").adding("key", string: "k").adding(
+                    "sub",
+                    json: Array(sub.utf8)[...]
+                )
             )
         }
         for sub in ["prices", #""7""#, "-3"] {

@@ -5,14 +5,8 @@ import Testing
 @testable import plugboard
 
 @Suite("install", .someAtATime)
-struct InstallTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    /// As a user does who has built it: the copy is what a service may start.
+final class InstallTests: FolderSuite {
+    /// As somebody does who has built it: the copy is what a service may start.
     private func install(_ arguments: String..., configuration: String = "") throws -> Finished {
         let copy = folder.path + "/.local/bin/plugboard"
         if FileStatus(path: copy).kind == .missing {

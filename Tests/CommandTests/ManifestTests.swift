@@ -112,13 +112,7 @@ struct ManifestTests {
 }
 
 @Suite("The folder of plugins", .someAtATime)
-struct PluginFolderTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
+final class PluginFolderTests: FolderSuite {
     private func read(executable: String = "/nowhere/plugboard") throws -> PluginFolder {
         try PluginFolder(path: folder.path, executable: executable)
     }

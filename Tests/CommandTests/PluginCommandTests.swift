@@ -5,13 +5,7 @@ import Testing
 @testable import plugboard
 
 @Suite("plugins and plugin", .someAtATime)
-struct PluginCommandTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
+final class PluginCommandTests: ShopSuite {
     private func act(_ action: String, _ name: String) throws -> Finished {
         try plugboard("plugin", action, name, in: shop.folder)
     }
@@ -157,7 +151,7 @@ struct PluginCommandTests {
         try shop.add("rock", "trap '' TERM; echo $$ > pids; while :; do sleep 0.05; done")
         let up = try shop.up()
         _ = try shop.pids("rock", count: 1)
-        let caller = try Connection(path: shop.folder.socket)
+        let caller = try BrokerConnection(path: shop.folder.socket)
         try caller.expectGreeting()
         let line = Array("call plugins.stop \"rock\"\n".utf8)
         for _ in 0...PluginDesk.waitingMax { try caller.send(line) }

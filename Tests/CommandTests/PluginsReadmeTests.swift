@@ -57,7 +57,7 @@ struct PluginsReadmeTests {
         try shop.add("cart", script, json: #","subscribes":["cart.add"],"publishes":["cart.items"]"#)
         let up = try shop.up()
         try eventually("it is broken") { up.messages.contains("cart   | exited with status 1; broken") }
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
         for line in try block("plugboard").split(separator: "\n") {
             if line.hasPrefix("> ") {
@@ -90,14 +90,14 @@ struct PluginsReadmeTests {
 
     @Test("the delays that it names are those of the code")
     func numbers() {
-        #expect(text.contains("after \(Backoff.firstSeconds) s"))
-        #expect(text.contains("up to \(Int(Backoff.mostSeconds)) s"))
-        #expect(text.contains("once it has lived \(Int(Backoff.steadySeconds)) s"))
-        #expect(text.contains("up to a quarter is added by chance") && Backoff.jitter == 0.25)
+        #expect(text.contains("after \(RestartDelay.firstSeconds) s"))
+        #expect(text.contains("up to \(Int(RestartDelay.mostSeconds)) s"))
+        #expect(text.contains("once it has lived \(Int(RestartDelay.steadySeconds)) s"))
+        #expect(text.contains("up to a quarter is added by chance") && RestartDelay.jitter == 0.25)
         let window = Int(RestartPolicy.windowSeconds)
         #expect(text.contains("After \(RestartPolicy.startsMax) starts within \(window) s"))
         #expect(text.contains("\(PluginLog.linesMax) at most"))
-        #expect(text.contains("the last \(PluginReport.outputLinesMax) lines of one that is broken"))
+        #expect(text.contains("the last \(PluginStatus.outputLinesMax) lines of one that is broken"))
         #expect(Supervisor.pluginGraceSeconds == 2)
         for action in PluginAction.allCases { #expect(text.contains("`\(PluginKey.call(action))`")) }
         for rule in StartRule.allCases { #expect(text.contains("`\(rule.rawValue)`")) }

@@ -5,14 +5,8 @@ import Testing
 @testable import plugboard
 
 @Suite("policy", .someAtATime)
-struct PolicyTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    @Test("check says what a file allows, or where it is wrong, with status 1")
+final class PolicyTests: FolderSuite {
+    @Test("check says what a file comes to, or where it is wrong, with status 1")
     func check() throws {
         try folder.write("good.json", #"{"rules":[{"allow":{"everything":["**"]}},{"user":"*","allow":{}}]}"#)
         try folder.write("bad.json", "{\"rules\":[\n  {\"alow\":{}}]}")
@@ -29,7 +23,7 @@ struct PolicyTests {
 
     @Test("the policy in the help is valid")
     func help() throws {
-        let lines = HelpText.text(for: .policy).split(separator: "\n")
+        let lines = Command.policy.syntax.help.split(separator: "\n")
         let start = try #require(lines.firstIndex { $0.contains(#"{"rules": ["#) })
         let end = try #require(lines.firstIndex { $0.contains("]}") && !$0.contains(":") })
         let text = lines[start...end].joined(separator: "\n").replacing(#""alice""#, with: "0")

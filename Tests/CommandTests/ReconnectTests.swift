@@ -6,13 +6,7 @@ import Testing
 @testable import plugboard
 
 @Suite("When the broker goes and comes back", .oneAtATime)
-struct ReconnectTests: BrokerSuite {
-    let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
+final class ReconnectTests: FolderSuite {
     private func start(_ command: String, _ words: String...) throws -> Run {
         let run = try Run([command] + words, in: folder)
         try eventually("synced") { run.output.contains("synced") }
@@ -260,48 +254,9 @@ struct ReconnectTests: BrokerSuite {
     }
 }
 
-@Suite("Where a subscription continues", .oneAtATime)
-struct ResumePlaceTests {
-    @Test("of the newest revision it knows which keys were told, and doesn't show them twice")
-    func batch() {
-        var place = ResumePlace()
-        place.begin(epoch: "e", revision: 4, isResumed: false, hasSnapshot: true)
-        #expect(place.revision == nil)
-        same(place.isNews("update", key: "a", revision: 4), true)
-        #expect(place.revision == nil)
-        same(place.isNews("synced", key: nil, revision: 5), true)
-        #expect(place.revision == 5)
-        same(place.isNews("update", key: "a", revision: 7), true)
-        #expect(place.revision == 6)
-        same(place.isNews("update", key: "b", revision: 7), true)
-        #expect(place.revision == 6)
-        place.begin(epoch: "e", revision: 9, isResumed: true, hasSnapshot: true)
-        #expect(place.revision == 6)
-        same(place.isNews("update", key: "a", revision: 7), false)
-        same(place.isNews("delete", key: "b", revision: 7), false)
-        same(place.isNews("update", key: "c", revision: 7), true)
-        same(place.isNews("update", key: "a", revision: 8), true)
-        #expect(place.revision == 7)
-        same(place.isNews("update", key: "a", revision: 8), true)
-        same(place.isNews("synced", key: nil, revision: 9), true)
-        #expect(place.revision == 9)
-    }
-
-    @Test("synced at the newest revision leaves that one open, because more of its batch may come")
-    func half() {
-        var place = ResumePlace()
-        place.begin(epoch: "e", revision: 9, isResumed: false, hasSnapshot: true)
-        _ = place.isNews("update", key: "a", revision: 9)
-        same(place.isNews("synced", key: nil, revision: 9), true)
-        #expect(place.revision == 8)
-        place.begin(epoch: "f", revision: 2, isResumed: false, hasSnapshot: false)
-        #expect(place.revision == 2)
-        #expect(place.epoch == "f")
-        same(place.isNews("update", key: "a", revision: 3), true)
-        #expect(place.revision == 2)
-    }
-
-    @Test("keys that aren't told again are deleted, each once; keys of a broker that goes on are not")
+@Suite("What a subscription knows", .oneAtATime)
+struct KnownKeysTests {
+    @Test("keys that aren't told again are gone, each once; those of a broker that goes on are not")
     func known() {
         var known = KnownKeys()
         known.begin(isResumed: false)

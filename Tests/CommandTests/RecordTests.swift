@@ -6,16 +6,8 @@ import Testing
 @testable import plugboard
 
 @Suite("record", .someAtATime)
-struct RecordTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    /// A recording in the background, after its snapshot.
+final class RecordTests: BrokerSuite {
+    /// A recording in the background that has its snapshot.
     private func record(_ words: String...) throws -> Run {
         let recorder = try Run(["record"] + words, in: folder)
         try eventually("synced") { recorder.output.contains("synced") }
@@ -103,9 +95,9 @@ struct RecordTests: BrokerSuite {
 
     @Test("an event that an earlier phase holds back is recorded when it happened")
     func phases() throws {
-        let observer = try RawPeer(path: folder.socket)
+        let observer = try LinePeer(path: folder.socket)
         try observer.send(Array(#"{"op":"subscribe","key":"a","phase":1,"ack":true}"#.utf8) + [0x0A])
-        while try !observer.line().contains("synced") {}
+        while try !observer.text().contains("synced") {}
         let recorder = try record("a")
         for value in 1...3 { _ = try run("publish", "a", "\(value)") }
         try eventually("each is written, though the first is not acknowledged") {

@@ -6,16 +6,8 @@ import Testing
 @testable import plugboard
 
 @Suite("The file of a replay", .someAtATime)
-struct ReplayFileTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    @Test("a line that belongs in no recording is reported by number, and nothing is played")
+final class ReplayFileTests: BrokerSuite {
+    @Test("a line that is none of a recording's is told by number, and nothing of the file is played")
     func badLines() throws {
         let good = update("a", "1", 1)
         let faults = [

@@ -6,16 +6,8 @@ import Testing
 @testable import plugboard
 
 @Suite("replay", .someAtATime)
-struct ReplayTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    @Test("a session that is recorded and played gives the same events, batches and state")
+final class ReplayTests: BrokerSuite {
+    @Test("a session that was recorded and is played gives the same events, batches and state")
     func roundTrip() throws {
         _ = try run("publish", "kept", #"{"n": 1.50, "ü":"\u00fc"}"#)
         _ = try run("publish", "changed", "1")

@@ -56,7 +56,7 @@ struct RestartPolicyTests {
 
     @Test("chance adds up to a quarter to a delay", arguments: [(0.0, 0.1), (0.5, 0.1125), (1.0, 0.125)])
     func chance(chance: Double, delay: Double) {
-        var backoff = Backoff()
+        var backoff = RestartDelay()
         #expect(abs(backoff.delay(afterLivingSeconds: 0, chance: chance) - delay) < 1e-9)
     }
 
@@ -125,7 +125,7 @@ struct SupervisedProcessTests {
         #expect(child.begin() == nil)
         #expect(try news(of: child) == .broken("exited with status 3"))
         #expect(child.dueNanoseconds == nil)
-        let report = String(decoding: PluginReport.json(of: child), as: UTF8.self)
+        let report = String(decoding: PluginStatus.json(of: child), as: UTF8.self)
         #expect(
             report == #"""
                 {"name":"it","state":"broken","restarts":4,"since":"1970-01-01T00:16:41.500Z","end":"exited with status 3","status":3,"output":["line","line","line","line","line"]}

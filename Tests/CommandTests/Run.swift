@@ -1,6 +1,7 @@
 // Runs programs as a shell does, with their three streams in files.
 
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @testable import plugboard
@@ -21,29 +22,10 @@ final class Run {
     private var child: ChildProcess
     private(set) var end: ChildEnd?
 
-    /// Starts `plugboard` with these arguments. Its output may go to a terminal, and its input may
-    /// come from one.
-    convenience init(
-        _ arguments: [String],
-        in folder: TemporaryFolder,
-        input: String = "",
-        environment: [String: String] = [:],
-        terminal: String? = nil,
-        typing: Bool = false
-    ) throws {
-        try self.init(
-            program: Products.plugboard,
-            arguments,
-            in: folder,
-            input: input,
-            environment: environment,
-            terminal: terminal,
-            typing: typing
-        )
-    }
-
+    /// Starts a program with these arguments. What it writes may go to a terminal, and what it reads
+    /// may come from there as well.
     init(
-        program: String,
+        program: String = Products.plugboard,
         _ arguments: [String],
         in folder: TemporaryFolder,
         input: String = "",
@@ -117,25 +99,4 @@ func startBroker(in folder: TemporaryFolder, _ arguments: String...) throws -> R
     let broker = try Run(["broker", "--ready", "--socket", folder.socket] + arguments, in: folder)
     try eventually("the broker listens") { broker.output == "ready\n" }
     return broker
-}
-
-struct NeverHappened: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits for a condition, checking again and again until the deadline.
-func eventually(
-    _ what: String,
-    seconds: Double = 120,
-    _ location: SourceLocation = #_sourceLocation,
-    _ condition: () throws -> Bool
-) throws {
-    let deadline = Deadline(seconds: seconds)
-    while try !condition() {
-        guard deadline.milliseconds != nil else {
-            Issue.record("never came true: \(what)", sourceLocation: location)
-            throw NeverHappened(description: what)
-        }
-        Pause.sleep(seconds: 0.005)
-    }
 }

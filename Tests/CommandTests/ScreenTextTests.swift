@@ -33,7 +33,7 @@ struct QuantityTests {
     @Test("small rates have one decimal")
     func rates() {
         #expect(
-            [0, 0.01, 0.333, 2, 9.94, 9.96, 1_234.5, 1e30].map(Quantity.rate) == [
+            [0, 0.01, 0.333, 2, 9.94, 9.96, 1_234.5, 1e30].map(Amount.rate) == [
                 "0", "0.1", "0.3", "2", "9.9", "10", "1,235", "1,000,000,000,000,000,000",
             ]
         )
@@ -42,18 +42,18 @@ struct QuantityTests {
     @Test("bytes, durations and ages have suitable units")
     func units() {
         #expect(
-            [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 5_200_000_000].map(Quantity.bytes) == [
+            [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 5_200_000_000].map(Amount.bytes) == [
                 "0 B", "999 B", "1.0 kB", "12.3 kB", "100 kB", "999 kB", "1.0 MB", "5.2 GB",
             ]
         )
-        #expect(Quantity.bytes(.max).hasSuffix(" TB"))
+        #expect(Amount.bytes(.max).hasSuffix(" TB"))
         #expect(
-            [0, 0.5, 13, 850.4, 3_400, 2_500_000].map { Quantity.duration(microseconds: $0) } == [
+            [0, 0.5, 13, 850.4, 3_400, 2_500_000].map { Amount.duration(microseconds: $0) } == [
                 "< 1 µs", "< 1 µs", "13 µs", "850 µs", "3.4 ms", "2.5 s",
             ]
         )
         #expect(
-            [4, 65, 3_600, 172_799, 172_800].map { Quantity.age(seconds: $0) } == [
+            [4, 65, 3_600, 172_799, 172_800].map { Amount.age(seconds: $0) } == [
                 "4 s", "1:05", "1:00:00", "47:59:59", "2 days",
             ]
         )

@@ -40,15 +40,8 @@
     }
 
     @Suite("a service manager", .someAtATime)
-    struct ServiceTests {
-        private let folder: TemporaryFolder
-
-        init() throws {
-            folder = try TemporaryFolder()
-        }
-
-        /// Starts `plugboard` as a manager does, with a socket as descriptor 3 if one is handed
-        /// over.
+    final class ServiceTests: FolderSuite {
+        /// Starts `plugboard` as a manager does, with a socket as descriptor 3 where one is handed over.
         private func start(
             _ words: [String],
             listener: Int32? = nil,
@@ -70,7 +63,7 @@
 
         private func stop(_ child: inout ChildProcess) throws -> ChildEnd {
             child.signalGroup(SIGTERM)
-            let deadline = Deadline(seconds: 20)
+            let deadline = TimeLimit(seconds: 20)
             while deadline.milliseconds != nil {
                 if let end = child.end() { return end }
                 Pause.sleep(seconds: 0.005)
@@ -84,14 +77,14 @@
         )
         func activation(command: String) throws {
             let listener = try UnixSocket.listen(path: folder.socket)
-            let early = try Connection(path: folder.socket, timeout: 20)
+            let early = try BrokerConnection(path: folder.socket, timeout: 20)
             var child = try start([command, "--memory"], listener: listener.raw, ["LISTEN_FDS=1"])
             try early.expectGreeting()
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
             #expect(try stop(&child) == .exited(0))
             #expect(folder.exists("s"))
             // Nobody is refused while nobody serves; the next broker serves them.
-            let between = try Connection(path: folder.socket, timeout: 20)
+            let between = try BrokerConnection(path: folder.socket, timeout: 20)
             var next = try start([command, "--memory"], listener: listener.raw, ["LISTEN_FDS=1"])
             try between.expectGreeting()
             #expect(try stop(&next) == .exited(0))
@@ -177,7 +170,7 @@
         }
 
         private func ended(_ child: inout ChildProcess) throws -> ChildEnd {
-            let deadline = Deadline(seconds: 20)
+            let deadline = TimeLimit(seconds: 20)
             while deadline.milliseconds != nil {
                 if let end = child.end() { return end }
                 Pause.sleep(seconds: 0.005)

@@ -105,13 +105,7 @@ struct NoBrokerTests {
 }
 
 @Suite("broker", .someAtATime)
-struct BrokerCommandTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
+final class BrokerCommandTests: FolderSuite {
     @Test(
         "at the start it prints the socket and a line to try, on standard error",
         arguments: PollerKind.allCases

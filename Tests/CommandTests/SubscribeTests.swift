@@ -5,16 +5,8 @@ import Testing
 @testable import plugboard
 
 @Suite("subscribe", .someAtATime)
-struct SubscribeTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    /// A subscription in the background, after its snapshot.
+final class SubscribeTests: BrokerSuite {
+    /// A subscription in the background that has its snapshot.
     private func watch(_ words: String...) throws -> Run {
         let watcher = try Run(["subscribe", "--no-reconnect"] + words, in: folder)
         try eventually("synced") { watcher.output.contains("synced") }

@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import Synchronization
 import TestSupport
 import Testing
@@ -35,7 +36,7 @@ struct SuccessionTests {
         private func call() {
             while !isEnding.load(ordering: .relaxed) {
                 do {
-                    let connection = try Connection(path: path, timeout: 20)
+                    let connection = try BrokerConnection(path: path, timeout: 20)
                     let first = try connection.nextLine()
                     guard first.kind == .event("hello") || first.kind == .event("bye") else {
                         throw CommandError(.refused, "neither hello nor bye")
@@ -72,7 +73,7 @@ struct SuccessionTests {
         }
 
         private func follow() throws {
-            let connection = try Connection(path: path, timeout: 20)
+            let connection = try BrokerConnection(path: path, timeout: 20)
             _ = try connection.nextLine()
             let known = self.known.withLock { $0 }
             let request = #"{"op":"subscribe","key":"n","delivery":"all","since":\#(known)}"# + "\n"
@@ -132,17 +133,17 @@ struct SuccessionTests {
         #expect(try plugboard("publish", "soon", "1", "--ttl", "3600", in: folder).end == .exited(0))
         // The write's own revision, without its events.
         #expect(try plugboard("emit", "soon", "1", in: folder).end == .exited(0))
-        let before = try #require(try Connection(path: folder.socket).nextLine()["epoch"]?.string)
+        let before = try #require(try BrokerConnection(path: folder.socket).nextLine()["epoch"]?.string)
         #expect(
             try plugboard("restart", in: folder).output.hasPrefix("the broker has begun anew, at revision ")
         )
-        let after = try Connection(path: folder.socket).nextLine()
+        let after = try BrokerConnection(path: folder.socket).nextLine()
         #expect(after["epoch"]?.string == before && (after["revision"]?.integer ?? 0) >= 4)
-        let late = try Connection(path: folder.socket)
-        let request = RequestLine("subscribe").adding("key", string: "*").adding("since", 4)
+        let late = try BrokerConnection(path: folder.socket)
+        let request = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 4)
         #expect(try late.request(request)["resumed"]?.bool == true)
-        let missed = try Connection(path: folder.socket)
-        let all = RequestLine("subscribe").adding("key", string: "*").adding("since", 1)
+        let missed = try BrokerConnection(path: folder.socket)
+        let all = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 1)
         #expect(try missed.request(all)["resumed"]?.bool == true)
         for told in [
             #""delete","sub":1,"key":"gone","revision":3,"#, #""update","sub":1,"key":"soon","revision":4,"#,
@@ -237,8 +238,8 @@ struct SuccessionTests {
         let broker = try startBroker(in: folder, "--policy", "p.json")
         #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
         func resumes() throws -> Bool? {
-            let request = RequestLine("subscribe").adding("key", string: "*").adding("since", 1)
-            return try Connection(path: folder.socket).request(request)["resumed"]?.bool
+            let request = ObjectText(op: "subscribe").adding("key", string: "*").adding("since", 1)
+            return try BrokerConnection(path: folder.socket).request(request)["resumed"]?.bool
         }
         for _ in 0..<2 {
             #expect(try plugboard("restart", in: folder).end == .exited(0))

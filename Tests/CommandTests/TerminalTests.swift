@@ -6,16 +6,8 @@
     @testable import plugboard
 
     @Suite("On a terminal", .someAtATime)
-    struct TerminalTests {
-        private let folder: TemporaryFolder
-        private let broker: Run
-
-        init() throws {
-            folder = try TemporaryFolder()
-            broker = try startBroker(in: folder)
-        }
-
-        /// What a command shows on a terminal until it ends.
+    final class TerminalTests: BrokerSuite {
+        /// What a command shows on a terminal, until it ends.
         private func screen(
             _ words: String...,
             input: String = "",
@@ -64,8 +56,8 @@
 
         @Test("an event's rare fields come after its writer, and a gap is shown as one")
         func details() throws {
-            var view = EventView(console: Console(), asJSON: false)
-            let time = WallClock.now()
+            var view = EventView(console: CommandConsole(), asJSON: false)
+            let time = TimeOfDay.now()
             func shown(_ json: String) throws -> String {
                 let line = try #require(BrokerLine(Array(json.utf8)[...]))
                 guard case .event(let name) = line.kind else { return "no event" }

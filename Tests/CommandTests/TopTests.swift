@@ -1,21 +1,14 @@
 #if os(Linux)
     import PlugboardPosix
+    import PlugboardWire
     import TestSupport
     import Testing
 
     @testable import plugboard
 
     @Suite("top", .someAtATime)
-    struct TopTests: BrokerSuite {
-        let folder: TemporaryFolder
-        private let broker: Run
-
-        init() throws {
-            folder = try TemporaryFolder()
-            broker = try startBroker(in: folder)
-        }
-
-        /// `top` on a terminal, when it has drawn something.
+    final class TopTests: BrokerSuite {
+        /// `top` on a terminal, where it has drawn something.
         private func top(
             on terminal: TestTerminal,
             _ more: String...,
@@ -150,14 +143,14 @@
 
         @Test("clients that are behind or paused come first, with a mark; warnings come last")
         func trouble() throws {
-            let stuck = try Connection(path: folder.socket)
-            let banner = try Connection(path: folder.socket)
+            let stuck = try BrokerConnection(path: folder.socket)
+            let banner = try BrokerConnection(path: folder.socket)
             for (connection, name) in [(stuck, "stuck"), (banner, "banner")] {
                 try connection.expectGreeting()
-                _ = try connection.accepted(RequestLine("hello").adding("name", string: name))
-                _ = try connection.accepted(RequestLine("subscribe").adding("key", string: "**"))
+                _ = try connection.accepted(ObjectText(op: "hello").adding("name", string: name))
+                _ = try connection.accepted(ObjectText(op: "subscribe").adding("key", string: "**"))
             }
-            _ = try banner.accepted(RequestLine("pause").adding("sub", 1))
+            _ = try banner.accepted(ObjectText(op: "pause").adding("sub", 1))
             let value = "\"\(String(repeating: "x", count: 100_000))\""
             _ = try run(
                 "publish",
@@ -167,7 +160,7 @@
             )
             var cause: UInt64?
             for number in 0..<40 {
-                let write = RequestLine("publish").adding("key", string: "loop.\(number % 2)")
+                let write = ObjectText(op: "publish").adding("key", string: "loop.\(number % 2)")
                     .adding("value", json: Array("1".utf8)[...]).adding("cause", cause)
                 cause = try banner.accepted(write)["revision"]?.integer
             }

@@ -1,4 +1,5 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -37,17 +38,17 @@ struct UpDemandTests {
     func observer() throws {
         let up = try shop.up()
         #expect(try state() == "idle")
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.*"))
+        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "lamp.*"))
         while try person.nextLine()["value"]?.string != "on" {}
         #expect(try state() == "running")
         try eventually("it is told") { up.messages.contains("lamp   | started: it is wanted") }
-        _ = try person.accepted(RequestLine("unsubscribe").adding("sub", 1))
+        _ = try person.accepted(ObjectText(op: "unsubscribe").adding("sub", 1))
         try eventually("it is stopped") { try state() == "idle" }
         try eventually("it is told") { up.messages.contains("lamp   | nobody wants it: stopping it") }
         #expect(shop.text("lamp", "runs") == "x\n")
-        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "lamp.hall"))
+        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "lamp.hall"))
         try eventually("it is there again") { try state() == "running" }
         try eventually("it has begun") { shop.text("lamp", "runs") == "x\nx\n" }
     }
@@ -78,9 +79,9 @@ struct UpDemandTests {
     func ends() throws {
         try shop.add("quick", "echo x >> runs", json: #","publishes":["quick"],"start":"demand""#)
         let up = try shop.up()
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "quick"))
+        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "quick"))
         try eventually("it is broken") { up.messages.contains("quick  | is done; broken after 5 starts") }
         #expect(shop.text("quick", "runs").count == 10)
     }
@@ -94,17 +95,17 @@ struct UpRestartTests {
         let tests = SocketPath.folder(of: #filePath)
         let plugins = SocketPath.folder(of: SocketPath.folder(of: tests)) + "/plugins"
         let up = try shop.up("--memory", "--plugins", plugins, "cart")
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
         _ = try person.accepted(
-            RequestLine("publish").adding("key", string: "catalog.brick")
+            ObjectText(op: "publish").adding("key", string: "catalog.brick")
                 .adding("value", json: Array(#"{"title":"Brick","price":1}"#.utf8)[...])
         )
         let order = Array(#"{"sku":"brick"}"#.utf8)[...]
         for round in 1...50 {
-            let restart = RequestLine("call").adding("key", string: "plugins.restart")
-            _ = try person.accepted(restart.adding("value", json: JSONString.encoded("cart")[...]))
-            let call = RequestLine("call").adding("key", string: "cart.add").adding("value", json: order)
+            let restart = ObjectText(op: "call").adding("key", string: "plugins.restart")
+            _ = try person.accepted(restart.adding("value", json: JSONText.encoded("cart")[...]))
+            let call = ObjectText(op: "call").adding("key", string: "cart.add").adding("value", json: order)
             let cart = try person.accepted(call)["value"]?.array?.first?.object
             #expect(cart?["quantity"]?.integer == UInt64(round))
         }

@@ -5,14 +5,8 @@ import Testing
 @testable import plugboard
 
 @Suite("up keeps plugins alive and leaves nothing behind", .someAtATime)
-struct UpLifeTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
-    @Test("a plugin that crashes is started again, later each time, and no zombie stays")
+final class UpLifeTests: ShopSuite {
+    @Test("a plugin that crashes is started again, later each time; no zombie stays")
     func restarts() throws {
         try shop.add("crash", "echo x >> runs; exit 3")
         let up = try shop.up()

@@ -1,22 +1,17 @@
 import PlugboardPosix
+import PlugboardWire
 import TestSupport
 import Testing
 
 @testable import plugboard
 
 @Suite("up gives each plugin its connection", .someAtATime)
-struct UpPermissionTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
-    /// What the broker tells about its clients with a name.
+final class UpPermissionTests: ShopSuite {
+    /// What the broker tells of its clients of a name.
     private func clients(_ name: String) throws -> [BrokerLine] {
-        let person = try Connection(path: shop.folder.socket)
+        let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()
-        _ = try person.accepted(RequestLine("subscribe").adding("key", string: "$broker.clients.*"))
+        _ = try person.accepted(ObjectText(op: "subscribe").adding("key", string: "$broker.clients.*"))
         var found: [BrokerLine] = []
         while true {
             let line = try person.nextLine()

@@ -46,13 +46,7 @@ struct Shop {
 }
 
 @Suite("up starts", .someAtATime)
-struct UpStartTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
+final class UpStartTests: ShopSuite {
     @Test(
         "each plugin in its folder with its arguments, name, socket and this program, when the broker answers"
     )
@@ -314,14 +308,8 @@ struct UpStartTests {
 }
 
 @Suite("up shows", .someAtATime)
-struct UpOutputTests {
-    private let shop: Shop
-
-    init() throws {
-        shop = try Shop()
-    }
-
-    @Test("lines of standard output and standard error, in order, with the names in one column")
+final class UpOutputTests: ShopSuite {
+    @Test("lines of standard output and standard error, in their order, the names in one column")
     func columns() throws {
         try shop.add("long-name", "echo out; echo err >&2; printf half; exec sleep 100")
         try shop.add("x", "echo x; exec sleep 100")

@@ -5,16 +5,8 @@ import Testing
 @testable import plugboard
 
 @Suite("Commands at a broker", .someAtATime)
-struct VerbTests: BrokerSuite {
-    let folder: TemporaryFolder
-    private let broker: Run
-
-    init() throws {
-        folder = try TemporaryFolder()
-        broker = try startBroker(in: folder)
-    }
-
-    @Test("publish prints the revision, and get the value byte for byte")
+final class VerbTests: BrokerSuite {
+    @Test("publish prints the revision and get the value, byte for byte")
     func publishAndGet() throws {
         let value = #"{"b": 1.0000000000000000000001, "a":[ ],"ü":"\u00fc"}"#
         #expect(try run("publish", "cart.total", value).output == "revision 1\n")

@@ -1,5 +1,6 @@
 // Connecting, and peers that are no proper broker.
 
+import PlugboardPosix
 import TestSupport
 import Testing
 

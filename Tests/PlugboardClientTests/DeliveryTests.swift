@@ -2,6 +2,7 @@
 // them.
 
 import Observables
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -57,8 +58,8 @@ struct DeliveryTests {
         let bus = try await broker.connect()
         let options = SubscribeOptions(initial: false, every: .microseconds(299_500))
         let subscription = try await bus.subscribe("n", options: options)
-        let body = RequestBody.subscribe(["n"], sub: 1, options)
-        #expect(String(decoding: body.bytes, as: UTF8.self).hasSuffix(#","every":300"#))
+        let body = ObjectText.subscribe(["n"], sub: 1, options)
+        #expect(String(decoding: body.bytes, as: UTF8.self).hasSuffix(#","every":300}"#))
         var last = 0
         for number in 1...20 { last = try await bus.publish("n", number) }
         let told = try await read(subscription, upTo: last)

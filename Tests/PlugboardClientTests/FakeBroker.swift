@@ -4,6 +4,7 @@
 import PlugboardPosix
 import PlugboardWire
 import Synchronization
+import TestSupport
 
 @testable import PlugboardClient
 
@@ -50,60 +51,28 @@ final class FakeBroker: Sendable {
 
 /// One connection of a fake broker. Its script's thread uses it.
 final class Peer {
-    private let socket: Descriptor
-    private let poller = PollPoller()
-    private var received: [UInt8] = []
+    private let end: LinePeer
 
-    private init(_ socket: consuming Descriptor) throws {
-        self.socket = socket
-        try poller.add(self.socket.raw, token: 0, interest: .read)
+    private init(_ end: LinePeer) {
+        self.end = end
     }
 
     static func accept(_ listener: borrowing Descriptor) throws -> Peer {
-        let poller = PollPoller()
-        try poller.add(listener.raw, token: 0, interest: .read)
-        for _ in 0..<200 {
-            if case .connection(let socket) = try UnixSocket.accept(listener.raw) { return try Peer(socket) }
-            try poller.wait(milliseconds: 100) { _ in }
-        }
-        throw NeverHappened(description: "nobody connects")
+        Peer(try LinePeer.accept(listener))
     }
 
-    /// Writes text unchanged.
-    func send(raw text: String) throws {
-        var rest = Array(text.utf8)
-        try poller.change(socket.raw, token: 0, interest: .write)
-        while !rest.isEmpty {
-            switch rest.withUnsafeBytes({ socket.write($0) }) {
-            case .bytes(let count): rest.removeFirst(count)
-            case .wouldBlock: try poller.wait(milliseconds: 100) { _ in }
-            case .ended: return
-            case .failed(let code): throw SystemError(code: code, operation: "send")
-            }
-        }
-        try poller.change(socket.raw, token: 0, interest: .read)
-    }
+    /// Writes text as it is.
+    func send(raw text: String) throws { try end.send(text) }
 
-    func send(_ line: String) throws {
-        try send(raw: line + "\n")
-    }
+    func send(_ line: String) throws { try end.send(line + "\n") }
 
     /// The next line; nil when the client is gone.
     func line() throws -> String? {
-        for _ in 0..<200 {
-            if let end = received.firstIndex(of: 0x0A) {
-                let line = String(decoding: received[..<end], as: UTF8.self)
-                received.removeFirst(end + 1)
-                return line
-            }
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            switch buffer.withUnsafeMutableBytes({ socket.read(into: $0) }) {
-            case .bytes(let count): received += buffer[..<count]
-            case .wouldBlock: try poller.wait(milliseconds: 100) { _ in }
-            case .ended, .failed: return nil
-            }
+        do {
+            return try end.line().map { String(decoding: $0, as: UTF8.self) }
+        } catch LinePeer.Problem.failed {
+            return nil
         }
-        throw NeverHappened(description: "the client sends nothing")
     }
 
     /// Reads a request and returns its id. It must have this operation.

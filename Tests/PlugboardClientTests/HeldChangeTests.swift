@@ -1,6 +1,7 @@
 // Changes of remote observables that are made before the first answer.
 
 import Observables
+import TestSupport
 import Testing
 
 @testable import PlugboardClient

@@ -1,6 +1,7 @@
 // Values that end with a connection or after a time, announcements, wills, goodbyes.
 
 import Observables
+import PlugboardWire
 import TestSupport
 import Testing
 
@@ -47,9 +48,9 @@ struct LifetimeTests {
         try await bus.publish("hint", "paper is low", ttl: .microseconds(20_001))
         try await eventually("it expires") { heard.count == 2 }
         #expect(heard.all == [#"update hint "paper is low""#, "delete hint expired"])
-        let body = RequestBody(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
+        let body = ObjectText(try .publish("k", 1, while: .connected, ttl: .microseconds(20_001)))
         let text = String(decoding: body.bytes, as: UTF8.self)
-        #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21"#)
+        #expect(text == #"{"op":"publish","key":"k","value":1,"while":"connected","ttl":21}"#)
         let error = await #expect(throws: BusError.self) { try await bus.publish("k", 1, ttl: .zero) }
         #expect(error?.code != nil)
         observation.dispose()

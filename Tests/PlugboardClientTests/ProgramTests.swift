@@ -137,7 +137,7 @@ final class Program: Sendable {
     /// Waits for its end, and reads its output meanwhile.
     func end() async throws -> ChildEnd {
         var end: ChildEnd?
-        try await eventually("the program ends", within: .seconds(300)) {
+        try await eventually("the program ends", seconds: 300) {
             end = child.withLock { child in
                 let end = child.end()
                 if let fd = child.outputFD { read(fd) }

@@ -41,7 +41,7 @@ struct RequestTests {
     func longestLine() async throws {
         let broker = try await TestBroker()
         let bus = try await broker.connect()
-        let envelope = RequestBody(try Write.publish("k", JSON("\"\""))).line(id: 1_000_000).count
+        let envelope = ObjectText(try Write.publish("k", JSON("\"\""))).adding("id", 1_000_000).line.count
         let room = Limits.lineBytesMax - envelope
         try await bus.publish("k", String(repeating: "x", count: room))
         let tooLong = String(repeating: "x", count: Limits.lineBytesMax)

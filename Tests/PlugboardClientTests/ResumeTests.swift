@@ -144,30 +144,6 @@ struct ResumeTests {
         try await eventually("it is told what it missed") { heard.all == ["a 3"] }
         observation.dispose()
     }
-
-    @Test("emits advance what is known, and never count as repeats")
-    func emits() {
-        let point = ResumePoint()
-        point.begin(epoch: "e", revision: 5, isResumed: false, hasSnapshot: true)
-        #expect(point.place == nil)
-        #expect(point.isNews(Self.event(.update, "a", 4)))
-        #expect(point.place == nil)
-        #expect(point.isNews(Self.event(.synced, "", 4)))
-        // There may be more of revision 4 on its way.
-        #expect(point.place == ResumePoint.Place(revision: 3, epoch: "e"))
-        #expect(point.isNews(Self.event(.emit, "a", 6)))
-        #expect(point.place?.revision == 5)
-        point.begin(epoch: "e", revision: 7, isResumed: true, hasSnapshot: true)
-        #expect(point.isNews(Self.event(.update, "a", 6)))
-        #expect(!point.isNews(Self.event(.update, "a", 6)))
-        #expect(point.isNews(Self.event(.emit, "a", 6)))
-        #expect(point.isNews(Self.event(.synced, "", 7)))
-        #expect(point.place?.revision == 7)
-    }
-
-    private static func event(_ kind: Event.Kind, _ key: String, _ revision: Int) -> Event {
-        .noticed(kind, of: key, revision: revision)
-    }
 }
 
 extension Peer {

@@ -3,6 +3,7 @@
 import PlugboardBroker
 import PlugboardPosix
 import Synchronization
+import TestSupport
 
 @testable import PlugboardClient
 
@@ -10,63 +11,35 @@ import Synchronization
 final class TestBroker: Sendable {
     let folder: TemporaryFolder
     var path: String { folder.path + "/bus.sock" }
-    /// The folder of its journal, if it has one.
-    private let state: PlugboardPosix.TemporaryFolder?
-    private let running = Mutex<Running?>(nil)
-
-    private struct Running {
-        let broker: Broker
-        let hasEnded: Flag
-    }
+    /// The folder of its journal, where it keeps one.
+    private let state: TemporaryFolder?
+    private let running = Mutex<ServedBroker?>(nil)
 
     init(isKept: Bool = false) async throws {
         folder = try TemporaryFolder()
-        state = isKept ? try PlugboardPosix.TemporaryFolder(named: "pbs") : nil
+        state = isKept ? try TemporaryFolder() : nil
         try await start()
     }
 
-    deinit {
-        running.withLock { $0?.broker.stop() }
-    }
-
     func start() async throws {
-        let broker = try Broker(configuration: Configuration(socketPath: path, stateFolder: state?.path))
-        let hasEnded = Flag()
-        try Background.start {
-            do { try broker.run() } catch { StandardStream.complain("test broker: \(error)") }
-            hasEnded.raise()
-        }
-        running.withLock { $0 = Running(broker: broker, hasEnded: hasEnded) }
+        let configuration = Configuration(socketPath: path, stateFolder: state?.path)
+        let broker = try ServedBroker(configuration)
+        running.withLock { $0 = broker }
     }
 
     /// Stops the broker and waits until its socket and its lock are free.
     func stop() async throws {
-        let hasEnded = running.withLock { running in
-            running?.broker.stop()
-            defer { running = nil }
-            return running?.hasEnded
-        }
-        try await eventually("the broker ends") { hasEnded?.isRaised ?? true }
+        let broker = running.withLock { $0.take() }
+        broker?.stop()
+        try await eventually("the broker ends") { broker?.hasEnded ?? true }
     }
 
     /// The broker's answer to a typed line, for requests that the library doesn't have.
     func ask(_ request: String) throws -> String {
-        let socket = try UnixSocket.connect(path: path)
-        UnixSocket.setBlocking(socket.raw, true)
-        guard case .bytes = Array("\(request)\n".utf8).withUnsafeBytes({ socket.write($0) }) else {
-            throw NeverHappened(description: "\(request): not written")
-        }
-        var received: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let lines = received.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
-            // The first line is the greeting.
-            if lines.count > 1 { return String(decoding: lines[1], as: UTF8.self) }
-            guard case .bytes(let count) = buffer.withUnsafeMutableBytes({ socket.read(into: $0) }) else {
-                throw NeverHappened(description: "\(request): no answer")
-            }
-            received += buffer[..<count]
-        }
+        let peer = try LinePeer(path: path)
+        _ = try peer.line()
+        try peer.send("\(request)\n")
+        return try peer.text()
     }
 
     /// A bus that reconnects quickly.
@@ -79,21 +52,5 @@ extension Bus.Options {
     /// Short pauses, so that tests needn't wait for a reconnection.
     static var quick: Bus.Options {
         Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
-    }
-}
-
-/// A folder with a short name, because a socket's path has little room.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/pbc-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        for name in ["bus.sock", "bus.sock.lock"] { unlink(path + "/" + name) }
-        rmdir(path)
     }
 }

@@ -1,5 +1,6 @@
 // Subscriptions whose values are decoded.
 
+import TestSupport
 import Testing
 
 @testable import PlugboardClient

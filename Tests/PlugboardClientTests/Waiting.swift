@@ -1,25 +1,6 @@
-// Waiting in tests: for conditions with a deadline, never for a fixed time.
+// What tests hear from other threads.
 
 import Synchronization
-import Testing
-
-/// A condition that didn't come true in more than enough time.
-struct NeverHappened: Error, CustomStringConvertible {
-    let description: String
-}
-
-/// Waits until `condition` holds.
-func eventually(
-    _ what: String,
-    within limit: Duration = .seconds(300),
-    _ condition: () throws -> Bool
-) async throws {
-    let start = ContinuousClock.now
-    while try !condition() {
-        guard start.duration(to: .now) < limit else { throw NeverHappened(description: "never: \(what)") }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}
 
 /// Set once, from any thread.
 final class Flag: Sendable {

@@ -268,14 +268,4 @@ struct InputFileTests {
         #expect(!FileStatus.isRunnable(path: "/"))
         #expect(!FileStatus.isRunnable(path: #filePath))
     }
-
-    @Test("a time of day is UTC, with two digits each, three for the milliseconds, and a Z")
-    func clock() {
-        let before = WallClock.millisecondsSince1970() / 1000 % 86_400
-        let time = WallClock.now()
-        #expect(time.description.split { $0 == ":" || $0 == "." }.map(\.count) == [2, 2, 2, 4])
-        #expect(time.description.hasSuffix("Z"))
-        let passed = (UInt64(time.hour * 3600 + time.minute * 60 + time.second) + 86_400 - before) % 86_400
-        #expect(passed < 60)
-    }
 }

@@ -30,7 +30,7 @@ struct SocketTests {
 
     @Test("a path at the limit works, and one more byte is refused with the limit")
     func pathLimit() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let name = SocketPath.bytesMax - folder.path.utf8.count - 1
         let longest = folder(String(repeating: "s", count: name))
         let listener = try UnixSocket.listen(path: longest)
@@ -53,12 +53,12 @@ struct SocketTests {
 
     @Test("a missing folder is made for the user alone; a private folder that others can enter is refused")
     func privateFolder() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("new") + "/bus.sock"
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
         // At most the user's rights. The umask of a test that listens at this moment may remove
         // more.
-        #expect(PosixFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
+        #expect(TemporaryFolder.mode(folder("new")).map { $0 & 0o077 } == 0)
         #expect(chmod(folder("new"), 0o700) == 0)
         try SocketPath.prepareFolder(of: path, mustBePrivate: true)
         #expect(chmod(folder("new"), 0o750) == 0)
@@ -68,7 +68,7 @@ struct SocketTests {
 
     @Test("a link in place of a private folder is refused, wherever it leads")
     func linkedFolder() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         #expect(mkdir(folder("real"), 0o700) == 0)
         #expect(symlink(folder("real"), folder("link")) == 0)
         let expected = SocketPathError.unsafeFolder(path: folder("link"), reason: "is not a folder")
@@ -87,18 +87,18 @@ struct SocketTests {
 
     @Test("only the user can use a socket from its first moment, and the umask is as before")
     func permissions() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         let seen = Modes()
         let mayEnd = Modes()
         try Background.start {
             while mayEnd.all.isEmpty {
-                if let mode = PosixFolder.mode(path) { seen.add(mode) }
+                if let mode = TemporaryFolder.mode(path) { seen.add(mode) }
             }
         }
         for _ in 0..<200 {
             _ = try UnixSocket.listen(path: path)
-            if let mode = PosixFolder.mode(path) { seen.add(mode) }
+            if let mode = TemporaryFolder.mode(path) { seen.add(mode) }
         }
         mayEnd.add(0)
         #expect(seen.all == [0o600])
@@ -107,7 +107,7 @@ struct SocketTests {
 
     @Test("many listeners at once don't spoil each other's permissions")
     func listenAtOnce() async throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let modes = Modes()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
@@ -115,7 +115,7 @@ struct SocketTests {
                     for number in 0..<100 {
                         let path = folder("\(worker).\(number)")
                         _ = try UnixSocket.listen(path: path)
-                        if let mode = PosixFolder.mode(path) { modes.add(mode) }
+                        if let mode = TemporaryFolder.mode(path) { modes.add(mode) }
                     }
                 }
             }
@@ -127,7 +127,7 @@ struct SocketTests {
 
     @Test("a socket left by a dead broker is replaced")
     func stale() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         do { _ = try UnixSocket.listen(path: path) }
         #expect(FileStatus(path: path).kind == .socket)
@@ -143,8 +143,8 @@ struct SocketTests {
 
     @Test("something that is no socket is left alone and reported")
     func notASocket() throws {
-        let folder = try PosixFolder()
-        try PosixFolder.write("precious", to: folder("file"))
+        let folder = try TemporaryFolder()
+        try folder.write("file", "precious")
         #expect(mkdir(folder("folder"), 0o700) == 0)
         #expect(symlink(folder("file"), folder("link")) == 0)
         for name in ["file", "folder", "link"] {
@@ -159,7 +159,7 @@ struct SocketTests {
 
     @Test("a missing listener is an error with the path")
     func nobody() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let error = #expect(throws: SystemError.self) { _ = try UnixSocket.connect(path: folder("none")) }
         #expect(error?.code == ENOENT)
         #expect(error.map { "\($0)".contains(folder("none")) } == true)
@@ -167,7 +167,7 @@ struct SocketTests {
 
     @Test("a lock has one holder, and is free when the holder releases it")
     func lock() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         do {
             let lock = try SocketLock.acquire(for: path)
@@ -177,13 +177,13 @@ struct SocketTests {
             #expect(try Self.canAcquire(folder("other.sock")))
             Self.keep(lock)
         }
-        #expect(PosixFolder.mode(path + ".lock") == 0o600)
+        #expect(TemporaryFolder.mode(path + ".lock") == 0o600)
         #expect(try Self.canAcquire(path))
     }
 
     @Test("a lock file that is a link is not followed")
     func linkedLock() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         #expect(symlink(folder("elsewhere"), folder("bus.sock.lock")) == 0)
         #expect(throws: SystemError.self) { _ = try SocketLock.acquire(for: folder("bus.sock")) }
         #expect(FileStatus(path: folder("elsewhere")).kind == .missing)
@@ -210,7 +210,7 @@ struct SocketTests {
 
     @Test("sockets are closed on exec")
     func closedOnExec() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let listener = try UnixSocket.listen(path: folder("bus.sock"))
         let connection = try UnixSocket.connect(path: folder("bus.sock"))
         guard case .connection(let accepted) = try UnixSocket.accept(listener.raw) else {
@@ -225,11 +225,11 @@ struct SocketTests {
 
     /// Whether folders get the requested permissions. Another listener in this process may change
     /// the umask for a moment; a umask that was forgotten stays.
-    private static func umaskIsUsual(in folder: PosixFolder) -> Bool {
+    private static func umaskIsUsual(in folder: TemporaryFolder) -> Bool {
         (0..<200).contains { number in
             if number > 0 { Pause.sleep(seconds: 0.002) }
             return mkdir(folder("after\(number)"), 0o700) == 0
-                && PosixFolder.mode(folder("after\(number)")) == 0o700
+                && TemporaryFolder.mode(folder("after\(number)")) == 0o700
         }
     }
 

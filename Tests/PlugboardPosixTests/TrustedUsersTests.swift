@@ -1,5 +1,6 @@
 // Which users' brokers a client connects to.
 
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -33,7 +34,7 @@ struct TrustedUsersTests {
 
     @Test("the folder of the standard place is the user's own, and others can't write to it")
     func folders() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         let path = folder("bus.sock")
         func fault(_ path: String, _ users: TrustedUsers = .own) -> UntrustedBroker.Fault? {
             do throws(UntrustedBroker) {
@@ -63,7 +64,7 @@ struct TrustedUsersTests {
 
     @Test("a stranger's folder is refused because of its owner", .enabled(if: Stranger.isPossible))
     func strangersFolder() throws {
-        let folder = try PosixFolder()
+        let folder = try TemporaryFolder()
         #expect(chown(folder.path, Stranger.user, Stranger.user) == 0)
         let error = #expect(throws: UntrustedBroker.self) {
             try TrustedUsers.own.check(folderOf: folder("bus.sock"), isOwnPlace: true)

@@ -1,4 +1,5 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Conditions")
@@ -123,7 +124,7 @@ struct ConditionTests {
 
     @Test("agree with numbers that are written out", arguments: 0..<20)
     func decimals(seed: Int) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededRandom(seed)
         for _ in 0..<100 {
             let (left, right) = (Self.number(&random), Self.number(&random))
             let (leftDigits, rightDigits) = (Self.inFull(left), Self.inFull(right))
@@ -223,7 +224,7 @@ struct ConditionTests {
     }
 
     /// A number of a few digits, with a point and an exponent anywhere.
-    private static func number(_ random: inout SeededGenerator) -> String {
+    private static func number(_ random: inout SeededRandom) -> String {
         var text = random.oneIn(2) ? "-" : ""
         text += random.oneIn(3) ? "0" : String(1 + random.below(200))
         if random.oneIn(2) { text += "." + ["0", "00", "5", "50", "05", "125", "999"][random.below(7)] }

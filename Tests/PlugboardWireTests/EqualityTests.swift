@@ -1,4 +1,5 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Equal values")
@@ -84,7 +85,7 @@ struct EqualityTests {
 
     @Test("agree with trees compared by the same rules", arguments: 0..<40)
     func property(seed: Int) {
-        var random = SeededGenerator(seed)
+        var random = SeededRandom(seed)
         for _ in 0..<100 {
             let recipe = Tree.Recipe(repeats: random.oneIn(2))
             let left = Tree.random(recipe, &random)

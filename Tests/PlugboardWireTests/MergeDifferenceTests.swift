@@ -1,5 +1,6 @@
 import PlugboardMemory
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Differences as merge patches")
@@ -107,7 +108,7 @@ struct MergeDifferenceTests {
 
     @Test("give the new value when they are applied, and are found whenever they exist", arguments: 0..<100)
     func property(seed: Int) {
-        var random = SeededGenerator(seed)
+        var random = SeededRandom(seed)
         var patches = 0
         for _ in 0..<100 {
             let recipe = Tree.Recipe(repeats: seed % 4 == 0, nulls: seed % 3 != 0)

@@ -1,4 +1,5 @@
 import PlugboardMemory
+import TestSupport
 import Testing
 
 @testable import PlugboardWire
@@ -90,7 +91,7 @@ struct PartChangeTests {
 
     @Test("keep an observer's parts the same as the value's", arguments: 0..<40)
     func property(seed: Int) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededRandom(seed)
         let pointers = ["/a", "/a/b", "/b/0", "", "/c/a", "/0"]
         let array = "[\(pointers.map { "\"\($0)\"" }.joined(separator: ","))]"
         let recipe = Tree.Recipe(repeats: random.oneIn(3))

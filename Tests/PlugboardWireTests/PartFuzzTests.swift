@@ -1,5 +1,6 @@
 import PlugboardMemory
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("Parts of texts that aren't JSON")
@@ -31,7 +32,7 @@ struct PartFuzzTests {
     @Test("cuts and changed bytes do no harm")
     func mutations() {
         var comparer = JSONComparer()
-        var random = SeededGenerator(1)
+        var random = SeededRandom(1)
         for left in seeds.map({ Array($0.utf8) }) {
             for right in seeds.map({ Array($0.utf8) }) {
                 for end in left.indices { tryAll(Array(left[..<end]), right, &comparer) }
@@ -48,7 +49,7 @@ struct PartFuzzTests {
     @Test("random bytes do no harm either")
     func noise() {
         var comparer = JSONComparer()
-        var random = SeededGenerator(2)
+        var random = SeededRandom(2)
         let alphabet = Array(#"{}[]",:\/~01-.eE+ "truefalsn<=>!ainx"#.utf8) + [0, 0x80, 0xC3, 0xFF]
         for _ in 0..<3_000 {
             let texts = (0..<2).map { _ in

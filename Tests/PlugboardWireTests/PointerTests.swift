@@ -1,4 +1,5 @@
 import PlugboardWire
+import TestSupport
 import Testing
 
 @Suite("JSON Pointers (RFC 6901)")
@@ -162,7 +163,7 @@ struct PointerTests {
 
     @Test("finds what a search through a tree finds", arguments: 0..<40)
     func property(seed: Int) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededRandom(seed)
         for _ in 0..<60 {
             let tree = Tree.random(Tree.Recipe(repeats: true), &random)
             let paths = (0..<5).map { _ in

@@ -1,6 +1,8 @@
 // Random trees and random changes of them. They are small and have few names and texts, so
 // that two of them often have something in common.
 
+import TestSupport
+
 extension Tree {
     static let names = [
         "a", "b", "c", "", "é", "a/b", "m~n", "0", "1", "-", "\"", "😀", "long name of a member",
@@ -22,7 +24,7 @@ extension Tree {
         var nulls = true
     }
 
-    static func random(_ recipe: Recipe, _ random: inout SeededGenerator) -> Tree {
+    static func random(_ recipe: Recipe, _ random: inout SeededRandom) -> Tree {
         var inner = recipe
         inner.depth -= 1
         switch random.below(recipe.depth > 0 ? 9 : 5) {
@@ -35,7 +37,7 @@ extension Tree {
         }
     }
 
-    static func object(_ recipe: Recipe, _ random: inout SeededGenerator) -> Tree {
+    static func object(_ recipe: Recipe, _ random: inout SeededRandom) -> Tree {
         var members: [Member] = []
         for _ in 0..<random.below(7) {
             let name = Array(names[random.below(names.count)].utf8)
@@ -46,7 +48,7 @@ extension Tree {
     }
 
     /// The tree, with a random change or without one.
-    func changed(_ recipe: Recipe, _ random: inout SeededGenerator) -> Tree {
+    func changed(_ recipe: Recipe, _ random: inout SeededRandom) -> Tree {
         switch self {
         case .object(var members):
             switch random.below(6) {
@@ -70,7 +72,7 @@ extension Tree {
     private static func addition(
         to members: [Member],
         _ recipe: Recipe,
-        _ random: inout SeededGenerator
+        _ random: inout SeededRandom
     ) -> [Member] {
         let name = Array(names[random.below(names.count)].utf8)
         if !recipe.repeats, members.contains(where: { $0.name == name }) { return [] }

@@ -1,5 +1,7 @@
 // Trees as text, in the shortest or in a random spelling, and back.
 
+import TestSupport
+
 extension Tree {
     /// The shortest text.
     var text: String {
@@ -15,7 +17,7 @@ extension Tree {
     }
 
     /// The same JSON with escapes and white space at random places.
-    func spelled(_ random: inout SeededGenerator) -> String {
+    func spelled(_ random: inout SeededRandom) -> String {
         switch self {
         case .string(let characters): return Self.spelled(characters, &random)
         case .array(let elements):
@@ -33,27 +35,38 @@ extension Tree {
     }
 
     init?(_ text: String) {
-        var reader = TreeReader(bytes: Array(text.utf8))
-        guard let tree = reader.value(), reader.isAtEnd else { return nil }
-        self = tree
+        guard let node = try? JSONNode(text) else { return nil }
+        self.init(node)
     }
 
-    private static func space(_ random: inout SeededGenerator) -> String {
+    private init(_ node: JSONNode) {
+        switch node.content {
+        case .null: self = .null
+        case .bool(let bool): self = .bool(bool)
+        case .number: self = .number(node.text)
+        case .string(let text): self = .string(text)
+        case .array(let elements, _): self = .array(elements.map { Tree($0) })
+        case .object(let members, _):
+            self = .object(members.map { Member(name: Array($0.name.utf8), value: Tree($0.value)) })
+        }
+    }
+
+    private static func space(_ random: inout SeededRandom) -> String {
         random.oneIn(4) ? [" ", "\t", "  "][random.below(3)] : ""
     }
 
     private static func quoted(_ characters: [UInt8]) -> String {
-        var random: SeededGenerator?
+        var random: SeededRandom?
         return quoted(characters, &random)
     }
 
-    private static func spelled(_ characters: [UInt8], _ random: inout SeededGenerator) -> String {
-        var maybe: SeededGenerator? = random
+    private static func spelled(_ characters: [UInt8], _ random: inout SeededRandom) -> String {
+        var maybe: SeededRandom? = random
         defer { if let maybe { random = maybe } }
         return quoted(characters, &maybe)
     }
 
-    private static func quoted(_ characters: [UInt8], _ random: inout SeededGenerator?) -> String {
+    private static func quoted(_ characters: [UInt8], _ random: inout SeededRandom?) -> String {
         let scalars = String(decoding: characters, as: UTF8.self).unicodeScalars
         return "\""
             + scalars.map { scalar in
@@ -67,110 +80,5 @@ extension Tree {
             let digits = String(unit, radix: 16)
             return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         }.joined()
-    }
-}
-
-/// Reads JSON that is known to be well-formed.
-private struct TreeReader {
-    let bytes: [UInt8]
-    private var place = 0
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
-
-    var isAtEnd: Bool { place == bytes.count }
-
-    mutating func value() -> Tree? {
-        skipSpace()
-        defer { skipSpace() }
-        guard place < bytes.count else { return nil }
-        switch bytes[place] {
-        case UInt8(ascii: "{"): return object()
-        case UInt8(ascii: "["): return array()
-        case UInt8(ascii: "\""): return string().map { .string($0) }
-        default: return word()
-        }
-    }
-
-    private mutating func object() -> Tree? {
-        var members: [Tree.Member] = []
-        place += 1
-        skipSpace()
-        while !take("}") {
-            if !members.isEmpty, !take(",") { return nil }
-            skipSpace()
-            guard let name = string() else { return nil }
-            skipSpace()
-            guard take(":"), let value = value() else { return nil }
-            members.append(Tree.Member(name: name, value: value))
-        }
-        return .object(members)
-    }
-
-    private mutating func array() -> Tree? {
-        var elements: [Tree] = []
-        place += 1
-        skipSpace()
-        while !take("]") {
-            if !elements.isEmpty, !take(",") { return nil }
-            guard let element = value() else { return nil }
-            elements.append(element)
-        }
-        return .array(elements)
-    }
-
-    private mutating func string() -> [UInt8]? {
-        guard take("\"") else { return nil }
-        var units: [UInt16] = []
-        var plain: [UInt8] = []
-        func flushed() -> [UInt16] { Array(String(decoding: plain, as: UTF8.self).utf16) }
-        while place < bytes.count, !take("\"") {
-            guard take("\\") else {
-                plain.append(bytes[place])
-                place += 1
-                continue
-            }
-            units += flushed()
-            plain = []
-            guard let unit = escape() else { return nil }
-            units.append(unit)
-        }
-        return Array(String(decoding: units + flushed(), as: UTF16.self).utf8)
-    }
-
-    private mutating func escape() -> UInt16? {
-        guard place < bytes.count else { return nil }
-        let byte = bytes[place]
-        place += 1
-        guard byte == UInt8(ascii: "u") else {
-            let plain: [UInt8: UInt16] = [0x62: 8, 0x66: 12, 0x6E: 10, 0x72: 13, 0x74: 9]
-            return plain[byte] ?? UInt16(byte)
-        }
-        guard place + 4 <= bytes.count else { return nil }
-        defer { place += 4 }
-        return UInt16(String(decoding: bytes[place..<place + 4], as: UTF8.self), radix: 16)
-    }
-
-    private mutating func word() -> Tree? {
-        let start = place
-        while place < bytes.count, !" \t\r\n,]}".utf8.contains(bytes[place]) { place += 1 }
-        let text = String(decoding: bytes[start..<place], as: UTF8.self)
-        switch text {
-        case "null": return .null
-        case "true": return .bool(true)
-        case "false": return .bool(false)
-        default: return .number(text)
-        }
-    }
-
-    private mutating func take(_ sign: Unicode.Scalar) -> Bool {
-        guard place < bytes.count, bytes[place] == UInt8(ascii: sign) else { return false }
-        place += 1
-        return true
-    }
-
-    private mutating func skipSpace() {
-        while place < bytes.count, " \t\r\n".utf8.contains(bytes[place]) { place += 1 }
     }
 }

@@ -1,28 +1,7 @@
 // JSON as a tree, for the tests. Trees are made at random, written in many spellings, read
 // by a reader of their own, and compared by rules that are written here a second time.
 
-/// A source of random numbers that a test can repeat.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: Int) {
-        state = UInt64(truncatingIfNeeded: seed)
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-    mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
-}
-
-/// A piece of JSON. Strings are UTF-8, because Swift's strings are equal more often than
-/// JSON's.
+/// A piece of JSON. Strings are their UTF-8: Swift's own find more strings equal than JSON.
 indirect enum Tree: Hashable {
     struct Member: Hashable {
         var name: [UInt8]

@@ -1,17 +1,13 @@
-import PlugboardMemory
 import PlugboardWire
 import Testing
 
 @Suite("moments as text")
 struct UTCTimeTests {
-    private func text(_ milliseconds: UInt64) -> String {
-        var buffer = ByteBuffer()
-        buffer.append(milliseconds: milliseconds)
-        return String(buffer.bytes)
-    }
+    private func text(_ milliseconds: UInt64) -> String { UTCTime.text(milliseconds) }
 
     @Test("moments are written in UTC, to the millisecond, including leap days and ends of years")
     func moments() {
+        #expect(UTCTime.timeOfDay(1_795_266_300_123) == "13:05:00.123Z")
         #expect(text(0) == "1970-01-01T00:00:00.000Z")
         #expect(text(1) == "1970-01-01T00:00:00.001Z")
         #expect(text(951_782_399_999) == "2000-02-28T23:59:59.999Z")

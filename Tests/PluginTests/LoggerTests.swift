@@ -1,5 +1,6 @@
 import Foundation
 import PlugboardClient
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -91,97 +92,79 @@ struct LogLineTests {
 
 @Suite("The files of a log", .someAtATime)
 struct LogFileTests {
-    /// A folder for one test.
-    private final class Folder {
-        let path: String
-        var log: String { path + "/log" }
-
-        init() throws { path = try TemporaryFolder.make() }
-
-        deinit {
-            do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path)") }
-        }
-
-        func text(_ name: String) throws -> String {
-            String(decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)), as: UTF8.self)
-        }
-
-        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
-    }
-
-    @Test("a full file is rotated, and the oldest one is removed")
+    @Test("a full file is put aside, and the oldest one goes")
     func rotation() throws {
-        let folder = try Folder()
-        var log = try LogFile(path: folder.log, bytesMax: 6, keep: 2)
+        let folder = try TemporaryFolder()
+        var log = try LogFile(path: folder("log"), bytesMax: 6, keep: 2)
         for number in 10...18 { try log.append(.integer(number)) }
         #expect(try folder.names() == ["log", "log.1", "log.2"])
-        #expect(try folder.text("log.2") == "14\n15\n")
-        #expect(try folder.text("log.1") == "16\n17\n")
-        #expect(try folder.text("log") == "18\n")
+        #expect(folder.text("log.2") == "14\n15\n")
+        #expect(folder.text("log.1") == "16\n17\n")
+        #expect(folder.text("log") == "18\n")
     }
 
     @Test("one file is kept on request")
     func keepOne() throws {
-        let folder = try Folder()
-        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        let folder = try TemporaryFolder()
+        var log = try LogFile(path: folder("log"), bytesMax: 3, keep: 1)
         for number in 10...12 { try log.append(.integer(number)) }
         #expect(try folder.names() == ["log", "log.1"])
-        #expect(try folder.text("log.1") + folder.text("log") == "11\n12\n")
+        #expect(folder.text("log.1") + folder.text("log") == "11\n12\n")
     }
 
     @Test("a line that is larger than a file has a file of its own")
     func largeLine() throws {
-        let folder = try Folder()
-        var log = try LogFile(path: folder.log, bytesMax: 8, keep: 4)
+        let folder = try TemporaryFolder()
+        var log = try LogFile(path: folder("log"), bytesMax: 8, keep: 4)
         for line in [JSON.integer(1), .string("larger than eight"), .integer(2)] { try log.append(line) }
-        #expect(try folder.text("log.2") == "1\n")
-        #expect(try folder.text("log.1") == "\"larger than eight\"\n")
-        #expect(try folder.text("log") == "2\n")
+        #expect(folder.text("log.2") == "1\n")
+        #expect(folder.text("log.1") == "\"larger than eight\"\n")
+        #expect(folder.text("log") == "2\n")
     }
 
     @Test("an existing log is continued; half a line from a crash gets an end")
     func goingOn() throws {
-        let folder = try Folder()
-        try Data("1\n{\"ha".utf8).write(to: URL(fileURLWithPath: folder.log))
+        let folder = try TemporaryFolder()
+        try Data("1\n{\"ha".utf8).write(to: URL(fileURLWithPath: folder("log")))
         do {
-            var log = try LogFile(path: folder.log, bytesMax: 1_000, keep: 1)
+            var log = try LogFile(path: folder("log"), bytesMax: 1_000, keep: 1)
             try log.append(.integer(2))
         }
-        var log = try LogFile(path: folder.log, bytesMax: 1_000, keep: 1)
+        var log = try LogFile(path: folder("log"), bytesMax: 1_000, keep: 1)
         try log.append(.integer(3))
-        #expect(try folder.text("log") == "1\n{\"ha\n2\n3\n")
+        #expect(folder.text("log") == "1\n{\"ha\n2\n3\n")
     }
 
     @Test("the size of an existing log counts")
     func sizeCounts() throws {
-        let folder = try Folder()
-        try Data("123456\n".utf8).write(to: URL(fileURLWithPath: folder.log))
-        var log = try LogFile(path: folder.log, bytesMax: 8, keep: 1)
+        let folder = try TemporaryFolder()
+        try Data("123456\n".utf8).write(to: URL(fileURLWithPath: folder("log")))
+        var log = try LogFile(path: folder("log"), bytesMax: 8, keep: 1)
         try log.append(.integer(2))
-        #expect(try folder.text("log.1") == "123456\n")
-        #expect(try folder.text("log") == "2\n")
+        #expect(folder.text("log.1") == "123456\n")
+        #expect(folder.text("log") == "2\n")
     }
 
     @Test("if a file can't be rotated, the log continues in it")
     func noRotation() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
-            atPath: folder.log + ".1/full",
+            atPath: folder("log") + ".1/full",
             withIntermediateDirectories: true
         )
-        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        var log = try LogFile(path: folder("log"), bytesMax: 3, keep: 1)
         for number in 10...13 { try log.append(.integer(number)) }
-        #expect(try folder.text("log") == "10\n11\n12\n13\n")
+        #expect(folder.text("log") == "10\n11\n12\n13\n")
     }
 
     @Test("something that is no file, such as a pipe or a device, is never rotated")
     func pipe() throws {
-        let folder = try Folder()
-        try #require(mkfifo(folder.log, 0o600) == 0)
-        var log = try LogFile(path: folder.log, bytesMax: 3, keep: 1)
+        let folder = try TemporaryFolder()
+        try #require(mkfifo(folder("log"), 0o600) == 0)
+        var log = try LogFile(path: folder("log"), bytesMax: 3, keep: 1)
         for number in 10...13 { try log.append(.integer(number)) }
         #expect(try folder.names() == ["log"])
-        let fd = open(folder.log, O_RDONLY | O_NONBLOCK)
+        let fd = open(folder("log"), O_RDONLY | O_NONBLOCK)
         defer { close(fd) }
         var bytes = [UInt8](repeating: 0, count: 100)
         let count = read(fd, &bytes, bytes.count)
@@ -190,8 +173,8 @@ struct LogFileTests {
 
     @Test("a new file is for its owner only, and knows its size and whether it ends with a line")
     func appendedFile() throws {
-        let folder = try Folder()
-        var file = try AppendedFile(path: folder.log)
+        let folder = try TemporaryFolder()
+        var file = try AppendedFile(path: folder("log"))
         var (bytes, endsWithLine) = (file.bytes, file.endsWithLine)
         #expect(bytes == 0 && endsWithLine)
         try file.append(Array("ab".utf8))
@@ -200,13 +183,13 @@ struct LogFileTests {
         try file.append([0x0A])
         (bytes, endsWithLine) = (file.bytes, file.endsWithLine)
         #expect(bytes == 3 && endsWithLine)
-        let mode = try FileManager.default.attributesOfItem(atPath: folder.log)[.posixPermissions]
+        let mode = try FileManager.default.attributesOfItem(atPath: folder("log"))[.posixPermissions]
         #expect(mode as? Int == 0o600)
     }
 
     @Test("a file that can't be opened is named, with the reason")
     func notOpened() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let failure = #expect(throws: LogFailure.self) { _ = try AppendedFile(path: folder.path) }
         #expect(failure?.description == "\(folder.path) can't be opened: Is a directory")
     }

@@ -176,7 +176,7 @@ struct PriceIndicatorPluginTests {
 
     @Test("on a terminal the total is one line that is redrawn in place")
     func terminal() async throws {
-        let terminal = try Terminal()
+        let terminal = try TestTerminal(columns: nil)
         let shop = try await Shop()
         try await shop.publish("cart.items", "[]")
         let plugin = try shop.start("price-indicator", output: terminal.program)
@@ -184,7 +184,7 @@ struct PriceIndicatorPluginTests {
         try await shop.publish("cart.items", Self.cart)
         try await shop.waitFor("cart.summary", #"{"items":3,"total":129.85}"#)
         #expect(try await plugin.stop().status == 0)
-        let shown = terminal.contents()
+        let shown = terminal.written()
         #expect(shown == "\r\u{1B}[K0 items, total 0.00\r\u{1B}[K3 items, total 129.85\r\n")
     }
 

@@ -13,10 +13,10 @@ struct StatusLineTests {
 
     /// What a terminal of this width shows after `body`. A line ends with CR LF there.
     private func shown(columns: UInt16? = nil, _ body: (inout StatusLine) -> Void) throws -> String {
-        let terminal = try Terminal(columns: columns)
+        let terminal = try TestTerminal(columns: columns)
         var line = StatusLine(output: StandardStream(fd: terminal.program.fileDescriptor))
         body(&line)
-        return terminal.contents()
+        return terminal.written()
     }
 
     /// What a pipe gets.
@@ -54,7 +54,7 @@ struct StatusLineTests {
 
     @Test("a printed line is above the status")
     func lineAbove() throws {
-        let terminal = try Terminal()
+        let terminal = try TestTerminal(columns: nil)
         let stream = StandardStream(fd: terminal.program.fileDescriptor)
         var line = StatusLine(output: stream)
         line.print("begins", to: stream)
@@ -63,7 +63,7 @@ struct StatusLineTests {
         line.showStatus("2 items")
         let erasure = Self.erasure
         #expect(
-            terminal.contents()
+            terminal.written()
                 == "begins\r\n\(erasure)1 item\(erasure)hear this\r\n1 item\(erasure)2 items"
         )
     }
@@ -118,7 +118,7 @@ struct StatusLineTests {
 struct TerminalOutputTests {
     @Test("the price indicator: totals, a warning beside them, no cart, and the last line stays")
     func priceIndicator() async throws {
-        let terminal = try Terminal(columns: 40)
+        let terminal = try TestTerminal(columns: 40)
         let shop = try await Shop()
         try await shop.publish("cart.items", "[]")
         let plugin = try shop.start("price-indicator", output: terminal.program)
@@ -129,7 +129,7 @@ struct TerminalOutputTests {
         try await shop.waitFor("cart.summary", #"{"items":1,"total":0.10}"#)
         #expect(try await plugin.stop().status == 0)
         let states = ["0 items, total 0.00", "0 items, total 0.00", "no cart", "1 item, total 0.10"]
-        #expect(terminal.contents() == states.map { "\r\u{1B}[K" + $0 }.joined() + "\r\n")
+        #expect(terminal.written() == states.map { "\r\u{1B}[K" + $0 }.joined() + "\r\n")
         #expect(plugin.errors == "cart.items by test is not a cart that can be added up\n")
     }
 
@@ -138,13 +138,13 @@ struct TerminalOutputTests {
         arguments: ShopPlugin.allCases.filter { $0 != .priceIndicator }
     )
     func lines(_ plugin: ShopPlugin) async throws {
-        let terminal = try Terminal(columns: 40)
+        let terminal = try TestTerminal(columns: 40)
         let shop = try await Shop()
         let process = try plugin.start(in: shop, output: terminal.program)
         for round in [1, 2] { try await plugin.work(process, in: shop, round: round) }
         if plugin == .reviewTracker { try process.closeInput() } else { process.signal(SIGTERM) }
         #expect(try await process.end() == 0)
-        let shown = terminal.contents()
+        let shown = terminal.written()
         #expect(shown.hasSuffix("\r\n"))
         #expect(!shown.contains("\u{1B}"))
         let said: [ShopPlugin: String] = [

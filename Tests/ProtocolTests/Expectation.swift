@@ -2,6 +2,8 @@
 // member by member in the written order, except where the sign `…` is (SPEC.md, "How the
 // examples are written").
 
+import TestSupport
+
 /// One expected line.
 struct Expectation {
     let text: String

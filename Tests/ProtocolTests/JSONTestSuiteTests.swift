@@ -72,7 +72,7 @@ struct JSONTestSuiteTests {
         #expect(counts == ["y": 95, "n": 188, "i": 35])
     }
 
-    private static func check(_ name: String, _ content: [UInt8], _ peer: Peer) throws {
+    private static func check(_ name: String, _ content: [UInt8], _ peer: LinePeer) throws {
         let scanned = Wire.code(of: content)
         judge(name, scanned, "the scanner")
         if unsendable.contains(name) { return }

@@ -11,7 +11,7 @@ struct LimitTests {
     @Test("the greeting announces the limits of the specification's table, and no others")
     func announcesLimits() throws {
         let broker = try RunningBroker()
-        let greeting = try JSONNode(try Peer(path: broker.path).line() ?? [])
+        let greeting = try JSONNode(try LinePeer(path: broker.path).line() ?? [])
         let announced = greeting["limits"]?.members?.map { "\($0.name) \($0.value.text)" } ?? []
         let rows = try Self.table(under: "## 9. Limits").map { "\($0[0]) \($0[1])" }
         #expect(Set(announced) == Set(rows))
@@ -135,7 +135,7 @@ struct LimitTests {
     @Test("a new broker is a new epoch, the same for all of its clients")
     func changesEpoch() throws {
         func epoch(_ broker: RunningBroker) throws -> String? {
-            try JSONNode(try Peer(path: broker.path).line() ?? [])["epoch"]?.string
+            try JSONNode(try LinePeer(path: broker.path).line() ?? [])["epoch"]?.string
         }
         let (first, second) = (try RunningBroker(), try RunningBroker())
         #expect(try epoch(first) == epoch(first))
@@ -159,7 +159,7 @@ struct LimitTests {
         }
     }
 
-    private static func expect(_ start: String, from peer: Peer) throws {
+    private static func expect(_ start: String, from peer: LinePeer) throws {
         let line = try peer.line()
         let isThere = line?.starts(with: start.utf8) == true
         #expect(isThere, "\(start) … came as \(String(decoding: line?.prefix(200) ?? [], as: UTF8.self))")

@@ -100,7 +100,7 @@ struct LineVectorTests {
         answer.replacing(/"when":"[^"]*"/, with: #""when":"…""#)
     }
 
-    private static func answers(to line: [UInt8], from peer: Peer) throws -> [String] {
+    private static func answers(to line: [UInt8], from peer: LinePeer) throws -> [String] {
         try peer.send(line + [0x0A])
         try peer.send(barrier + "\n")
         var answers: [String] = []

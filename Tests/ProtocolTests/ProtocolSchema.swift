@@ -1,5 +1,7 @@
 // Checks lines in both directions with `protocol/schema.json`.
 
+import TestSupport
+
 /// The schema of the protocol's lines.
 final class ProtocolSchema {
     private let requests: SchemaValidator

@@ -37,7 +37,7 @@ struct RandomLinesTests {
         let broker = try RunningBroker()
         var random = RandomRequests(seed: 12)
         var lines: [[UInt8]] = []
-        var peers = try (0..<3).map { _ in try Peer(path: broker.path) }
+        var peers = try (0..<3).map { _ in try LinePeer(path: broker.path) }
         for turn in 0..<(count / 20) {
             let place = turn % peers.count
             for _ in 0..<20 { try peers[place].send(random.next() + "\n") }
@@ -45,18 +45,18 @@ struct RandomLinesTests {
             guard turn % 40 >= 37 else { continue }
             try peers[place].send(#"{"op":"goodbye"}"# + "\n")
             while let line = try peers[place].line() { lines.append(line) }
-            peers[place] = try Peer(path: broker.path)
+            peers[place] = try LinePeer(path: broker.path)
         }
         return lines
     }
 
     /// Everything up to the reply to a barrier.
-    private static func readOn(_ peer: Peer, to turn: Int, _ lines: inout [[UInt8]]) throws {
+    private static func readOn(_ peer: LinePeer, to turn: Int, _ lines: inout [[UInt8]]) throws {
         let id = "\"barrier \(turn)\""
         try peer.send(#"{"op":"sync","id":\#(id)}"# + "\n")
         let start = Array(#"{"ok":"sync","id":\#(id)"#.utf8)
         repeat {
-            guard let line = try peer.line() else { throw Peer.Problem.failed("the broker closed") }
+            guard let line = try peer.line() else { throw LinePeer.Problem.failed("the broker closed") }
             lines.append(line)
         } while lines.last?.starts(with: start) != true
     }

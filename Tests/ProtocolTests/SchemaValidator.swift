@@ -2,6 +2,7 @@
 // and refuses any other, so that nothing in it stays unchecked.
 
 import Foundation
+import TestSupport
 
 /// A schema that values can be checked with.
 final class SchemaValidator {

@@ -60,7 +60,7 @@ struct ShellPluginTests {
     }
 
     /// Its `nc` is gone as well: what it wrote belongs to a client that no longer exists.
-    private static func expectGone(_ peer: Peer) throws {
+    private static func expectGone(_ peer: LinePeer) throws {
         let end = ContinuousClock.now + .seconds(300)
         var answer = ""
         repeat {
@@ -124,7 +124,7 @@ struct ShellPluginTests {
         }
     }
 
-    private static func expect(_ line: String, _ peer: Peer) throws {
+    private static func expect(_ line: String, _ peer: LinePeer) throws {
         #expect(try peer.line().map { String(decoding: $0, as: UTF8.self) } == line)
     }
 }

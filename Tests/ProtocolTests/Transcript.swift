@@ -4,6 +4,8 @@
 //  - marked: `A> ` sends, `A< ` expects, the letter may be missing.
 // `protocol/transcripts/README.md` has the whole notation.
 
+import TestSupport
+
 /// One session with one or more clients.
 struct Transcript: CustomStringConvertible {
     enum Action {

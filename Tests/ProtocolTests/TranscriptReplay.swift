@@ -1,7 +1,9 @@
 // Plays a transcript with a running broker and says where the two differ. It also checks
 // the broker's lines with the schema, and the sent lines with their outcomes.
 
-/// Where a session differed from its transcript.
+import TestSupport
+
+/// Where a session went another way than its transcript.
 struct ReplayFailure: Error, CustomStringConvertible {
     let place: String
     let sent: String
@@ -37,7 +39,7 @@ final class TranscriptReplay {
     private let transcript: Transcript
     private let path: String
     private let schema: ProtocolSchema
-    private var peers: [String: Peer] = [:]
+    private var peers: [String: LinePeer] = [:]
     /// Clients that can't ask any more whether something else comes.
     private var silent: Set<String> = []
     private var lastSent = "(nothing)"
@@ -78,7 +80,7 @@ final class TranscriptReplay {
         }
     }
 
-    private func expect(_ expectation: Expectation, from peer: Peer, _ step: Transcript.Step) throws {
+    private func expect(_ expectation: Expectation, from peer: LinePeer, _ step: Transcript.Step) throws {
         let line = try attempt(step) { try peer.line() }
         guard let line else { throw failure(step, got: "the end", reason: "the broker closed") }
         if let mismatch = expectation.mismatch(line) { throw failure(step, line, reason: mismatch) }
@@ -87,7 +89,7 @@ final class TranscriptReplay {
         }
     }
 
-    private func expectEnd(of peer: Peer, _ step: Transcript.Step) throws {
+    private func expectEnd(of peer: LinePeer, _ step: Transcript.Step) throws {
         if let line = try attempt(step, { try peer.line() }) {
             throw failure(step, line, reason: "the broker should have closed")
         }
@@ -95,9 +97,9 @@ final class TranscriptReplay {
 
     /// The first mention of a client connects it. Its greeting is read and checked here, unless
     /// the transcript itself begins with it.
-    private func peer(of step: Transcript.Step) throws -> Peer {
+    private func peer(of step: Transcript.Step) throws -> LinePeer {
         if let peer = peers[step.client] { return peer }
-        let peer = try attempt(step) { try Peer(path: path) }
+        let peer = try attempt(step) { try LinePeer(path: path) }
         peers[step.client] = peer
         if case .expect(let expectation) = step.action, expectation.isGreeting { return peer }
         guard let greeting = try attempt(step, { try peer.line() }) else {
@@ -126,7 +128,7 @@ final class TranscriptReplay {
     }
 
     /// Checks that connected clients get nothing that the transcript doesn't show.
-    private func checkNothingIsLeft(_ client: String, _ peer: Peer, _ pace: Pace) throws {
+    private func checkNothingIsLeft(_ client: String, _ peer: LinePeer, _ pace: Pace) throws {
         let last = transcript.steps[transcript.steps.count - 1]
         let step = Transcript.Step(
             place: last.place,
@@ -145,7 +147,7 @@ final class TranscriptReplay {
     }
 
     /// After a half-close the broker closes, unless there is a subscription.
-    private func checkEnd(_ peer: Peer, _ step: Transcript.Step) throws {
+    private func checkEnd(_ peer: LinePeer, _ step: Transcript.Step) throws {
         if transcript.endsSubscribed { return }
         try expectEnd(of: peer, step)
     }

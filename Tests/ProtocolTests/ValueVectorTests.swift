@@ -110,7 +110,7 @@ struct ValueVectorTests {
 /// A client that asks one thing after the other, with its own broker.
 private struct Asker {
     private let broker: RunningBroker
-    private let peer: Peer
+    private let peer: LinePeer
 
     init() throws {
         broker = try RunningBroker()

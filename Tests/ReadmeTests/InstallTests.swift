@@ -2,6 +2,7 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 import Testing
 
 @Suite("README, installing")
@@ -12,7 +13,7 @@ struct InstallTests {
             try Readme.blocks(in: "sh").first { $0.lines.contains { $0.hasSuffix("plugboard install") } }
         )
         #expect(block.lines.count == 2)
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let home = scratch.url.path
         for line in block.lines {
             let command = line.replacing(".build/release/", with: Running.folder.path + "/")

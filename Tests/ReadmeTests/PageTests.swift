@@ -1,6 +1,7 @@
 // Compares what README.md says about the project with the project.
 
 import Foundation
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -42,7 +43,7 @@ struct PageTests {
         let rows = try Readme.section("9. Limits", of: "protocol/SPEC.md").compactMap {
             $0.firstMatch(of: /^\| `([a-z]+)` \| ([0-9]+) \|/).map { "\($0.1) \($0.2)" }
         }
-        let run = try Running(built: "plugboard", ["limits"], in: try Scratch())
+        let run = try Running(built: "plugboard", ["limits"], in: try TemporaryFolder())
         #expect(try await run.status() == 0)
         let printed = try run.output.split(separator: "\n").map {
             $0.split(separator: " ").joined(separator: " ")

@@ -4,6 +4,7 @@
 import Foundation
 import Observables
 import PlugboardClient
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ struct ProgramTests {
     }
 
     /// Writes the plugin's two files where the page says.
-    private static func writePlugin(in scratch: Scratch) throws {
+    private static func writePlugin(in scratch: TemporaryFolder) throws {
         let names = try Readme.inlineCode(of: Readme.section("A plugin"))
         let source = try #require(names.first { $0.hasSuffix("/main.swift") })
         try scratch.write(source, try swiftBlock(0).text)
@@ -27,7 +28,7 @@ struct ProgramTests {
     }
 
     /// Adds the plugin to a copy of the checkout. Returns the copy.
-    private static func addPlugin(in scratch: Scratch) throws -> URL {
+    private static func addPlugin(in scratch: TemporaryFolder) throws -> URL {
         for name in ["Package.swift", "Sources", "Tests", "plugins"] {
             let original = Readme.package.appendingPathComponent(name)
             try FileManager.default.copyItem(at: original, to: scratch.url.appendingPathComponent(name))
@@ -51,7 +52,7 @@ struct ProgramTests {
 
     @Test("the plugin, added to a copy of the checkout as the page says, is a program like the shop's")
     func addedPlugin() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let folder = try Self.addPlugin(in: scratch)
         let arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
         let run = try Running(URL(fileURLWithPath: "/usr/bin/env"), arguments, in: scratch)
@@ -72,7 +73,7 @@ struct ProgramTests {
     @Test("the plugin, compiled from the page, runs in up with the manifest beside it")
     func plugin() async throws {
         #expect(try Self.swiftBlock(0).lines.count <= 15)
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try Self.writePlugin(in: scratch)
         let plugins = scratch.url.appendingPathComponent("plugins").path
         let program = plugins + "/free-shipping/free-shipping"
@@ -81,7 +82,7 @@ struct ProgramTests {
         try await eventually("up greets") {
             try up.output.contains("Plugboard is up. Plugins: free-shipping.")
         }
-        let person = try Typist(socket: scratch.socket)
+        let person = try Typist(socket: scratch.busSocket)
         _ = try await person.line()
         try person.type("subscribe shipping")
         for _ in 0..<2 { _ = try await person.line() }
@@ -106,16 +107,16 @@ struct ProgramTests {
 
     @Test("an existing value on the bus is not overwritten, with and without waiting for it")
     func kept() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
         try await eventually("the broker listens") { try broker.output.contains("ready") }
-        let bus = try await Bus.connect(path: scratch.socket)
+        let bus = try await Bus.connect(path: scratch.busSocket)
         try await bus.publish("demo.cart", Cart(items: 7, note: "gift"))
         let cart = bus.observable("demo.cart", default: Cart())
         try await cart.ready()
         cart.value.items += 5
         try await bus.sync()
-        let other = try await Bus.connect(path: scratch.socket)
+        let other = try await Bus.connect(path: scratch.busSocket)
         let hasty = other.observable("demo.cart", default: Cart())
         hasty.update { $0.items += 1 }
         try await other.sync()
@@ -126,7 +127,7 @@ struct ProgramTests {
     @Test("the example of the pattern, compiled from the page, prints what its comments say")
     func pattern() async throws {
         let block = try Self.swiftBlock(1)
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         try scratch.write("main.swift", block.text)
         let program = scratch.url.appendingPathComponent("pattern")
         try SwiftProgram.compile([scratch.url.appendingPathComponent("main.swift").path], to: program.path)
@@ -151,15 +152,15 @@ struct ProgramTests {
 
     @Test("an observer in one program gets a change of another")
     func moved() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
         try await eventually("the broker listens") { try broker.output.contains("ready") }
-        let bus = try await Bus.connect(path: scratch.socket)
+        let bus = try await Bus.connect(path: scratch.busSocket)
         let heard = ObservableValue([Int]())
         let cart = bus.observable("demo.cart", default: Cart())
         try await cart.ready()
         let watching = watch(cart) { items in heard.update { $0.append(items) } }
-        let other = try await Bus.connect(path: scratch.socket).observable("demo.cart", default: Cart())
+        let other = try await Bus.connect(path: scratch.busSocket).observable("demo.cart", default: Cart())
         try await other.ready()
         other.value.items += 1
         other.value.note = "gift"

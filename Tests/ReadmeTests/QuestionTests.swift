@@ -3,16 +3,17 @@
 
 import Foundation
 import PlugboardClient
+import PlugboardPosix
 import TestSupport
 import Testing
 
 @Suite("README, its questions", .someAtATime)
 struct QuestionTests {
-    private let scratch: Scratch
+    private let scratch: TemporaryFolder
     private let up: Running
 
     init() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let up = try Running(built: "plugboard", ["up"], in: scratch)
         (self.scratch, self.up) = (scratch, up)
         try await eventually("up greets") { try up.output.contains("Plugboard is up.") }
@@ -85,9 +86,9 @@ struct QuestionTests {
         _ observed: String,
         with written: String,
         by name: String,
-        in scratch: Scratch
+        in scratch: TemporaryFolder
     ) async throws -> Bus {
-        let bus = try await Bus.connect(name: name, path: scratch.socket)
+        let bus = try await Bus.connect(name: name, path: scratch.busSocket)
         let changes = try await bus.subscribe(observed)
         Task {
             try await changes.forEach { event in
@@ -114,7 +115,7 @@ struct QuestionTests {
     }
 
     private func type(_ block: Readme.Block) async throws {
-        let person = try Typist(socket: scratch.socket)
+        let person = try Typist(socket: scratch.busSocket)
         _ = try await person.line()
         var clients = ClientNumbers()
         for line in block.lines {
@@ -147,7 +148,7 @@ struct QuestionTests {
     }
 
     /// Runs a line of the page with the built programs.
-    private static func shell(_ line: String, in scratch: Scratch) async throws -> String {
+    private static func shell(_ line: String, in scratch: TemporaryFolder) async throws -> String {
         let program = ".build/release/plugboard "
         #expect(line.hasPrefix(program))
         let words = "\(Running.folder.path)/plugboard " + line.dropFirst(program.count)
@@ -157,7 +158,7 @@ struct QuestionTests {
     }
 
     @discardableResult
-    private static func command(_ words: [String], in scratch: Scratch) async throws -> String {
+    private static func command(_ words: [String], in scratch: TemporaryFolder) async throws -> String {
         let run = try Running(built: "plugboard", words, in: scratch)
         let status = try await run.status()
         let output = try run.output
@@ -169,7 +170,7 @@ struct QuestionTests {
     private static func until(
         _ what: String,
         _ words: String...,
-        in scratch: Scratch,
+        in scratch: TemporaryFolder,
         _ isSo: (String) -> Bool
     ) async throws {
         let end = ContinuousClock.now + .seconds(300)

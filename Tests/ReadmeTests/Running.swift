@@ -5,47 +5,25 @@ import Foundation
 import PlugboardPosix
 import TestSupport
 
-/// A folder for one test, with a name short enough for sockets.
-final class Scratch {
-    let url: URL
-    var socket: String { url.appendingPathComponent("plugboard/bus.sock").path }
-
-    init() throws {
-        let name = "pb-" + String(UInt32.random(in: .min ... .max), radix: 36)
-        url = URL(fileURLWithPath: "/tmp").appendingPathComponent(name)
-        try FileManager.default.createDirectory(
-            at: url,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url)
-    }
-
-    func write(_ path: String, _ text: String) throws {
-        let file = url.appendingPathComponent(path)
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(),
-            withIntermediateDirectories: true
-        )
-        try Data(text.utf8).write(to: file)
-    }
+extension TemporaryFolder {
+    var url: URL { URL(fileURLWithPath: path) }
+    /// Where a bus is that has this folder as its runtime folder.
+    var busSocket: String { self("plugboard/bus.sock") }
 }
 
 /// A program whose output goes to a file.
 final class Running {
     let process = Process()
     private let file: URL
-    private let scratch: Scratch
+    private let scratch: TemporaryFolder
 
     /// Starts one of the built programs.
-    convenience init(built name: String, _ arguments: [String], in scratch: Scratch) throws {
+    convenience init(built name: String, _ arguments: [String], in scratch: TemporaryFolder) throws {
         try self.init(Running.folder.appendingPathComponent(name), arguments, in: scratch)
     }
 
-    init(_ program: URL, _ arguments: [String], in scratch: Scratch, input: FileHandle? = nil) throws {
+    init(_ program: URL, _ arguments: [String], in scratch: TemporaryFolder, input: FileHandle? = nil) throws
+    {
         self.scratch = scratch
         file = scratch.url.appendingPathComponent(
             "output-" + String(UInt32.random(in: .min ... .max), radix: 36)
@@ -98,15 +76,5 @@ final class Running {
         environment["XDG_STATE_HOME"] = "\(runtimeFolder)/state"
         environment["SWIFT_BACKTRACE"] = "enable=no"
         return environment
-    }
-}
-
-/// Waits until a condition holds, and throws if it never does. The thread is free
-/// meanwhile, because on two processors all tests share two threads.
-func eventually(_ what: String, seconds: Double = 120, _ condition: () throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while try !condition() {
-        guard ContinuousClock.now < end else { throw Missing("\(what), within \(seconds) s") }
-        try await Task.sleep(for: .milliseconds(10))
     }
 }

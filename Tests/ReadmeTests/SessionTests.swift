@@ -10,28 +10,28 @@ import Testing
 struct SessionTests {
     @Test("the demo runs, ten lines by hand go as shown, so do the commands, and Ctrl-C ends it all")
     func firstFiveMinutes() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let up = try Running(built: "plugboard", ["up", "--demo"], in: scratch)
         try await eventually("the demo is over", seconds: 100) {
             try up.output.contains("is over; the bus stays up")
         }
-        #expect(try up.output.contains("nc -U \(scratch.socket)"))
+        #expect(try up.output.contains("nc -U \(scratch.busSocket)"))
         try await session(scratch)
         try await commands(scratch)
         let children = Self.children(of: up.process.processIdentifier)
         #expect(children.count >= 6 || !Self.hasProc)
         up.interrupt()
         #expect(try await up.status() == 0)
-        #expect(!FileManager.default.fileExists(atPath: scratch.socket))
+        #expect(!FileManager.default.fileExists(atPath: scratch.busSocket))
         #expect(children.filter { kill($0, 0) == 0 } == [])
     }
 
     /// The block of the page, line by line. Only revisions may differ.
-    private func session(_ scratch: Scratch) async throws {
+    private func session(_ scratch: TemporaryFolder) async throws {
         // The others have tests of their own.
         for block in try Readme.blocks(in: "plugboard").prefix(1) {
             #expect((8...10).contains(block.lines.count))
-            let person = try Typist(socket: scratch.socket)
+            let person = try Typist(socket: scratch.busSocket)
             #expect(try await person.line().hasPrefix(#"{"event":"hello","broker":"plugboard""#))
             for line in block.lines {
                 let text = String(line.dropFirst(2))
@@ -50,10 +50,10 @@ struct SessionTests {
     /// This includes each request in the page's sentences.
     @Test("each request in the text is accepted")
     func requests() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
         try await eventually("the broker listens") { try broker.output.contains("ready") }
-        let person = try Typist(socket: scratch.socket)
+        let person = try Typist(socket: scratch.busSocket)
         _ = try await person.line()
         let lines = try Readme.text().components(separatedBy: "\n")
         let requests = Readme.inlineCode(of: lines).filter { $0.hasPrefix(#"{"op":""#) && !$0.contains("…") }
@@ -66,7 +66,7 @@ struct SessionTests {
 
     @Test("the commands for the journal show what was kept")
     func journal() async throws {
-        let scratch = try Scratch()
+        let scratch = try TemporaryFolder()
         let broker = try Running(built: "plugboard", ["broker", "--ready"], in: scratch)
         try await eventually("the broker listens") { try broker.output.contains("ready") }
         let publish = try Running(built: "plugboard", ["publish", "cart.total", "42.50"], in: scratch)
@@ -84,7 +84,7 @@ struct SessionTests {
         #expect(try await broker.status() == 0)
     }
 
-    private func commands(_ scratch: Scratch) async throws {
+    private func commands(_ scratch: TemporaryFolder) async throws {
         let program = ".build/release/plugboard "
         let lines = try Readme.blocks(in: "sh").flatMap(\.lines).filter { $0.hasPrefix(program) }
         #expect(lines.count >= 5)

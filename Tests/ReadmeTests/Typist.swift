@@ -2,6 +2,7 @@
 
 import Foundation
 import PlugboardPosix
+import TestSupport
 
 /// One connected person.
 final class Typist {

@@ -8,6 +8,10 @@ public struct SeededRandom: RandomNumberGenerator {
         state = seed
     }
 
+    public init(_ seed: Int) {
+        state = UInt64(truncatingIfNeeded: seed)
+    }
+
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -15,4 +19,7 @@ public struct SeededRandom: RandomNumberGenerator {
         mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
         return mixed ^ mixed >> 31
     }
+
+    public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+    public mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 }

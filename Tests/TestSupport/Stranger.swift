@@ -3,6 +3,7 @@
 // tells when it listens.
 
 import PlugboardPosix
+import Testing
 
 /// Another user at a socket, for one connection.
 public final class Stranger {
@@ -38,12 +39,12 @@ public final class Stranger {
         let arguments = ["-c", script, "sh", self.path, folder.path]
         child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
         // A client that waits for it may have come and gone already.
-        try wait("listen") { listens() || hasEnded() }
+        try eventually("\(self.path) is listened at", seconds: 20) { listens() || hasEnded() }
     }
 
     /// What it got, after its client is gone.
     public func heard() throws -> String {
-        try wait("end") { hasEnded() }
+        try eventually("whoever was there has gone", seconds: 20) { hasEnded() }
         return try text("\(folder.path)/heard")
     }
 
@@ -55,17 +56,7 @@ public final class Stranger {
         return isOver
     }
 
-    private func wait(_ what: String, until isSo: () -> Bool) throws {
-        let deadline = MonotonicClock.nanoseconds() + 20_000_000_000
-        while !isSo() {
-            guard MonotonicClock.nanoseconds() < deadline else {
-                throw SystemError(code: ETIMEDOUT, operation: what, subject: path)
-            }
-            usleep(5_000)
-        }
-    }
-
-    /// The flags of a listening socket have SO_ACCEPTCON, 0x10000.
+    /// The flags of a socket that listens have SO_ACCEPTCON, 0x10000.
     private func listens() -> Bool {
         guard let all = try? text(Self.sockets) else { return false }
         return all.split(separator: "\n").contains { $0.contains(" 00010000 ") && $0.hasSuffix(" " + path) }

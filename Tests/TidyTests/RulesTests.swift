@@ -83,6 +83,18 @@ struct RulesTests {
         )
     }
 
+    @Test("a type that two files declare is found, unless only its own file sees it")
+    func names() {
+        #expect(Names.declared("public final class Link: Sendable {") == "Link")
+        #expect(Names.declared("@MainActor struct Link {") == "Link")
+        #expect(Names.declared("    struct Inner {") == nil)
+        #expect(Names.declared("private enum Link {") == nil)
+        #expect(Names.declared("extension Link {") == nil)
+        let twice = Names.repeated(in: [file("struct Link {\n}\n"), file("\nenum Link {\n}\n")])
+        #expect(twice == ["Link is declared 2 times: x.swift:1, x.swift:2"])
+        #expect(Names.repeated(in: [file("struct Link {}\n"), file("private enum Link {}\n")]) == [])
+    }
+
     @Test("a header is a sentence, not a word")
     func headers() {
         #expect(Rules.header(file("// What a command declares of itself.\nimport A\n")) == [])

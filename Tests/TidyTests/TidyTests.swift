@@ -38,6 +38,13 @@ struct TidyTests {
         Self.expectNone(try Self.programs().flatMap(Rules.header))
     }
 
+    @Test("each type has a name of its own")
+    func names() throws {
+        Self.expectNone(
+            Names.repeated(in: try SourceTree.files(in: "Sources", "plugins", "Tests/TestSupport"))
+        )
+    }
+
     @Test("imports run one way", arguments: Layers.all)
     func imports(_ layer: Layers.Layer) throws {
         Self.expectNone(

@@ -24,14 +24,12 @@ extension Bus {
         timeout: Duration? = nil
     ) async throws -> Answer {
         let timeout = timeout ?? link.options.requestTimeout
-        var body = RequestBody("call")
-        body.add(",\"key\":", text: key)
-        body.add(",\"value\":", json: try JSON(encoding: value))
-        body.add(",\"timeout\":", integer: max(1, timeout.milliseconds))
-        if let cause { body.add(",\"cause\":", integer: cause) }
+        let request = ObjectText(op: "call").adding("key", string: key)
+            .adding("value", json: try JSON(encoding: value).bytes)
+            .adding("timeout", max(1, timeout.milliseconds)).adding("cause", cause)
         do {
             // The broker keeps the time. It gets a moment more to report the time-out.
-            let reply = try await link.request(body, "call", timeout: timeout + .seconds(1))
+            let reply = try await link.request(request, timeout: timeout + .seconds(1))
             return try reply.value.decode(as: type, for: key)
         } catch let error as BusError where error.code == .timeout {
             throw BusError.timedOut(operation: "call")
@@ -78,7 +76,7 @@ extension Bus {
         timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Call) async throws -> Answer
     ) async throws -> Disposable {
-        let server = Server(pattern: key) { call in try JSON(encoding: try await handler(call)) }
+        let server = CallServer(pattern: key) { call in try JSON(encoding: try await handler(call)) }
         try await link.serve(server, timeout: timeout)
         return Disposable { self.link.unserve(server) }
     }

@@ -31,14 +31,12 @@ extension Subscription {
     }
 
     private func control(
-        _ operation: StaticString,
+        _ operation: String,
         count: Int? = nil,
         timeout: Duration?
     ) async throws -> Int {
-        var body = RequestBody(operation)
-        body.add(",\"sub\":", integer: sub)
-        if let count { body.add(",\"count\":", integer: count) }
-        return try await bus.link.request(body, operation, timeout: timeout).owed
+        let request = ObjectText(op: operation).adding("sub", sub).adding("count", count)
+        return try await bus.link.request(request, timeout: timeout).owed
     }
 }
 
@@ -48,10 +46,8 @@ extension Link {
     func acknowledge(_ sub: Int, _ revision: Int) {
         change { state in
             guard case .joined = state.phase, state.registrations[sub] != nil else { return }
-            var body = RequestBody("ack")
-            body.add(",\"sub\":", integer: sub)
-            body.add(",\"revision\":", integer: revision)
-            appendInternal(body, "ack", &state) { _ in }
+            let request = ObjectText(op: "ack").adding("sub", sub).adding("revision", revision)
+            appendInternal(request, &state)
         }
     }
 }

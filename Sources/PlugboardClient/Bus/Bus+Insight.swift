@@ -13,9 +13,8 @@ extension Bus {
     /// ```
     /// - Throws: `BusError.refused` with `badKey`, or another failure.
     public func who(_ key: String, timeout: Duration? = nil) async throws -> Audience {
-        var body = RequestBody("who")
-        body.add(",\"key\":", text: key)
-        return Audience(try await link.request(body, "who", timeout: timeout).json)
+        let request = ObjectText(op: "who").adding("key", string: key)
+        return Audience(try await link.request(request, timeout: timeout).json)
     }
 
     /// The chain of causes of a key's newest write, back to the root.
@@ -29,10 +28,8 @@ extension Bus {
     /// - Throws: `BusError.refused` with `notFound` where the key was never written, or so long
     ///   ago that the broker no longer knows; or another failure.
     public func why(_ key: String, limit: Int? = nil, timeout: Duration? = nil) async throws -> CauseChain {
-        var body = RequestBody("why")
-        body.add(",\"key\":", text: key)
-        if let limit { body.add(",\"limit\":", integer: limit) }
-        return CauseChain(try await link.request(body, "why", timeout: timeout).json)
+        let request = ObjectText(op: "why").adding("key", string: key).adding("limit", limit)
+        return CauseChain(try await link.request(request, timeout: timeout).json)
     }
 
     /// What a write would do if it were made now; it isn't made.
@@ -44,9 +41,8 @@ extension Bus {
     /// - Throws: `BusError.refused` if the broker can't read the write. If it can read the write
     ///   but would refuse it, `Explanation.refusal` says so.
     public func explain(_ write: Write, timeout: Duration? = nil) async throws -> Explanation {
-        var body = RequestBody("explain")
-        body.add(",\"write\":", body: RequestBody(write))
-        return Explanation(try await link.request(body, "explain", timeout: timeout).json)
+        let request = ObjectText(op: "explain").adding("write", json: ObjectText(write).bytes)
+        return Explanation(try await link.request(request, timeout: timeout).json)
     }
 
     /// Reports what becomes of each write to a key that matches one of the patterns, from now on,
@@ -70,7 +66,7 @@ extension Bus {
         _ handler: @escaping @Sendable (Trace) -> Void
     ) async throws -> Disposable {
         let sub = link.state.withLock { $0.takeSub() }
-        let registration = Registration(tracing: patterns, sub: sub, TraceLines(handler), onEnd: onEnd)
+        let registration = KeptSubscription(tracing: patterns, sub: sub, TraceLines(handler), onEnd: onEnd)
         try await link.subscribe(registration, timeout: timeout)
         // The handle keeps the bus alive for as long as it traces.
         return Disposable { self.link.unsubscribe(sub) }

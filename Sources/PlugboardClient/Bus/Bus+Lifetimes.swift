@@ -2,6 +2,7 @@
 // (the will).
 
 import Observables
+import PlugboardWire
 
 /// Until when a published value stays.
 public enum Lifetime: Sendable, Equatable {
@@ -47,7 +48,7 @@ extension Bus {
     ///   with a `Lifetime`), or another failure; then the will is the one from before.
     public func setWill(_ write: Write?, timeout: Duration? = nil) async throws {
         let link = link
-        _ = try await link.request(.will(write), "will", timeout: timeout) { result in
+        _ = try await link.request(.will(write), timeout: timeout) { result in
             guard case .success = result else { return }
             link.state.withLock { state in
                 state.will = write
@@ -57,11 +58,9 @@ extension Bus {
     }
 }
 
-extension RequestBody {
-    fileprivate static func will(_ write: Write?) -> RequestBody {
-        var body = RequestBody("will")
-        if let write { body.add(",\"write\":", body: RequestBody(write)) }
-        return body
+extension ObjectText {
+    fileprivate static func will(_ write: Write?) -> ObjectText {
+        ObjectText(op: "will").adding("write", json: write.map { ObjectText($0).bytes })
     }
 }
 
@@ -76,7 +75,7 @@ extension Link {
     /// Publishes, and does so again on each connection to come.
     fileprivate func announce(_ write: Write, timeout: Duration?) async throws -> Int {
         let number = state.withLock { $0.takeID() }
-        _ = try await request(RequestBody(write), "publish", timeout: timeout) { [weak self] result in
+        _ = try await request(ObjectText(write), timeout: timeout) { [weak self] result in
             guard case .success(let reply) = result else { return }
             var announcement = Announcement(write: write, revision: reply.revision)
             // Of a later publication, it isn't.
@@ -98,15 +97,14 @@ extension Link {
         guard case .joined = state.phase else { return }
         let write = Write.delete(key, ifRevision: revision, cause: nil)
         // A refusal means that there is nothing left to do.
-        appendInternal(RequestBody(write), "delete", &state) { _ in }
+        appendInternal(ObjectText(write), &state)
     }
 
     /// Publishes on a new connection what this client announces.
     func announceAgain(_ state: inout LinkState) {
         for (number, announcement) in state.announcements.sorted(by: { $0.key < $1.key }) {
             state.announcements[number]?.revision = nil
-            setUp(RequestBody(announcement.write), "publish", announcement.write.key, &state) {
-                [weak self] reply in
+            setUp(ObjectText(announcement.write), announcement.write.key, &state) { [weak self] reply in
                 self?.announced(number, announcement.write.key, reply)
             }
         }
@@ -123,21 +121,20 @@ extension Link {
     /// Leaves the will with a new connection.
     func leaveWillAgain(_ state: inout LinkState) {
         guard let will = state.will else { return }
-        setUp(.will(will), "will", will.key, &state) { [weak self] reply in
+        setUp(.will(will), will.key, &state) { [weak self] reply in
             if reply == nil { self?.state.withLock { $0.will = nil } }
         }
     }
 
     /// Appends a request that a new connection begins with. A refusal becomes a fault, and nil.
     private func setUp(
-        _ body: RequestBody,
-        _ operation: StaticString,
+        _ request: ObjectText,
         _ key: String,
         _ state: inout LinkState,
         complete: @escaping @Sendable (Reply?) -> Void
     ) {
         state.setupLeft += 1
-        appendInternal(body, operation, &state) { [weak self] result in
+        appendInternal(request, &state) { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(let reply): complete(reply)

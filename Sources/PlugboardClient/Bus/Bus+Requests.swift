@@ -80,13 +80,13 @@ extension Bus {
     /// Carries out one write and returns its revision.
     @discardableResult
     public func write(_ write: Write, timeout: Duration? = nil) async throws -> Int {
-        try await link.request(RequestBody(write), write.operation.name, timeout: timeout).revision
+        try await link.request(ObjectText(write), timeout: timeout).revision
     }
 
     /// Carries out all writes or none, as one revision, which it returns.
     @discardableResult
     public func batch(_ writes: [Write], timeout: Duration? = nil) async throws -> Int {
-        try await link.request(.batch(writes), "batch", timeout: timeout).revision
+        try await link.request(.batch(writes), timeout: timeout).revision
     }
 
     /// The same, put together in a closure.
@@ -106,10 +106,9 @@ extension Bus {
 
     /// The value of a key with its revision and writer; nil where there is none.
     public func entry(_ key: String, timeout: Duration? = nil) async throws -> Entry? {
-        var body = RequestBody("get")
-        body.add(",\"key\":", text: key)
         do {
-            return try await link.request(body, "get", timeout: timeout).entry(of: key)
+            let request = ObjectText(op: "get").adding("key", string: key)
+            return try await link.request(request, timeout: timeout).entry(of: key)
         } catch let error as BusError where error.code == .notFound {
             return nil
         }
@@ -129,10 +128,9 @@ extension Bus {
     public func keys(_ pattern: String = "**", timeout: Duration? = nil) async throws -> [KeyRevision] {
         var keys: [KeyRevision] = []
         while true {
-            var body = RequestBody("keys")
-            body.add(",\"key\":", text: pattern)
-            if let last = keys.last { body.add(",\"after\":", text: last.key) }
-            let reply = try await link.request(body, "keys", timeout: timeout)
+            let request = ObjectText(op: "keys").adding("key", string: pattern)
+                .adding("after", string: keys.last?.key)
+            let reply = try await link.request(request, timeout: timeout)
             let page: [KeyRevision]
             do {
                 page = try reply.keys()
@@ -154,14 +152,14 @@ extension Bus {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
         try await sendHeld(timeout: timeout)
-        return try await link.request(RequestBody("sync"), "sync", timeout: timeout).revision
+        return try await link.request(ObjectText(op: "sync"), timeout: timeout).revision
     }
 
     /// Waits until remote observables have sent the changes that they hold until they know their
     /// value. They do so before this barrier is answered.
     func sendHeld(timeout: Duration?) async throws {
         guard link.state.withLock({ !$0.holding.isEmpty }) else { return }
-        _ = try await link.request(RequestBody("sync"), "sync", timeout: timeout)
+        _ = try await link.request(ObjectText(op: "sync"), timeout: timeout)
     }
 
     /// Writes that nobody waits for.

@@ -2,6 +2,7 @@
 // writes, then the end of the connection.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Bus {
     /// Ends all subscriptions and observers, present and later ones. `for await` loops end after
@@ -82,7 +83,7 @@ extension Bus {
     private func goodbye(timeout: Duration) async throws {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         let link = link
-        _ = try await link.request(RequestBody("goodbye"), "goodbye", timeout: timeout) { result in
+        _ = try await link.request(ObjectText(op: "goodbye"), timeout: timeout) { result in
             // The bus closes before the broker does, so the end of the connection isn't reported.
             if case .success = result { link.close(nil) }
         }
@@ -109,7 +110,7 @@ extension Link {
     fileprivate func stopInStep() {
         guard connectionState.value.isConnected else { return stop() }
         let id = state.withLock { $0.takeID() }
-        let failure = start(RequestBody("sync"), "sync", timeout: Self.stopTimeout, id: id) { [weak self] _ in
+        let failure = start(ObjectText(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] _ in
             self?.stop()
         }
         if failure != nil { stop() }

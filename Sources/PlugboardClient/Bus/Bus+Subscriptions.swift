@@ -81,9 +81,9 @@ extension Bus {
         acknowledges: Bool = false,
         onEvent: @escaping @Sendable (Event) -> Void,
         onEnd: @escaping @Sendable (BusError?) -> Void
-    ) -> Registration {
+    ) -> KeptSubscription {
         guard let memory = KeyMemory(options) else {
-            return Registration(
+            return KeptSubscription(
                 sub: sub,
                 patterns: patterns,
                 options: options,
@@ -92,7 +92,7 @@ extension Bus {
                 onEnd: onEnd
             )
         }
-        return Registration(
+        return KeptSubscription(
             sub: sub,
             patterns: patterns,
             options: options,

@@ -1,6 +1,8 @@
 // Writes without an answer, for high rates: a call costs no round trip and no task switch, and one
 // system call sends many writes.
 
+import PlugboardWire
+
 /// The pipelined form of a bus's writes: the same verbs, nothing to wait for.
 ///
 /// ```swift
@@ -17,7 +19,7 @@ public struct Pipeline: WriteTarget, Sendable {
     let link: Link
 
     public func add(_ write: Write) throws {
-        try link.enqueue(RequestBody(write))
+        try link.enqueue(ObjectText(write))
     }
 
     /// All writes or none, as one revision.

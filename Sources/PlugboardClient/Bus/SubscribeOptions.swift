@@ -1,5 +1,7 @@
 // What a subscription asks for, and how.
 
+import PlugboardWire
+
 /// Options of a subscription; the defaults are the protocol's.
 ///
 /// ```swift
@@ -86,31 +88,37 @@ public struct SubscribeOptions: Sendable, Equatable {
     }
 }
 
-extension RequestBody {
-    static func trace(_ patterns: [String], sub: Int) -> RequestBody {
-        var body = RequestBody("trace")
-        body.add(",\"keys\":", json: .array(patterns.map { .string($0) }))
-        body.add(",\"sub\":", integer: sub)
-        return body
+extension ObjectText {
+    static func trace(_ patterns: [String], sub: Int) -> ObjectText {
+        ObjectText(op: "trace").adding("keys", strings: patterns).adding("sub", sub)
     }
 
-    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> RequestBody {
-        var body = RequestBody("subscribe")
-        body.add(",\"keys\":", json: .array(patterns.map { .string($0) }))
-        body.add(",\"sub\":", integer: sub)
-        if !options.initial { body.append(",\"initial\":false") }
-        if options.old { body.append(",\"old\":true") }
-        if !options.values { body.append(",\"values\":false") }
-        if !options.where.isEmpty { body.add(",\"where\":", json: .conditions(options.where)) }
-        if !options.fields.isEmpty {
-            body.add(",\"fields\":", json: .array(options.fields.map { .string($0) }))
-        }
-        if options.diff { body.append(",\"diff\":true") }
-        if options.delivery == .all { body.append(",\"delivery\":\"all\"") }
-        if let every = options.every { body.add(",\"every\":", integer: every.milliseconds) }
-        if options.phase != 5 { body.add(",\"phase\":", integer: options.phase) }
-        if options.acknowledges { body.append(",\"ack\":true") }
-        return body
+    static func subscribe(_ patterns: [String], sub: Int, _ options: SubscribeOptions) -> ObjectText {
+        let (conditions, fields) = (options.where, options.fields)
+        return ObjectText(op: "subscribe").adding("keys", strings: patterns).adding("sub", sub)
+            .adding("initial", options.initial, unless: true)
+            .adding("old", options.old, unless: false)
+            .adding("values", options.values, unless: true)
+            .adding("where", json: conditions.isEmpty ? nil : JSON.conditions(conditions).bytes)
+            .adding("fields", json: fields.isEmpty ? nil : JSON.array(fields.map { .string($0) }).bytes)
+            .adding("diff", options.diff, unless: false)
+            .adding("delivery", string: options.delivery == .all ? "all" : nil)
+            .adding("every", options.every?.milliseconds)
+            .adding("phase", options.phase == 5 ? nil : options.phase)
+            .adding("ack", options.acknowledges, unless: false)
+    }
+
+    /// A request, or the write of a batch.
+    init(_ write: Write) {
+        self = ObjectText(op: "\(write.operation)").adding("key", string: write.key)
+            .adding("value", json: write.value?.bytes).adding("if", write.ifRevision)
+            .adding("cause", write.cause)
+            .adding("while", string: write.lifetime == .connected ? "connected" : nil)
+            .adding("ttl", write.ttl?.milliseconds)
+    }
+
+    static func batch(_ writes: [Write]) -> ObjectText {
+        ObjectText(op: "batch").adding("writes", json: array(writes.map { ObjectText($0).bytes }))
     }
 }
 

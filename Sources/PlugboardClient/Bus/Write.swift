@@ -27,15 +27,6 @@ public struct Write: Sendable {
 
     enum Operation: Sendable {
         case publish, emit, patch, delete
-
-        var name: StaticString {
-            switch self {
-            case .publish: "publish"
-            case .emit: "emit"
-            case .patch: "patch"
-            case .delete: "delete"
-            }
-        }
     }
 
     /// Sets the value of a key.

@@ -23,7 +23,7 @@ extension JSON: Codable {
 
     private static func encodeObject(_ raw: Span<UInt8>, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
-        guard var members = MemberReader(raw, opening: "{") else { return }
+        guard var members = JSONWalk(raw, opening: "{") else { return }
         while let (name, value) = try members.nextMember() {
             let json = JSON(copying: value.bytes(of: raw))
             try container.encode(json, forKey: Name(raw.text(name) ?? ""))
@@ -32,7 +32,7 @@ extension JSON: Codable {
 
     private static func encodeArray(_ raw: Span<UInt8>, to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
-        guard var elements = MemberReader(raw, opening: "[") else { return }
+        guard var elements = JSONWalk(raw, opening: "[") else { return }
         while let element = try elements.nextElement() {
             try container.encode(JSON(copying: element.bytes(of: raw)))
         }
@@ -75,23 +75,16 @@ private struct Tree {
     }
 
     private mutating func appendObject(_ object: KeyedDecodingContainer<Name>) throws {
-        bytes.append(UInt8(ascii: "{"))
-        for (index, name) in object.allKeys.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes.appendQuoted(name.stringValue)
-            bytes.append(UInt8(ascii: ":"))
-            bytes += try object.decode(JSON.self, forKey: name).bytes
-        }
-        bytes.append(UInt8(ascii: "}"))
+        bytes =
+            JSON.object(
+                try object.allKeys.map { ($0.stringValue, try object.decode(JSON.self, forKey: $0)) }
+            ).bytes
     }
 
     private mutating func appendArray(_ array: inout any UnkeyedDecodingContainer) throws {
-        bytes.append(UInt8(ascii: "["))
-        while !array.isAtEnd {
-            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-            bytes += try array.decode(JSON.self).bytes
-        }
-        bytes.append(UInt8(ascii: "]"))
+        var elements: [JSON] = []
+        while !array.isAtEnd { elements.append(try array.decode(JSON.self)) }
+        bytes = JSON.array(elements).bytes
     }
 
     private mutating func appendScalar(_ scalar: any SingleValueDecodingContainer) throws {

@@ -19,7 +19,7 @@ extension JSON {
     /// An object's members in their order; nil for anything else.
     public var members: [(name: String, value: JSON)]? {
         let text = bytes.span
-        guard var reader = MemberReader(text, opening: "{") else { return nil }
+        guard var reader = JSONWalk(text, opening: "{") else { return nil }
         var members: [(name: String, value: JSON)] = []
         // A `JSON` is well-formed, so nothing can be thrown here.
         while let (name, value) = try? reader.nextMember() {
@@ -31,7 +31,7 @@ extension JSON {
     /// An array's elements; nil for anything else.
     public var elements: [JSON]? {
         let text = bytes.span
-        guard var reader = MemberReader(text, opening: "[") else { return nil }
+        guard var reader = JSONWalk(text, opening: "[") else { return nil }
         var elements: [JSON] = []
         while let element = try? reader.nextElement() {
             elements.append(JSON(copying: element.bytes(of: text)))
@@ -80,7 +80,7 @@ extension JSON {
         var bytes = [UInt8(ascii: "{")]
         for (index, member) in members.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes.appendQuoted(member.name)
+            JSONText.append(member.name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
             bytes += member.value.bytes
         }
@@ -90,15 +90,7 @@ extension JSON {
 
     /// An array of these elements.
     public static func array(_ elements: [JSON]) -> JSON {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(elements.reduce(2) { $0 + $1.bytes.count + 1 })
-        bytes.append(UInt8(ascii: "["))
-        for (index, element) in elements.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += element.bytes
-        }
-        bytes.append(UInt8(ascii: "]"))
-        return JSON(trusted: bytes)
+        JSON(trusted: ObjectText.array(elements.map(\.bytes)))
     }
 
     public static let `true` = JSON(trusted: Array("true".utf8))

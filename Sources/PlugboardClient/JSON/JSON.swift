@@ -26,11 +26,14 @@ public struct JSON: Sendable, Hashable {
     /// Takes bytes that are JSON, under the same conditions.
     public init(bytes: [UInt8]) throws {
         do throws(JSONFailure) {
-            try JSONScanner.validate(bytes.span)
+            let place = try JSONScanner.validate(bytes.span)
+            // A line break can only stand between parts: a string has it escaped.
+            let isBreak: (UInt8) -> Bool = { $0 == 0x0A || $0 == 0x0D }
+            let isPlain = place.count == bytes.count && !bytes.contains(where: isBreak)
+            self.bytes = isPlain ? bytes : bytes[place.start..<place.end].map { isBreak($0) ? 0x20 : $0 }
         } catch {
             throw BusError.unencodable(reason: "expected \(error.reason) at byte \(error.offset)")
         }
-        self.bytes = Self.onOneLine(bytes)
     }
 
     /// Takes what the broker or an encoder of ours wrote.
@@ -44,9 +47,7 @@ public struct JSON: Sendable, Hashable {
 
     /// A JSON string with this content.
     public static func string(_ text: String) -> JSON {
-        var bytes: [UInt8] = []
-        bytes.appendQuoted(text)
-        return JSON(trusted: bytes)
+        JSON(trusted: JSONText.encoded(text))
     }
 
     public static let null = JSON(trusted: Array("null".utf8))
@@ -55,16 +56,6 @@ public struct JSON: Sendable, Hashable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     public var isNull: Bool { self == .null }
-
-    /// In JSON a line break can only stand between parts: a string has it escaped.
-    private static func onOneLine(_ bytes: [UInt8]) -> [UInt8] {
-        let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
-        guard let first = bytes.first, let last = bytes.last else { return bytes }
-        let hasBreak = bytes.contains { $0 == 0x0A || $0 == 0x0D }
-        guard hasBreak || isSpace(first) || isSpace(last) else { return bytes }
-        let end = bytes.lastIndex { !isSpace($0) } ?? bytes.startIndex
-        return bytes[...end].drop(while: isSpace).map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
-    }
 }
 
 extension JSON: CustomStringConvertible {

@@ -11,12 +11,9 @@ final class Conversation {
     private static let socketToken: UInt64 = 1
 
     private let link: Link
-    private let socket: Descriptor
+    private var socket: LineSocket
     private let poller = PollPoller()
-    private var inbox = ByteBuffer()
-    /// How much of the inbox has been searched for a line feed.
-    private var searched = 0
-    private let reader: LineReader
+    private let reader: LineDispatch
     private var sending: [UInt8] = []
     private var sent = 0
     private var isBlocked = false
@@ -25,11 +22,11 @@ final class Conversation {
 
     init(_ link: Link, _ socket: consuming Descriptor) throws {
         self.link = link
-        self.socket = socket
-        reader = LineReader(link)
+        self.socket = LineSocket(socket)
+        reader = LineDispatch(link)
         setupDeadline = Link.deadline(after: link.options.connectTimeout.nanoseconds)
         try poller.add(link.wakeup.raw, token: Self.wakeupToken, interest: .read)
-        try poller.add(self.socket.raw, token: Self.socketToken, interest: .read)
+        try poller.add(self.socket.fd, token: Self.socketToken, interest: .read)
     }
 
     /// Whether the broker answered all that a connection begins with.
@@ -79,7 +76,7 @@ final class Conversation {
     /// Waits once and reads what came.
     private func turn(_ milliseconds: Int32) throws -> BusError? {
         try poller.change(
-            socket.raw,
+            socket.fd,
             token: Self.socketToken,
             interest: isBlocked ? [.read, .write] : .read
         )
@@ -107,7 +104,7 @@ final class Conversation {
                 sent = 0
                 if sending.isEmpty { return nil }
             }
-            switch socket.write(sending.span[sent...]) {
+            switch socket.send(sending.span[sent...]) {
             case .bytes(let count):
                 sent += count
                 link.noteWritten(count)
@@ -140,13 +137,7 @@ final class Conversation {
 
     /// Reads once and hands over the lines that are complete.
     private func read() -> Outcome {
-        var transfer = Transfer.wouldBlock
-        inbox.append(upTo: ClientLimits.readBytes) { room in
-            transfer = socket.read(into: &room)
-            guard case .bytes(let count) = transfer else { return 0 }
-            return count
-        }
-        switch transfer {
+        switch socket.receive(upTo: ClientLimits.readBytes) {
         case .bytes:
             return readLines().map { .end($0) } ?? .lines
         case .wouldBlock: return .nothing
@@ -157,29 +148,17 @@ final class Conversation {
     }
 
     private func readLines() -> BusError? {
-        var start = 0
-        while let feed = LineFramer.lineFeed(in: inbox.bytes, from: max(start, searched)) {
-            let end = LineFramer.trimmed(inbox.bytes, from: start, to: feed)
-            let failure = reader.read(inbox.bytes[start..<end])
-            start = feed + 1
-            if let failure { return failure }
+        var failure: BusError?
+        socket.forEachLine { line in
+            failure = reader.read(line[..<LineFramer.trimmed(line, from: 0, to: line.count)])
+            return failure == nil
         }
-        inbox.removeFirst(start)
-        searched = inbox.count
-        if inbox.isEmpty {
-            reader.acknowledge()
-            inbox.releaseMemoryIfLarge()
-        }
-        guard inbox.count <= ClientLimits.lineBytesMax else {
+        if let failure { return failure }
+        if socket.count == 0 { reader.acknowledge() }
+        socket.releaseMemory(ifMoreThan: 4 * ClientLimits.readBytes)
+        guard socket.count <= ClientLimits.lineBytesMax else {
             return .disconnected(reason: "a line of more than \(ClientLimits.lineBytesMax) bytes")
         }
         return nil
-    }
-}
-
-extension ByteBuffer {
-    /// After a burst: what a quiet connection holds stays small.
-    fileprivate mutating func releaseMemoryIfLarge() {
-        if allocatedBytes > 4 * ClientLimits.readBytes { releaseMemory() }
     }
 }

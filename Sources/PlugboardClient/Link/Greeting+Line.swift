@@ -6,10 +6,7 @@ import PlugboardWire
 extension Greeting {
     /// - Throws: what is wrong with the line as a greeting, for a person.
     init(_ bytes: Span<UInt8>) throws(GreetingFault) {
-        let line: BrokerLine
-        do {
-            line = try BrokerLine(bytes)
-        } catch {
+        guard let line = LinePlaces(bytes) else {
             throw GreetingFault(reason: "its first line is not a JSON object")
         }
         if line.kind == .event, line.head.bytes(of: bytes).spells("bye") { throw Self.bye(line, bytes) }
@@ -34,15 +31,15 @@ extension Greeting {
         features = bytes.texts(line.features)
     }
 
-    private static func bye(_ line: BrokerLine, _ bytes: Span<UInt8>) -> GreetingFault {
+    private static func bye(_ line: LinePlaces, _ bytes: Span<UInt8>) -> GreetingFault {
         let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
         return GreetingFault(reason: "it said bye: \(text)", isTransient: true)
     }
 
-    private static func limits(_ line: BrokerLine, _ bytes: Span<UInt8>) -> [String: Int] {
+    private static func limits(_ line: LinePlaces, _ bytes: Span<UInt8>) -> [String: Int] {
         var limits: [String: Int] = [:]
         guard !line.limits.isEmpty,
-            var members = MemberReader(bytes, from: line.limits.start, opening: "{")
+            var members = JSONWalk(bytes, from: line.limits.start, opening: "{")
         else { return limits }
         // The line was walked over before: a fault can't show here.
         while let (name, value) = try? members.nextMember() {

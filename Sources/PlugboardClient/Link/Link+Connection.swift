@@ -1,6 +1,7 @@
 // What the bus's thread tells the link: greeted, broken, written, answered, over.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Link {
     /// A connection was greeted: names itself, subscribes again, then lets requests go.
@@ -12,10 +13,9 @@ extension Link {
             state.setupLeft = 0
             // A plugin that a supervisor has named has no other name.
             if let name, greeting.name == nil {
-                var body = RequestBody("hello")
-                body.add(",\"name\":", text: name)
+                let request = ObjectText(op: "hello").adding("name", string: name)
                 state.setupLeft += 1
-                appendInternal(body, "hello", &state) { [weak self] in self?.named($0) }
+                appendInternal(request, &state) { [weak self] in self?.named($0) }
             }
             for (_, registration) in state.registrations.sorted(by: { $0.key < $1.key }) {
                 state.setupLeft += 1
@@ -132,7 +132,7 @@ extension Link {
         let expired = state.withLock { $0.takeExpired(now) }
         for request in expired {
             takeBack(request)
-            request.complete(.failure(BusError.timedOut(operation: "\(request.operation)")))
+            request.complete(.failure(BusError.timedOut(operation: request.operation)))
         }
     }
 
@@ -160,7 +160,7 @@ extension Link {
 
 /// What has to be reported when a link closes.
 private struct Ended: Sendable {
-    let registrations: [Registration]
+    let registrations: [KeptSubscription]
     let requests: [LinkState.Pending]
     let roomWaiters: [LinkState.Waiter]
     let stopWaiters: [@Sendable () -> Void]

@@ -5,7 +5,7 @@ import PlugboardMemory
 import PlugboardWire
 
 /// One key or pattern that this client answers calls of.
-final class Server: Sendable {
+final class CallServer: Sendable {
     let pattern: String
     private let answer: @Sendable (Call) async throws -> JSON
 
@@ -14,11 +14,7 @@ final class Server: Sendable {
         self.answer = answer
     }
 
-    var body: RequestBody {
-        var body = RequestBody("serve")
-        body.add(",\"key\":", text: pattern)
-        return body
-    }
+    var request: ObjectText { ObjectText(op: "serve").adding("key", string: pattern) }
 
     func answer(_ call: Call) async -> Result<JSON, CallError> {
         do {
@@ -33,7 +29,7 @@ final class Server: Sendable {
     }
 
     /// Token by token from the left: the token itself goes before `*`, that before `**`.
-    func isMoreSpecific(than other: Server) -> Bool {
+    func isMoreSpecific(than other: CallServer) -> Bool {
         ranks.lexicographicallyPrecedes(other.ranks)
     }
 
@@ -44,7 +40,7 @@ final class Server: Sendable {
 
 extension Link {
     /// Asks to serve. A call may come with the reply, so the handler is registered before.
-    func serve(_ server: Server, timeout: Duration?) async throws {
+    func serve(_ server: CallServer, timeout: Duration?) async throws {
         let refusal: BusError? = state.withLock { state in
             if state.isStopped { return .closed }
             guard state.servers[server.pattern] == nil else { return Self.served(server.pattern) }
@@ -53,7 +49,7 @@ extension Link {
         }
         if let refusal { throw refusal }
         do {
-            _ = try await request(server.body, "serve", timeout: timeout) { [weak self] result in
+            _ = try await request(server.request, timeout: timeout) { [weak self] result in
                 guard case .success = result else { return }
                 self?.state.withLock { $0.servers[server.pattern]?.isLive = true }
             }
@@ -70,17 +66,15 @@ extension Link {
     }
 
     /// Ends it; calls that have come are still answered.
-    func unserve(_ server: Server) {
+    func unserve(_ server: CallServer) {
         change { state in
             guard state.remove(server), case .joined = state.phase else { return }
             appendUnserve(server, &state)
         }
     }
 
-    private func appendUnserve(_ server: Server, _ state: inout LinkState) {
-        var body = RequestBody("unserve")
-        body.add(",\"key\":", text: server.pattern)
-        appendInternal(body, "unserve", &state) { _ in }
+    private func appendUnserve(_ server: CallServer, _ state: inout LinkState) {
+        appendInternal(ObjectText(op: "unserve").adding("key", string: server.pattern), &state)
     }
 
     /// A program that stops gets no more calls.
@@ -96,7 +90,7 @@ extension Link {
         for serving in state.servers.values where serving.isLive {
             let server = serving.server
             state.setupLeft += 1
-            appendInternal(server.body, "serve", &state) { [weak self] result in
+            appendInternal(server.request, &state) { [weak self] result in
                 guard let self else { return }
                 switch result {
                 case .success: setupStep()
@@ -111,7 +105,7 @@ extension Link {
     }
 
     /// Handles a call in a task of its own.
-    func called(_ line: BrokerLine, _ bytes: Span<UInt8>) {
+    func called(_ line: LinePlaces, _ bytes: Span<UInt8>) {
         let call = Call(line, bytes, state.withLock { $0.greeting })
         guard let server = state.withLock({ $0.server(of: call.key) }) else {
             return answer(call, .failure(CallError(.noProvider, "\(call.key) is served no more")))
@@ -125,18 +119,15 @@ extension Link {
     /// Sends an answer, unless the call's connection has ended. If the answer is too long, sends an
     /// error, so that nobody waits for it.
     private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
-        var body = RequestBody("return")
-        body.add(",\"call\":", text: call.id)
-        switch result {
-        case .success(let value): body.add(",\"value\":", json: value)
-        case .failure(let error): body.add(",\"error\":", json: error.json)
-        }
-        if case .success = result, body.bytes.count + 64 > Limits.lineBytesMax {
+        let request = ObjectText(op: "return").adding("call", string: call.id)
+            .adding("value", json: (try? result.get())?.bytes)
+            .adding("error", json: result.error?.json.bytes)
+        if case .success = result, request.bytes.count + 64 > Limits.lineBytesMax {
             return answer(call, .failure(CallError(.limit, "the answer is longer than a line may be")))
         }
         change { state in
             guard case .joined = state.phase, state.greeting == call.greeting else { return }
-            appendInternal(body, "return", &state) { [weak self] result in
+            appendInternal(request, &state) { [weak self] result in
                 guard case .failure(let error as BusError) = result, error.code != nil else { return }
                 self?.faults.tell(Fault(error: error, key: call.key))
             }
@@ -147,19 +138,25 @@ extension Link {
 extension LinkState {
     /// A server, and whether the broker agreed to it.
     struct Serving {
-        let server: Server
+        let server: CallServer
         var isLive: Bool
     }
 
     /// Whether it was still there.
-    mutating func remove(_ server: Server) -> Bool {
+    mutating func remove(_ server: CallServer) -> Bool {
         guard servers[server.pattern]?.server === server else { return false }
         servers[server.pattern] = nil
         return true
     }
 
     /// The server that the broker means when it passes on a call: the most specific one.
-    func server(of key: String) -> Server? {
+    func server(of key: String) -> CallServer? {
         servers.values.map(\.server).filter { $0.serves(key) }.min { $0.isMoreSpecific(than: $1) }
+    }
+}
+
+extension Result {
+    fileprivate var error: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -1,21 +1,22 @@
 // Subscriptions: made and ended by the program, renewed on each new connection.
 
+import PlugboardWire
+
 extension Link {
     /// Asks for a subscription; it becomes live with the broker's reply, ahead of its
     /// first event, and survives reconnections from then on.
-    func subscribe(_ registration: Registration, timeout: Duration?) async throws {
+    func subscribe(_ registration: KeptSubscription, timeout: Duration?) async throws {
         let isStopped = state.withLock { $0.isStopped }
         guard !isStopped else { throw BusError.closed }
         _ = try await request(
-            registration.body,
-            registration.operation,
+            registration.request,
             timeout: timeout,
             registration: registration
         )
     }
 
     /// Registers a subscription that is to be live whenever there is a broker, now or later.
-    func keep(_ registration: Registration) -> BusError? {
+    func keep(_ registration: KeptSubscription) -> BusError? {
         let isAdded: Bool = change { state in
             guard !state.isStopped else { return false }
             if case .closed = state.phase { return false }
@@ -35,17 +36,14 @@ extension Link {
     func sendUnsubscribe(_ sub: Int) {
         change { state in
             guard case .joined = state.phase else { return }
-            var body = RequestBody("unsubscribe")
-            body.add(",\"sub\":", integer: sub)
-            appendInternal(body, "unsubscribe", &state) { _ in }
+            appendInternal(ObjectText(op: "unsubscribe").adding("sub", sub), &state)
         }
     }
 
     /// Appends the request of a registration that is live already. A refusal ends it.
-    func resubscribe(_ registration: Registration, _ state: inout LinkState, isSetup: Bool) {
+    func resubscribe(_ registration: KeptSubscription, _ state: inout LinkState, isSetup: Bool) {
         let epoch = state.greeting?.epoch ?? ""
-        let body = registration.body(for: state.greeting)
-        appendInternal(body, registration.operation, &state) { [weak self] result in
+        appendInternal(registration.request(for: state.greeting), &state) { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(let reply):
@@ -62,13 +60,16 @@ extension Link {
 
     /// A request of the connection's own: not limited, and only its connection's end ends it.
     func appendInternal(
-        _ body: RequestBody,
-        _ operation: StaticString,
+        _ request: ObjectText,
         _ state: inout LinkState,
-        complete: @escaping LinkState.Completion
+        complete: @escaping LinkState.Completion = { _ in }
     ) {
         let id = state.takeID()
-        state.outbox += body.line(id: id)
-        state.pending[id] = LinkState.Pending(operation: operation, complete: complete, deadline: .max)
+        state.outbox += request.adding("id", id).line
+        state.pending[id] = LinkState.Pending(
+            operation: request.operation,
+            complete: complete,
+            deadline: .max
+        )
     }
 }

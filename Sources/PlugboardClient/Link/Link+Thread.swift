@@ -9,7 +9,7 @@ extension Link {
     /// Whether the broker answered everything that a connection begins with.
     var isSetUp: Bool { state.withLock { $0.isJoined && $0.setupLeft == 0 } }
 
-    func registration(_ sub: Int) -> Registration? {
+    func registration(_ sub: Int) -> KeptSubscription? {
         state.withLock { $0.registrations[sub] }
     }
 

@@ -31,21 +31,20 @@ final class Link: Sendable {
     /// bus's thread. A failure known at once is returned instead.
     /// - Parameter timeout: nanoseconds; `.max` for none.
     func start(
-        _ body: RequestBody,
-        _ operation: StaticString,
+        _ request: ObjectText,
         timeout: UInt64,
         id: Int,
-        registration: Registration? = nil,
+        registration: KeptSubscription? = nil,
         complete: @escaping LinkState.Completion
     ) -> BusError? {
-        let line = body.line(id: id)
+        let line = request.adding("id", id).line
         if let failure = Self.lengthFailure(line) { return failure }
         let deadline = Self.deadline(after: timeout)
         return change { state in
             if case .closed = state.phase { return .closed }
             if case .apart(let reason) = state.phase, state.isStopped { return reason ?? .closed }
-            var request = LinkState.Pending(
-                operation: operation,
+            var pending = LinkState.Pending(
+                operation: request.operation,
                 complete: complete,
                 deadline: deadline,
                 registration: registration
@@ -58,11 +57,11 @@ final class Link: Sendable {
                 guard state.parkedBytes + line.count <= options.outboxBytesMax else {
                     return .outboxFull(limit: options.outboxBytesMax)
                 }
-                request.parked = line
+                pending.parked = line
                 state.parked.append(id)
                 state.parkedBytes += line.count
             }
-            state.pending[id] = request
+            state.pending[id] = pending
             state.earliestDeadline = min(state.earliestDeadline, deadline)
             return nil
         }
@@ -72,17 +71,16 @@ final class Link: Sendable {
     /// ends the wait; what was sent stays sent.
     /// - Parameter onReply: called with the outcome ahead of the next line, on the bus's thread.
     func request(
-        _ body: RequestBody,
-        _ operation: StaticString,
+        _ request: ObjectText,
         timeout: Duration?,
-        registration: Registration? = nil,
+        registration: KeptSubscription? = nil,
         onReply: @escaping LinkState.Completion = { _ in }
     ) async throws -> Reply {
         let id = state.withLock { $0.takeID() }
         let timeout = (timeout ?? options.requestTimeout).nanoseconds
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let failure = start(body, operation, timeout: timeout, id: id, registration: registration) {
+                let failure = start(request, timeout: timeout, id: id, registration: registration) {
                     onReply($0)
                     continuation.resume(with: $0)
                 }
@@ -105,8 +103,8 @@ final class Link: Sendable {
     }
 
     /// Hands over lines that nobody waits for. Fails at once where they can't be taken.
-    func enqueue(_ body: RequestBody) throws(BusError) {
-        let line = body.line(id: nil)
+    func enqueue(_ request: ObjectText) throws(BusError) {
+        let line = request.line
         if let failure = Self.lengthFailure(line) { throw failure }
         let failure: BusError? = change { state in
             switch state.phase {

@@ -13,14 +13,14 @@ struct LinkState {
 
     /// A request that was not answered yet.
     struct Pending {
-        let operation: StaticString
+        let operation: String
         let complete: Completion
         /// In nanoseconds of the monotonic clock; `.max` for none.
         let deadline: UInt64
         /// The line while it waits for a connection or for room.
         var parked: [UInt8]?
         /// The subscription to become live once the broker agreed.
-        var registration: Registration?
+        var registration: KeptSubscription?
     }
 
     typealias Completion = @Sendable (Result<Reply, any Error>) -> Void
@@ -37,7 +37,7 @@ struct LinkState {
     /// Pending requests that are not in the outbox yet, oldest first, and their bytes.
     var parked: [Int] = []
     var parkedBytes = 0
-    var registrations: [Int: Registration] = [:]
+    var registrations: [Int: KeptSubscription] = [:]
     /// What this client serves, by key or pattern.
     var servers: [String: Serving] = [:]
     /// The will: what the broker writes when the connection ends without goodbye.

@@ -6,9 +6,9 @@ import PlugboardWire
 /// An `ok` line with the places of its fields.
 struct Reply: Sendable {
     private let bytes: [UInt8]
-    private let line: BrokerLine
+    private let line: LinePlaces
 
-    init(copying bytes: Span<UInt8>, _ line: BrokerLine) {
+    init(copying bytes: Span<UInt8>, _ line: LinePlaces) {
         self.bytes = Array(bytes)
         self.line = line
     }
@@ -49,11 +49,10 @@ struct Reply: Sendable {
         guard !line.keys.isEmpty else { return [] }
         let text = bytes.span
         var keys: [KeyRevision] = []
-        guard var elements = MemberReader(text, from: line.keys.start, opening: "[") else { return keys }
+        guard var elements = JSONWalk(text, from: line.keys.start, opening: "[") else { return keys }
         while let element = try elements.nextElement() {
             let member = element.bytes(of: text)
-            let fields = try BrokerLine(member)
-            if let key = member.text(fields.key) {
+            if let fields = LinePlaces(member), let key = member.text(fields.key) {
                 let revision = member.integer(fields.revision) ?? 0
                 let isLive = member.flag(fields.live)
                 keys.append(KeyRevision(key: key, revision: revision, isWriterLive: isLive))
@@ -65,7 +64,7 @@ struct Reply: Sendable {
 
 extension BusError {
     /// What an `error` line says.
-    init(refusal line: BrokerLine, _ bytes: Span<UInt8>) {
+    init(refusal line: LinePlaces, _ bytes: Span<UInt8>) {
         self = .refused(
             code: Code(rawValue: bytes.text(line.head) ?? ""),
             message: bytes.text(line.message) ?? "",

@@ -8,7 +8,7 @@ extension RemoteObservable {
     /// Subscribes for good. If the broker refuses, `ready()` throws, and there is a fault.
     func begin() {
         if let fault = Self.fault(of: key) { return ended(fault) }
-        let registration = Registration(sub: sub, patterns: [key], options: SubscribeOptions()) {
+        let registration = KeptSubscription(sub: sub, patterns: [key], options: SubscribeOptions()) {
             [weak self] isResumed in
             // If the broker resumes, a key that doesn't come is unchanged.
             self?.state.withLock { $0.isInSnapshot = isResumed }
@@ -96,16 +96,16 @@ extension RemoteObservable {
     }
 
     private func publish(_ value: Value) -> BusError? {
-        let body: RequestBody
+        let request: ObjectText
         do {
-            body = RequestBody(try .publish(key, value))
+            request = ObjectText(try .publish(key, value))
         } catch {
             return error as? BusError ?? .unencodable(reason: "\(error)")
         }
         let link = bus.link
         let timeout = link.options.requestTimeout.nanoseconds
         let id = link.state.withLock { $0.takeID() }
-        return link.start(body, "publish", timeout: timeout, id: id) { [weak self, key] result in
+        return link.start(request, timeout: timeout, id: id) { [weak self, key] result in
             self?.state.withLock { $0.settle() }
             guard case .failure(let error as BusError) = result, error != .closed else { return }
             link.faults.tell(Fault(error: error, key: key))

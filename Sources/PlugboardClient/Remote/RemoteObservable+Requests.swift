@@ -1,6 +1,8 @@
 // What a remote observable has beyond a local one: a wait for its value, and a change that other
 // writers can't overwrite.
 
+import PlugboardWire
+
 extension RemoteObservable {
     /// Waits until the broker has sent the key's value, and returns it.
     /// - Throws: `BusError.refused` for what is not a key, `.timedOut`, `.closed`.
@@ -8,7 +10,7 @@ extension RemoteObservable {
     public func ready(timeout: Duration? = nil) async throws -> Value {
         // The subscription went ahead of this barrier; its answer is the snapshot's end.
         if !isReady, state.withLock({ $0.end == nil }) {
-            _ = try await bus.link.request(RequestBody("sync"), "sync", timeout: timeout)
+            _ = try await bus.link.request(ObjectText(op: "sync"), timeout: timeout)
         }
         if let end = state.withLock({ $0.end }) { throw end }
         return value

@@ -48,18 +48,22 @@ public struct InputFile: ~Copyable {
 
     /// The whole of a small file. Throws `SystemError` (`EFBIG`) past `limit` bytes.
     public static func contents(path: String, limit: Int) throws -> [UInt8] {
-        let file = try InputFile(path: path)
+        let contents = try InputFile(path: path).contents(limit: limit)
+        guard let contents else { throw SystemError(code: EFBIG, operation: "read", subject: path) }
+        return contents
+    }
+
+    /// All that follows; nil if that is more than `limit` bytes.
+    public borrowing func contents(limit: Int) throws -> [UInt8]? {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
+        while bytes.count <= limit {
             var room = chunk.mutableSpan
-            let count = try file.read(into: &room)
+            let count = try read(into: &room)
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
-            guard bytes.count <= limit else {
-                throw SystemError(code: EFBIG, operation: "read", subject: path)
-            }
         }
+        return nil
     }
 }
 

@@ -37,6 +37,15 @@ public struct StandardStream: Sendable {
         write(in: bytes.count, bytes.span) { true } ?? .all
     }
 
+    /// The same; throws `ReaderGone` if nobody reads any more, or the system's reason.
+    public func send(_ bytes: [UInt8]) throws {
+        switch write(bytes) {
+        case .all: return
+        case .readerGone: throw ReaderGone()
+        case .failed(let code): throw SystemError(code: code, operation: "write", subject: name)
+        }
+    }
+
     /// Writes everything, but waits no longer than `milliseconds` each time; nil if that was not
     /// enough, for example because the terminal is stopped.
     public func write(_ bytes: [UInt8], milliseconds: Int32) -> Written? {
@@ -62,4 +71,9 @@ public struct StandardStream: Sendable {
         var entry = pollfd(fd: fd, events: Int16(POLLOUT), revents: 0)
         return poll(&entry, 1, milliseconds) > 0
     }
+}
+
+/// Standard output has no reader any more: nothing is left to do, and nothing is wrong.
+public struct ReaderGone: Error {
+    public init() {}
 }

@@ -33,6 +33,19 @@ extension ByteBuffer {
     }
 }
 
+/// Moments as people read them.
+public enum UTCTime {
+    /// `2026-11-21T13:05:00.123Z`.
+    public static func text(_ milliseconds: UInt64) -> String {
+        var buffer = ByteBuffer()
+        buffer.append(milliseconds: milliseconds)
+        return String(buffer.bytes)
+    }
+
+    /// `13:05:00.123Z`.
+    public static func timeOfDay(_ milliseconds: UInt64) -> String { String(text(milliseconds).suffix(13)) }
+}
+
 /// A day of the Gregorian calendar.
 private struct UTCDate {
     let year: UInt64

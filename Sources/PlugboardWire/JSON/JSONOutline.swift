@@ -228,7 +228,7 @@ public struct JSONOutline: ~Copyable {
     /// Moves over a scalar or an empty container and returns false. Or moves into a container with
     /// content, up to its first value, and returns true.
     private mutating func enter(_ node: Int, _ reading: inout Reading) throws(JSONFailure) -> Bool {
-        let closing = Self.closing(reading.scanner.current)
+        let closing = JSONScanner.closing(reading.scanner.current)
         guard closing != 0 else {
             try reading.scanner.skipValue()
             return false
@@ -236,12 +236,7 @@ public struct JSONOutline: ~Copyable {
         guard reading.depth < Limits.depthMax else {
             throw JSONFailure(.depth, at: reading.scanner.position, "less nesting")
         }
-        reading.scanner.position += 1
-        reading.scanner.skipWhitespace()
-        if reading.scanner.current == closing {
-            reading.scanner.position += 1
-            return false
-        }
+        guard reading.scanner.enter() else { return false }
         reading.depth += 1
         reading.open = UInt32(truncatingIfNeeded: node)
         if closing == UInt8(ascii: "}") { try readName(&reading) }
@@ -255,17 +250,12 @@ public struct JSONOutline: ~Copyable {
     ) throws(JSONFailure) {
         while reading.open != Self.none {
             let open = Int(reading.open)
-            let closing = Self.closing(text[start(open)])
+            let closing = JSONScanner.closing(text[start(open)])
             nodes[open].count += 1
-            reading.scanner.skipWhitespace()
-            if reading.scanner.current == UInt8(ascii: ",") {
-                reading.scanner.position += 1
-                reading.scanner.skipWhitespace()
+            if try reading.scanner.goOn(to: closing) {
                 if closing == UInt8(ascii: "}") { try readName(&reading) }
                 return
             }
-            guard reading.scanner.current == closing else { throw reading.scanner.syntax("a comma") }
-            reading.scanner.position += 1
             reading.open = nodes[open].next
             reading.depth -= 1
             finish(open, reading.scanner.position)
@@ -274,28 +264,13 @@ public struct JSONOutline: ~Copyable {
 
     /// Moves over a member's name and its colon.
     private mutating func readName(_ reading: inout Reading) throws(JSONFailure) {
-        let start = reading.scanner.position
-        guard reading.scanner.current == UInt8(ascii: "\"") else {
-            throw reading.scanner.syntax("a name in quotes")
-        }
-        reading.scanner.position += 1
-        try reading.scanner.skipString()
-        nodes.append(Node(start: UInt32(truncatingIfNeeded: start), end: 0, next: 0))
-        finish(nodes.count - 1, reading.scanner.position)
-        try reading.scanner.skipColon()
+        let name = try reading.scanner.readName()
+        nodes.append(Node(start: UInt32(truncatingIfNeeded: name.start - 1), end: 0, next: 0))
+        finish(nodes.count - 1, name.end + 1)
     }
 
     private mutating func finish(_ node: Int, _ end: Int) {
         nodes[node].end = UInt32(truncatingIfNeeded: end)
         nodes[node].next = UInt32(truncatingIfNeeded: nodes.count)
-    }
-
-    /// The bracket that closes what a byte opens; 0 if it opens nothing.
-    private static func closing(_ byte: UInt8) -> UInt8 {
-        switch byte {
-        case UInt8(ascii: "{"): UInt8(ascii: "}")
-        case UInt8(ascii: "["): UInt8(ascii: "]")
-        default: 0
-        }
     }
 }

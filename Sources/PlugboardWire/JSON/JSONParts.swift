@@ -94,35 +94,22 @@ private struct JSONPartSearch: ~Escapable {
     private mutating func visitMembers(_ node: Int, _ places: inout MutableSpan<ByteRange>)
         throws(JSONFailure)
     {
-        scanner.position += 1
-        scanner.skipWhitespace()
-        guard scanner.current != UInt8(ascii: "}") else { return scanner.position += 1 }
-        var goesOn = true
-        while goesOn {
-            let start = scanner.position + 1
-            guard scanner.current == UInt8(ascii: "\"") else { throw scanner.syntax("a name in quotes") }
-            scanner.position += 1
-            try scanner.skipString()
-            let name = value[start..<(scanner.position - 1)]
-            try scanner.skipColon()
-            try visitChild(child(of: node, named: name), &places)
-            goesOn = try goOn(to: UInt8(ascii: "}"))
-        }
+        guard scanner.enter() else { return }
+        repeat {
+            let name = try scanner.readName()
+            try visitChild(child(of: node, named: name.bytes(of: value)), &places)
+        } while try scanner.goOn(to: UInt8(ascii: "}"))
     }
 
     private mutating func visitElements(_ node: Int, _ places: inout MutableSpan<ByteRange>)
         throws(JSONFailure)
     {
-        scanner.position += 1
-        scanner.skipWhitespace()
-        guard scanner.current != UInt8(ascii: "]") else { return scanner.position += 1 }
+        guard scanner.enter() else { return }
         var element = 0
-        var goesOn = true
-        while goesOn {
+        repeat {
             try visitChild(child(of: node, at: element), &places)
             element += 1
-            goesOn = try goOn(to: UInt8(ascii: "]"))
-        }
+        } while try scanner.goOn(to: UInt8(ascii: "]"))
     }
 
     private mutating func visitChild(_ child: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure)
@@ -131,17 +118,6 @@ private struct JSONPartSearch: ~Escapable {
         // A later member of the same name replaces what an earlier one had.
         found &= ~nodes[child].covered
         try visit(child, &places)
-    }
-
-    /// Moves over a comma to the next member or element, or over the closing bracket.
-    private mutating func goOn(to closing: UInt8) throws(JSONFailure) -> Bool {
-        scanner.skipWhitespace()
-        let byte = scanner.current
-        guard byte == UInt8(ascii: ",") || byte == closing else { throw scanner.syntax("a comma") }
-        scanner.position += 1
-        guard byte != closing else { return false }
-        scanner.skipWhitespace()
-        return true
     }
 
     private func child(of node: Int, named name: Span<UInt8>) -> Int {

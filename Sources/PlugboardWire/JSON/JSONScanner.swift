@@ -26,13 +26,16 @@ public struct JSONScanner: ~Escapable {
     /// The offset after the last byte.
     @usableFromInline var end: Int { bytes.count }
 
-    /// Whether all bytes are one value, with only white space round it.
-    public static func validate(_ bytes: Span<UInt8>) throws(JSONFailure) {
+    /// The place of the one value that the bytes are, with nothing but white space round it.
+    @discardableResult
+    public static func validate(_ bytes: Span<UInt8>) throws(JSONFailure) -> ByteRange {
         var scanner = JSONScanner(bytes)
         scanner.skipWhitespace()
+        let start = scanner.position
         try scanner.skipValue()
-        scanner.skipWhitespace()
-        guard scanner.isAtEnd else { throw scanner.syntax("nothing more after the value") }
+        let value = ByteRange(start, scanner.position)
+        try scanner.finish()
+        return value
     }
 
     public var isAtEnd: Bool { position >= end }

@@ -16,8 +16,13 @@ public enum JSONText {
         return characters
     }
 
-    /// Adds a string with its quotes. `bytes` are UTF-8. Invisible characters are escaped as well:
-    /// a terminal obeys U+009B as it does ESC, and shows nothing for U+200B.
+    /// The same as text.
+    public static func string(_ spelling: Span<UInt8>) -> String {
+        spelling.contains(UInt8(ascii: "\\")) ? String(characters(spelling).span) : String(spelling)
+    }
+
+    /// Adds a string with its quotes; `bytes` are UTF-8. Beside what JSON wants escaped, so is what
+    /// nobody sees: a terminal obeys U+009B as it does ESC, and shows nothing of U+200B.
     public static func append(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
         var index = 0

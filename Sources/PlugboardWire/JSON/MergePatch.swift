@@ -76,11 +76,8 @@ public enum MergePatch {
 
     @_lifetime(copy value)
     private static func trimmed(_ value: Span<UInt8>) -> Span<UInt8> {
-        var scanner = JSONScanner(value)
-        scanner.skipWhitespace()
-        let start = scanner.position
-        try? scanner.skipValue()
-        return value[start..<scanner.position]
+        let place = (try? JSONScanner.validate(value)) ?? .none
+        return place.bytes(of: value)
     }
 }
 
@@ -101,9 +98,12 @@ private struct Members {
     init() {}
 
     init(_ object: Span<UInt8>) {
-        var scanner = JSONScanner(object)
-        // The scanner accepted these bytes before, so this doesn't stop early.
-        try? read(&scanner, object)
+        // The scanner accepted these bytes before, so it does not stop early here.
+        guard var walk = JSONWalk(object, opening: "{") else { return }
+        while let (name, value) = try? walk.nextMember() {
+            let spelling = ByteRange(name.start - 1, name.end + 1)
+            add(Member(name: Self.characters(name.bytes(of: object)), spelling: spelling, value: value))
+        }
     }
 
     /// The last member with a name, which is the one that counts.
@@ -115,35 +115,12 @@ private struct Members {
         places[name]
     }
 
-    private mutating func read(_ scanner: inout JSONScanner, _ bytes: Span<UInt8>)
-        throws(JSONFailure)
-    {
-        scanner.skipWhitespace()
-        scanner.position += 1
-        scanner.skipWhitespace()
-        while !scanner.isAtEnd, scanner.current == UInt8(ascii: "\"") {
-            let start = scanner.position
-            scanner.position += 1
-            let hasEscape = try scanner.skipString()
-            let spelling = ByteRange(start, scanner.position)
-            try scanner.skipColon()
-            let valueStart = scanner.position
-            try scanner.skipValue()
-            let value = ByteRange(valueStart, scanner.position)
-            let name = Self.name(spelling.bytes(of: bytes).characters, hasEscape)
-            add(Member(name: name, spelling: spelling, value: value))
-            scanner.skipWhitespace()
-            scanner.position += 1
-            scanner.skipWhitespace()
-        }
-    }
-
     private mutating func add(_ member: Member) {
         places[member.name] = list.count
         list.append(member)
     }
 
-    private static func name(_ spelling: Span<UInt8>, _ hasEscape: Bool) -> [UInt8] {
-        hasEscape ? JSONText.characters(spelling) : Array(spelling)
+    private static func characters(_ spelling: Span<UInt8>) -> [UInt8] {
+        spelling.contains(UInt8(ascii: "\\")) ? JSONText.characters(spelling) : Array(spelling)
     }
 }

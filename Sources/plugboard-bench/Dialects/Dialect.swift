@@ -57,15 +57,15 @@ protocol Dialect: Sendable {
     /// How to start the server. `folder` is its own for this row.
     func plan(folder: String, for workload: Workload) throws -> ServerPlan
     /// Greets on a new connection and waits for the server's answer.
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws
     /// Creates what the workload needs, once for each server.
-    func prepare(_ link: Link, workload: Workload) throws
+    func prepare(_ link: LoadLink, workload: Workload) throws
     /// Subscribes to keys or patterns, as the workload says. Waits until all subscriptions are in
     /// effect.
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws
     /// Subscribes as the workload says. With `answering`, as an observer that acknowledges or
     /// answers every message.
-    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws
+    func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws
     /// The answer of such an observer to a line; nil if the line needs none.
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
@@ -76,7 +76,7 @@ protocol Dialect: Sendable {
     /// How to recognize the answer to a whole batch at its publisher.
     func batchMark(_ workload: Workload) -> Mark
     /// Makes one request on a new connection and waits for its answer.
-    func firstReply(_ link: Link) throws
+    func firstReply(_ link: LoadLink) throws
 }
 
 extension Dialect {
@@ -85,8 +85,8 @@ extension Dialect {
     var versionOption: String { "--version" }
     var readsOncePerTurn: Bool { false }
     func workload(_ workload: Workload) -> Workload { workload }
-    func prepare(_ link: Link, workload: Workload) throws {}
-    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+    func prepare(_ link: LoadLink, workload: Workload) throws {}
+    func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws {
         try subscribe(link, to: Names.subscriptions(of: workload), workload)
     }
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]? { nil }

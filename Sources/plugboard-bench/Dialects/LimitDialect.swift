@@ -26,7 +26,7 @@ struct LimitDialect: Dialect {
         return ServerPlan(program: programs.bench, arguments: ["limit", path], endpoint: .unix(path))
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {
         switch role {
         case .publisher: _ = try link.ask("P \(batchBytes(workload))\n", lines: 1)
         case .observer: try firstReply(link)
@@ -34,7 +34,7 @@ struct LimitDialect: Dialect {
         }
     }
 
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {}
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws {}
 
     func appendWrite(_ message: Message, to bytes: inout [UInt8]) {
         lines.appendWrite(message, to: &bytes)
@@ -43,7 +43,7 @@ struct LimitDialect: Dialect {
     func deliveryMark(_ workload: Workload) -> Mark { .lines(1) }
     func batchMark(_ workload: Workload) -> Mark { .bytes(1) }
 
-    func firstReply(_ link: Link) throws { _ = try link.ask("O\n", lines: 1) }
+    func firstReply(_ link: LoadLink) throws { _ = try link.ask("O\n", lines: 1) }
 
     /// All batches have the same length, because keys and values do. 0 if nobody waits for them.
     private func batchBytes(_ workload: Workload) -> Int {

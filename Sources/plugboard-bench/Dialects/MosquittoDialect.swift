@@ -46,9 +46,9 @@ struct MosquittoDialect: Dialect {
         return ServerPlan(program: program, arguments: ["-c", configuration], endpoint: .unix(path))
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws { try firstReply(link) }
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws { try firstReply(link) }
 
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws {
         for some in names.pieces {
             let topics: [UInt8] = some.flatMap { MQTTPacket.topic($0) + [0] }
             let granted = MQTTPacket.number(1) + [UInt8](repeating: 0, count: some.count)
@@ -80,14 +80,14 @@ struct MosquittoDialect: Dialect {
         .bytes(workload.isAcknowledged ? workload.batch * 4 : 2)
     }
 
-    func firstReply(_ link: Link) throws {
+    func firstReply(_ link: LoadLink) throws {
         let cleanSession: UInt8 = 0x02
         let body = MQTTPacket.text("MQTT") + [4, cleanSession, 0, 0] + MQTTPacket.text("")
         try exchange(MQTTPacket.bytes(0x10, body), for: [0x20, 2, 0, 0], link)
     }
 
     /// Any other answer is a refusal.
-    private func exchange(_ request: [UInt8], for expected: [UInt8], _ link: Link) throws {
+    private func exchange(_ request: [UInt8], for expected: [UInt8], _ link: LoadLink) throws {
         try link.send(request)
         let reply = try link.receive { $0.count >= expected.count }
         guard reply == expected else { throw BenchError.unexpected("a packet \(reply.prefix(16))") }

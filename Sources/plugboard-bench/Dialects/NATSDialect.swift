@@ -44,14 +44,14 @@ struct NATSDialect: Dialect {
         )
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
         if case .publisher(let number) = role, work == .keepAndTell {
             try link.send("SUB \(Self.inbox(number)) 1\r\n")
         }
     }
 
-    func prepare(_ link: Link, workload: Workload) throws {
+    func prepare(_ link: LoadLink, workload: Workload) throws {
         guard work == .keepAndTell else { return }
         let storage = workload.keeping == .durable ? "file" : "memory"
         let bucket = """
@@ -65,7 +65,7 @@ struct NATSDialect: Dialect {
         guard !reply.contains("\"error\"") else { throw BenchError.unexpected(reply) }
     }
 
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws {
         let lines = names.enumerated().map { "SUB \(prefix)\($1) \($0 + 1)\r\n" }
         for some in lines.pieces { _ = try link.ask(some.joined() + "PING\r\n", lines: 1) }
     }
@@ -89,7 +89,7 @@ struct NATSDialect: Dialect {
         return .lines(workload.isAcknowledged ? workload.batch * 2 : 2)
     }
 
-    func firstReply(_ link: Link) throws {
+    func firstReply(_ link: LoadLink) throws {
         try link.receive(lines: 1)
         let greeting = "CONNECT {\"verbose\":false,\"pedantic\":false,\"protocol\":1}\r\nPING\r\n"
         let reply = try link.ask(greeting, lines: 1)

@@ -42,11 +42,11 @@ struct PlugboardDialect: Dialect {
         )
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {
         try link.receive(lines: 1)
     }
 
-    func observe(_ link: Link, _ workload: Workload, answering: Bool) throws {
+    func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws {
         guard workload.operation == .call, answering else {
             let members = answering ? workload.acknowledging ?? workload.subscribing : workload.subscribing
             let names = Names.subscriptions(of: workload)
@@ -55,7 +55,7 @@ struct PlugboardDialect: Dialect {
         try ask(link, "{\"op\":\"serve\",\"key\":\"\(Names.key(0, of: workload))\"}\n", answers: 1)
     }
 
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws {
         let members = workload.subscribing.isEmpty ? "" : "," + workload.subscribing
         let requests = names.map {
             "{\"op\":\"subscribe\",\"key\":\"\($0)\",\"initial\":false\(members)}\n"
@@ -63,7 +63,7 @@ struct PlugboardDialect: Dialect {
         for some in requests.pieces { try ask(link, some.joined(), answers: some.count) }
     }
 
-    private func ask(_ link: Link, _ requests: String, answers: Int) throws {
+    private func ask(_ link: LoadLink, _ requests: String, answers: Int) throws {
         let replies = try link.ask(requests, lines: answers)
         guard !replies.contains("\"error\"") else { throw BenchError.unexpected("\(replies.prefix(200))") }
     }
@@ -90,7 +90,7 @@ struct PlugboardDialect: Dialect {
 
     func batchMark(_ workload: Workload) -> Mark { .lines(workload.isAcknowledged ? workload.batch : 1) }
 
-    func firstReply(_ link: Link) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
+    func firstReply(_ link: LoadLink) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
 
     /// The text between the first `before` and the next `end`.
     private static func text(in line: ArraySlice<UInt8>, after before: String, until end: Unicode.Scalar)

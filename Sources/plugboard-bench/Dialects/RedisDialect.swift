@@ -32,14 +32,14 @@ struct RedisDialect: Dialect {
         return ServerPlan(program: Programs.path("redis-server"), arguments: arguments, endpoint: .unix(path))
     }
 
-    func open(_ link: Link, workload: Workload, as role: LinkRole) throws {
+    func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws {
         try firstReply(link)
         if case .publisher = role, !workload.isAcknowledged {
             try link.send(Self.command("CLIENT", "REPLY", "OFF"))
         }
     }
 
-    func subscribe(_ link: Link, to names: [String], _ workload: Workload) throws {
+    func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws {
         for some in names.pieces {
             try link.send(some.flatMap { Self.command($0.contains("*") ? "PSUBSCRIBE" : "SUBSCRIBE", $0) })
             try link.receive(lines: some.count * Self.linesPerSubscription)
@@ -64,7 +64,7 @@ struct RedisDialect: Dialect {
         return .lines(workload.batch * (work == .keepAndTell ? 2 : 1))
     }
 
-    func firstReply(_ link: Link) throws {
+    func firstReply(_ link: LoadLink) throws {
         let reply = try link.ask("*1\r\n$4\r\nPING\r\n", lines: 1)
         guard reply.hasPrefix("+PONG") else { throw BenchError.unexpected(reply) }
     }

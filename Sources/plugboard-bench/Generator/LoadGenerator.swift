@@ -24,23 +24,27 @@ final class LoadGenerator {
     private let workload: Workload
     private let poller: any Poller
     private let input: UnsafeMutableRawBufferPointer
-    private var publishers: [Publisher]
-    private var observers: [Observer]
+    private var publishers: [LoadPublisher]
+    private var observers: [LoadObserver]
     /// Connections that are read and ignored.
-    private var drained: [Link] = []
-    private var window: Window
+    private var drained: [LoadLink] = []
+    private var window: SendWindow
     private var startedNanoseconds: UInt64 = 0
     private var roundTrips: [UInt64] = []
 
     /// Takes over connections that are set up. `signals` interrupts a run.
-    init(_ workload: Workload, _ publishers: [Publisher], _ observers: [Observer], _ signals: Signals?) throws
-    {
+    init(
+        _ workload: Workload,
+        _ publishers: [LoadPublisher],
+        _ observers: [LoadObserver],
+        _ signals: Signals?
+    ) throws {
         self.workload = workload
         self.publishers = publishers
         self.observers = observers
         poller = try PollerKind.standard.make()
         input = .allocate(byteCount: Self.inputBytes, alignment: 64)
-        window = Window(workload)
+        window = SendWindow(workload)
         if let signals { try poller.add(signals.raw, token: Self.signalToken, interest: .read) }
         for (index, link) in (publishers.map(\.link) + observers.map(\.link)).enumerated() {
             try poller.add(link.fd, token: UInt64(index), interest: .read)
@@ -48,7 +52,7 @@ final class LoadGenerator {
     }
 
     /// From now on, reads and ignores what arrives there while it publishes.
-    func drain(_ link: Link) throws {
+    func drain(_ link: LoadLink) throws {
         let token = UInt64(publishers.count + observers.count + drained.count)
         try poller.add(link.fd, token: token, interest: .read)
         drained.append(link)
@@ -69,7 +73,7 @@ final class LoadGenerator {
     func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
         for index in publishers.indices { publishers[index].clearCounts() }
         for index in observers.indices { observers[index].clearCounts() }
-        window = Window(workload)
+        window = SendWindow(workload)
         roundTrips.removeAll(keepingCapacity: true)
         let cpuBefore = try ProcessUsage.threadNanoseconds()
         let start = MonotonicClock.nanoseconds()
@@ -106,7 +110,7 @@ final class LoadGenerator {
         }
     }
 
-    private func mayBegin(_ publisher: Publisher) -> Bool {
+    private func mayBegin(_ publisher: LoadPublisher) -> Bool {
         !publisher.isMidBatch && window.isOpen(sent: publisher.sent, answered: publisher.answered)
     }
 
@@ -161,7 +165,7 @@ final class LoadGenerator {
     }
 
     /// What has arrived; valid until the next call.
-    private func read(_ link: Link) throws -> UnsafeRawBufferPointer? {
+    private func read(_ link: LoadLink) throws -> UnsafeRawBufferPointer? {
         try DescriptorCalls.read(link.fd, into: input).count("receive")
             .map { UnsafeRawBufferPointer(rebasing: input[..<$0]) }
     }

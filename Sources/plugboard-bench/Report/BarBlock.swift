@@ -33,7 +33,7 @@ struct BarBlock {
         return top + Double(row.systems.count) * Self.barPitch + Self.gap
     }
 
-    private var panels: [(quantity: Quantity, caption: String)] {
+    private var panels: [(quantity: Metric, caption: String)] {
         switch row.workload.measure {
         case .rate:
             [
@@ -50,7 +50,7 @@ struct BarBlock {
         }
     }
 
-    private func draw(_ quantity: Quantity, in drawing: inout Drawing, left: Double, top: Double) {
+    private func draw(_ quantity: Metric, in drawing: inout Drawing, left: Double, top: Double) {
         let figures = row.systems.map { $0.samples.figure(quantity) }
         // The value that is as long as the panel. One bad run would make all bars short, so a
         // whisker that goes far beyond them is cut off.

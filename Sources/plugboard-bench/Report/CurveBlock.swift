@@ -3,6 +3,7 @@
 // lower lines would coincide, the cost goes by powers of ten as well.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// A block of the chart.
 struct CurveBlock {
@@ -42,7 +43,7 @@ struct CurveBlock {
             drawing.words(Digits.tick(tick), x: Self.left - 6, y: y + 4, .faint, anchor: .end)
         }
         for (place, size) in growth.growth.sizes.enumerated() {
-            let text = Digits.whole(size)
+            let text = TextLayout.grouped(size)
             drawing.words(text, x: x(place), y: top + Self.height + 16, .faint, anchor: .middle)
         }
     }

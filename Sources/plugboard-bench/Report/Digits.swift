@@ -2,6 +2,8 @@
 // Foundation, which would make the program start more slowly. A value above zero is never
 // shown as zero where that matters.
 
+import PlugboardWire
+
 /// Decimal text of measured values.
 enum Digits {
     /// About three significant digits, with commas between thousands: `1,234,567`, `105`, `25.4`,
@@ -12,7 +14,7 @@ enum Digits {
         if size == 0 { return "0" }
         if size < 10 { return fixed(value, 2) }
         if size < 100 { return fixed(value, 1) }
-        return whole(Int(value.rounded()))
+        return TextLayout.grouped(Int(value.rounded()))
     }
 
     /// A count that should be zero: `0`, `0.003`, `<0.001`, or like other values.
@@ -23,7 +25,7 @@ enum Digits {
 
     /// For a scale: `0`, `2.5`, `10,000`.
     static func tick(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? whole(Int(value)) : fixed(value, 2)
+        value == value.rounded() && abs(value) < 1e15 ? TextLayout.grouped(Int(value)) : fixed(value, 2)
     }
 
     /// With as few digits as possible, and at most two decimals: `120`, `1.6`, `0.95`.
@@ -48,15 +50,5 @@ enum Digits {
         let fraction = String(scaled % scale)
         return sign + "\(scaled / scale)." + String(repeating: "0", count: decimals - fraction.count)
             + fraction
-    }
-
-    /// A whole number with commas between thousands.
-    static func whole(_ value: Int) -> String {
-        var text = ""
-        for (place, digit) in String(abs(value)).reversed().enumerated() {
-            if place > 0, place % 3 == 0 { text.append(",") }
-            text.append(digit)
-        }
-        return (value < 0 ? "-" : "") + String(text.reversed())
     }
 }

@@ -53,7 +53,7 @@ enum Markdown {
         let head = ["row", "plugboard", "CPU ns a message"] + others.map { "× \($0)" }
         let lines = rows.map { row in
             let quantity = row.workload.measure.headline
-            let ours = { (quantity: Quantity) in
+            let ours = { (quantity: Metric) in
                 row.samples(of: "plugboard")?.figure(quantity).map { Digits.text($0.median) }
             }
             return [
@@ -101,7 +101,7 @@ enum Markdown {
 
 extension Workload.Measure {
     /// The quantity by which systems are compared.
-    var headline: Quantity {
+    var headline: Metric {
         switch self {
         case .rate: .messagesPerSecond
         case .roundTrip: .roundTripP50Microseconds

@@ -2,32 +2,19 @@
 // than most terminals, whatever was measured. It breaks lines
 // only between words.
 
-/// Lines of limited width.
+import PlugboardWire
+
+/// Lines of bounded width.
 enum PageWidth {
     private static let columnsMax = 100
 
-    /// Words in lines of at most so many columns. Lines after the first are indented.
-    static func wrapped(_ text: String, _ columns: Int, indent: String = "  ") -> [String] {
-        var lines: [String] = []
-        var line = ""
-        for word in text.split(separator: " ") {
-            if !line.isEmpty, line.count + 1 + word.count > columns {
-                lines.append(line)
-                line = indent + word
-            } else {
-                line += line.isEmpty ? String(word) : " " + word
-            }
-        }
-        return lines + [line]
-    }
-
-    /// The lines of a page, each with a line feed.
+    /// Lines of a page, each ended.
     static func text(_ text: String) -> String {
-        wrapped(text, columnsMax).map { $0 + "\n" }.joined()
+        TextLayout.wrapped(text, hanging: 2, width: columnsMax).map { $0 + "\n" }.joined()
     }
 
     /// The same, with all lines indented.
-    static func note(_ text: String, indent: String = "  ") -> String {
-        wrapped(text, columnsMax - 2, indent: indent).map { "  \($0)\n" }.joined()
+    static func note(_ text: String, hanging: Int = 2) -> String {
+        TextLayout.wrapped(text, indent: 2, hanging: hanging, width: columnsMax).map { $0 + "\n" }.joined()
     }
 }

@@ -73,12 +73,12 @@ struct Row: Sendable {
     func samples(of system: String) -> Samples? { systems.first { $0.system == system }?.samples }
 
     /// A system's quantity as a multiple of another's: the median over pairs of runs.
-    func ratio(_ quantity: Quantity, _ system: String, to other: String) -> Double? {
+    func ratio(_ quantity: Metric, _ system: String, to other: String) -> Double? {
         samples(of: other).flatMap { samples(of: system)?.ratio(quantity, to: $0) }
     }
 
     /// How many times better than the other system plugboard is: faster, or cheaper.
-    func advantage(_ quantity: Quantity, over other: String) -> Double? {
+    func advantage(_ quantity: Metric, over other: String) -> Double? {
         quantity.isGain
             ? ratio(quantity, "plugboard", to: other) : ratio(quantity, other, to: "plugboard")
     }

@@ -2,40 +2,34 @@
 // rounding. It is one valid JSON object on one line, whatever names the machine
 // and the systems have.
 
-/// A JSON value. Its members keep the order in which they were added.
-private indirect enum JSON {
-    case text(String)
-    case number(Double)
-    case flag(Bool)
-    case list([JSON])
-    case object([(String, JSON)])
-    case null
+import PlugboardWire
 
-    static func of(_ value: Double?) -> JSON { value.map { .number($0) } ?? .null }
-    static func of(_ value: Bool?) -> JSON { value.map { .flag($0) } ?? .null }
-    static func of(_ value: Int) -> JSON { .number(Double(value)) }
-
-    var encoded: String {
-        switch self {
-        case .text(let text): Self.quoted(text)
-        case .number(let value):
-            // Infinities and NaN become null.
-            Int(exactly: value).map { "\($0)" } ?? (value.isFinite ? "\(value)" : "null")
-        case .flag(let isTrue): "\(isTrue)"
-        case .list(let values): "[\(values.map(\.encoded).joined(separator: ","))]"
-        case .object(let members):
-            "{\(members.map { Self.quoted($0) + ":" + $1.encoded }.joined(separator: ","))}"
-        case .null: "null"
-        }
+extension ObjectText {
+    /// A number, or null where there is none.
+    fileprivate consuming func adding(_ name: String, number: Double?) -> ObjectText {
+        let text = number.flatMap { $0.isFinite ? Int(exactly: $0).map { "\($0)" } ?? "\($0)" : nil }
+        return adding(name, json: (text ?? "null").utf8)
     }
 
-    /// A name, ours or the system's. Control characters, which no name has, become spaces.
-    private static func quoted(_ text: String) -> String {
-        let escaped = text.unicodeScalars.map { scalar in
-            if scalar == "\"" || scalar == "\\" { return "\\\(scalar)" }
-            return scalar.value < 0x20 ? " " : String(scalar)
+    fileprivate consuming func adding(_ name: String, flag: Bool?) -> ObjectText {
+        adding(name, json: (flag.map { "\($0)" } ?? "null").utf8)
+    }
+
+    fileprivate consuming func adding(_ name: String, list: [ObjectText]) -> ObjectText {
+        adding(name, json: Self.array(list.map(\.bytes)))
+    }
+
+    /// A member for each quantity that has a value.
+    fileprivate consuming func adding(_ name: String, each value: (Metric) -> ObjectText?) -> ObjectText {
+        let members = Metric.allCases.reduce(ObjectText()) { $0.adding($1.rawValue, json: value($1)?.bytes) }
+        return adding(name, json: members.bytes)
+    }
+
+    fileprivate consuming func adding(_ name: String, ratios value: (Metric) -> Double?) -> ObjectText {
+        let members = Metric.allCases.reduce(ObjectText()) { text, metric in
+            value(metric).map { text.adding(metric.rawValue, number: $0) } ?? text
         }
-        return "\"\(escaped.joined())\""
+        return adding(name, json: members.bytes)
     }
 }
 
@@ -44,96 +38,83 @@ extension Report {
     /// `growth` and `goals`. Each row has its workload and its `systems`, and each figure has
     /// `median`, `least` and `most`.
     func json() -> String {
-        JSON.object([
-            ("machine", machine.json),
-            ("versions", .object(versions.map { ($0.server, $0.version.map { .text($0) } ?? .null) })),
-            ("runs", .of(runs)), ("secondsPerRun", .of(secondsPerRun)),
-            ("rows", .list(rows.map(\.json))), ("growth", .list(growth.map(\.json))),
-            ("goals", .list(Goals.measured(in: self).map { $0.goal.json($0.value) })),
-        ]).encoded
+        let null = Array("null".utf8)
+        let versions = versions.reduce(ObjectText()) {
+            $0.adding($1.server, json: $1.version.map { JSONText.encoded($0) } ?? null)
+        }
+        let report = ObjectText().adding("machine", json: machine.json.bytes)
+            .adding("versions", json: versions.bytes)
+            .adding("runs", runs).adding("secondsPerRun", number: secondsPerRun)
+            .adding("rows", list: rows.map(\.json)).adding("growth", list: growth.map(\.json))
+            .adding("goals", list: Goals.measured(in: self).map { $0.goal.json($0.value) })
+        return String(decoding: report.bytes, as: UTF8.self)
     }
 }
 
 extension Machine {
-    fileprivate var json: JSON {
-        .object([
-            ("processor", .text(processor)), ("processors", .of(processors)), ("kernel", .text(kernel)),
-            ("swift", .text(swift)), ("isStatic", .flag(!isDynamic)), ("load", .of(load)),
-        ])
+    fileprivate var json: ObjectText {
+        ObjectText().adding("processor", string: processor).adding("processors", processors)
+            .adding("kernel", string: kernel).adding("swift", string: swift)
+            .adding("isStatic", flag: !isDynamic).adding("load", number: load)
     }
 }
 
 extension Row {
-    fileprivate var json: JSON {
-        .object([
-            ("name", .text(workload.name)), ("valueBytes", .of(workload.valueBytes)),
-            ("publishers", .of(workload.publishers)), ("observers", .of(workload.observers)),
-            ("connectionsAtRest", .of(workload.connectionsAtRest)), ("keys", .of(workload.keys)),
-            ("batch", .of(workload.batch)), ("systems", .list(systems.map(json))),
-            (
+    fileprivate var json: ObjectText {
+        ObjectText().adding("name", string: workload.name).adding("valueBytes", workload.valueBytes)
+            .adding("publishers", workload.publishers).adding("observers", workload.observers)
+            .adding("connectionsAtRest", workload.connectionsAtRest).adding("keys", workload.keys)
+            .adding("batch", workload.batch).adding("systems", list: systems.map(json))
+            .adding(
                 "failures",
-                .list(failures.map { .object([("system", .text($0.system)), ("reason", .text($0.reason))]) })
-            ),
-        ])
+                list: failures.map {
+                    ObjectText().adding("system", string: $0.system).adding("reason", string: $0.reason)
+                }
+            )
     }
 
-    private func json(_ system: SystemRow) -> JSON {
-        let ratios = { (other: String) in
-            JSON.of { ratio($0, system.system, to: other).map { .number($0) } }
-        }
-        return .object([
-            ("system", .text(system.system)), ("does", .text(system.summary)), ("batch", .of(system.batch)),
-            ("hasEqualBatch", .of(hasEqualBatch(system))),
-            ("isHeldBackByGenerator", .flag(system.isHeldBackByGenerator)),
-            ("figures", .of { system.samples.figure($0)?.json }), ("timesLimit", ratios("limit")),
-            ("timesWithout", ratios(PlugboardDialect.plainName)), ("timesPlugboard", ratios("plugboard")),
-        ])
-    }
-}
-
-extension JSON {
-    /// A member for each quantity that has a value.
-    fileprivate static func of(_ value: (Quantity) -> JSON?) -> JSON {
-        .object(Quantity.allCases.compactMap { quantity in value(quantity).map { (quantity.rawValue, $0) } })
+    private func json(_ system: SystemRow) -> ObjectText {
+        ObjectText().adding("system", string: system.system).adding("does", string: system.summary)
+            .adding("batch", system.batch).adding("hasEqualBatch", flag: hasEqualBatch(system))
+            .adding("isHeldBackByGenerator", flag: system.isHeldBackByGenerator)
+            .adding("figures", each: { system.samples.figure($0)?.json })
+            .adding("timesLimit", ratios: { ratio($0, system.system, to: "limit") })
+            .adding("timesWithout", ratios: { ratio($0, system.system, to: PlugboardDialect.plainName) })
+            .adding("timesPlugboard", ratios: { ratio($0, system.system, to: "plugboard") })
     }
 }
 
 extension GrowthRows {
-    fileprivate var json: JSON {
-        .object([
-            ("name", .text(growth.name)), ("what", .text(growth.what)),
-            ("quantity", .text(growth.quantity.rawValue)), ("sizes", .list(growth.sizes.map(JSON.of))),
-            (
-                "systems",
-                .list(
-                    systems.map {
-                        .object([
-                            ("system", .text($0)),
-                            ("figures", .list(figures(of: $0).map { $0?.json ?? .null })),
-                            ("highestToLowest", .of(factor(of: $0))),
-                        ])
-                    }
-                )
-            ),
-        ])
+    fileprivate var json: ObjectText {
+        let all = systems.map { system in
+            let figures = figures(of: system).map { $0?.json.bytes ?? Array("null".utf8) }
+            return ObjectText().adding("system", string: system)
+                .adding("figures", json: ObjectText.array(figures))
+                .adding("highestToLowest", number: factor(of: system))
+        }
+        return ObjectText().adding("name", string: growth.name).adding("what", string: growth.what)
+            .adding("quantity", string: growth.quantity.rawValue)
+            .adding("sizes", json: ObjectText.array(growth.sizes.map { Array("\($0)".utf8) }))
+            .adding("systems", list: all)
     }
 }
 
 extension Goal {
-    fileprivate func json(_ value: Double) -> JSON {
-        .object([
-            ("what", .text(what)), ("measured", .of(value)), ("must", must?.json ?? .null),
-            ("aim", aim?.json ?? .null), ("verdict", .text(verdict(value).rawValue)),
-        ])
+    fileprivate func json(_ value: Double) -> ObjectText {
+        let null = Array("null".utf8)
+        return ObjectText().adding("what", string: what).adding("measured", number: value)
+            .adding("must", json: must?.json.bytes ?? null).adding("aim", json: aim?.json.bytes ?? null)
+            .adding("verdict", string: verdict(value).rawValue)
     }
 }
 
 extension Goal.Bound {
-    fileprivate var json: JSON { .object([(isLeast ? "atLeast" : "atMost", .of(value))]) }
+    fileprivate var json: ObjectText { ObjectText().adding(isLeast ? "atLeast" : "atMost", number: value) }
 }
 
 extension Figure {
-    fileprivate var json: JSON {
-        .object([("median", .of(median)), ("least", .of(least)), ("most", .of(most))])
+    fileprivate var json: ObjectText {
+        ObjectText().adding("median", number: median).adding("least", number: least)
+            .adding("most", number: most)
     }
 }

@@ -2,6 +2,8 @@
 // them the series, the goals and how the figures were measured. `Table` has
 // the rows themselves.
 
+import PlugboardWire
+
 extension Table {
     private static let goalColumnsMax = 46
 
@@ -13,7 +15,7 @@ extension Table {
 
     /// One series: a line for each system, a column for each size.
     static func text(of growth: GrowthRows) -> String {
-        let head = [""] + growth.growth.sizes.map(Digits.whole) + ["× lowest"]
+        let head = [""] + growth.growth.sizes.map(TextLayout.grouped) + ["× lowest"]
         let lines = growth.systems.map { system in
             [system] + growth.figures(of: system).map { $0.map { Digits.text($0.median) } ?? "–" }
                 + [growth.factor(of: system).map(Digits.ratio) ?? "–"]
@@ -26,7 +28,7 @@ extension Table {
     static func goals(of report: Report) -> String {
         let lines = Goals.measured(in: report).flatMap { goal, value in
             let cells = goal.cells(value)
-            let names = PageWidth.wrapped(cells[0], goalColumnsMax)
+            let names = TextLayout.wrapped(cells[0], hanging: 2, width: goalColumnsMax)
             return [[names[0]] + cells.dropFirst()] + names.dropFirst().map { [$0, "", "", "", ""] }
         }
         if lines.isEmpty { return "" }
@@ -46,6 +48,6 @@ extension Table {
             did. Redis reads at most 16 KiB a turn: in the rows with batches of 16 it takes in as many \
             messages as the others.
             """
-        return "how it was measured\n" + PageWidth.note(text, indent: "")
+        return "how it was measured\n" + PageWidth.note(text, hanging: 0)
     }
 }

@@ -123,17 +123,17 @@ private struct Column: Sendable {
     }
 
     let kind: Kind
-    let quantity: Quantity
+    let quantity: Metric
     let title: String
 
-    init(_ kind: Kind, _ quantity: Quantity, _ title: String) {
+    init(_ kind: Kind, _ quantity: Metric, _ title: String) {
         self.kind = kind
         self.quantity = quantity
         self.title = title
     }
 
     static func all(for workload: Workload) -> [Column] {
-        let cpu = Quantity.cpuNanosecondsPerMessage
+        let cpu = Metric.cpuNanosecondsPerMessage
         let isPlain = workload.isPlain
         switch workload.measure {
         case .rate:
@@ -149,7 +149,7 @@ private struct Column: Sendable {
                     ? [Column(.ours, .messagesPerSecond, "our rate"), Column(.ours, cpu, "our CPU")]
                     : [Column(.times, cpu, "CPU × without")])
         case .roundTrip:
-            let (p50, p99) = (Quantity.roundTripP50Microseconds, Quantity.roundTripP99Microseconds)
+            let (p50, p99) = (Metric.roundTripP50Microseconds, Metric.roundTripP99Microseconds)
             return [
                 Column(.spread, p50, "p50 µs"), Column(.spread, p99, "p99 µs"),
                 Column(.figure, .roundTripP999Microseconds, "p99.9 µs"), Column(.figure, cpu, "CPU ns"),

@@ -11,6 +11,13 @@ struct JSONFault: Error, Equatable, Sendable {
     let message: String
 }
 
+extension JSONFault {
+    /// What the broker would say of it.
+    fileprivate init(_ failure: JSONFailure) {
+        self.init(offset: failure.offset, message: Refusal(failure).message)
+    }
+}
+
 /// A well-formed JSON value.
 struct JSONValue: Sendable {
     /// The value's own bytes, no white space round them.
@@ -18,7 +25,11 @@ struct JSONValue: Sendable {
 
     /// A text that is one value, with nothing but white space round it.
     init(parsing text: ArraySlice<UInt8>) throws(JSONFault) {
-        bytes = try Self.trimmed(text)
+        do throws(JSONFailure) {
+            bytes = text.at(try JSONScanner.validate(text.span))
+        } catch {
+            throw JSONFault(error)
+        }
     }
 
     init(accepted bytes: ArraySlice<UInt8>) {
@@ -31,7 +42,8 @@ struct JSONValue: Sendable {
     /// A string's characters.
     var string: String? {
         guard bytes.first == UInt8(ascii: "\"") else { return nil }
-        return Self.decoded(bytes.dropFirst().dropLast())
+        let spelling = bytes.dropFirst().dropLast()
+        return JSONText.string(spelling.span)
     }
 
     /// A whole number from 0, such as a revision.
@@ -52,9 +64,12 @@ struct JSONValue: Sendable {
 
     /// An array's elements.
     var array: [JSONValue]? {
-        guard bytes.first == UInt8(ascii: "[") else { return nil }
-        var walk = JSONWalk(bytes)
-        return try? walk.elements()
+        guard var walk = JSONWalk(bytes.span, opening: "[") else { return nil }
+        var elements: [JSONValue] = []
+        while let element = try? walk.nextElement() {
+            elements.append(JSONValue(accepted: bytes.at(element)))
+        }
+        return elements
     }
 
     /// An array's elements where all are strings.
@@ -76,15 +91,6 @@ struct JSONValue: Sendable {
         }
     }
 
-    private static func trimmed(_ text: ArraySlice<UInt8>) throws(JSONFault) -> ArraySlice<UInt8> {
-        var walk = JSONWalk(text)
-        return try walk.whole()
-    }
-
-    static func decoded(_ inner: ArraySlice<UInt8>) -> String {
-        guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
-        return String(decoding: JSONText.characters(inner.span), as: UTF8.self)
-    }
 }
 
 /// The members of an object in their order. One level only, so that a line whose
@@ -101,12 +107,41 @@ struct JSONObject: Sendable {
 
     /// A text that is one object, with nothing but white space round it.
     init(parsing text: ArraySlice<UInt8>) throws(JSONFault) {
-        var walk = JSONWalk(text)
-        members = try walk.members()
+        let members: [Member]?
+        do throws(JSONFailure) { members = try Self.members(text) } catch { throw JSONFault(error) }
+        guard let members else {
+            let offset = text.prefix { $0 <= 0x20 }.count
+            throw JSONFault(offset: offset, message: "not JSON: expected an object")
+        }
+        self.members = members
+    }
+
+    /// Nil where it doesn't begin as an object.
+    private static func members(_ text: ArraySlice<UInt8>) throws(JSONFailure) -> [Member]? {
+        guard var walk = JSONWalk(text.span, opening: "{") else { return nil }
+        var members: [Member] = []
+        while let (name, value) = try walk.nextMember() {
+            members.append(
+                Member(
+                    name: JSONText.string(name.bytes(of: text.span)),
+                    offset: name.start - 1,
+                    value: JSONValue(accepted: text.at(value))
+                )
+            )
+        }
+        try walk.finish()
+        return members
     }
 
     /// The first member of that name.
     subscript(name: String) -> JSONValue? {
         members.first { $0.name == name }?.value
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The bytes at a place that is counted from the first of them.
+    fileprivate func at(_ place: ByteRange) -> ArraySlice<UInt8> {
+        self[(startIndex + place.start)..<(startIndex + place.end)]
     }
 }

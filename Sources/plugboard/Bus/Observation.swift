@@ -18,7 +18,7 @@ final class Observation {
     private static let firstPauseSeconds = 0.05
     private static let pauseSecondsMax = 2.0
 
-    let connection: Connection
+    let connection: BrokerConnection
     private let parent = ParentProcess()
     /// There is no broker now.
     private(set) var isApart = false
@@ -28,17 +28,17 @@ final class Observation {
     /// Lines that came before they were asked for.
     private var early: ArraySlice<BrokerLine> = []
     private var pauseSeconds = firstPauseSeconds
-    private var due = Deadline(seconds: 0)
+    private var due = TimeLimit(seconds: 0)
 
     /// Reports on standard error when the broker goes and comes back.
-    convenience init(_ invocation: Invocation, _ console: Console) throws {
-        self.init(try Connection.open(invocation), comesBack: !invocation.has(.noReconnect)) {
+    convenience init(_ invocation: Invocation, _ console: CommandConsole) throws {
+        self.init(try BrokerConnection.open(invocation), comesBack: !invocation.has(.noReconnect)) {
             console.say($0.text)
         }
     }
 
     /// Without `comesBack` the command ends with the broker.
-    init(_ connection: Connection, comesBack: Bool, tell: @escaping (News) -> Void) {
+    init(_ connection: BrokerConnection, comesBack: Bool, tell: @escaping (News) -> Void) {
         self.connection = connection
         self.comesBack = comesBack
         self.tell = tell
@@ -68,7 +68,7 @@ final class Observation {
     }
 
     /// Sends a request that isn't repeated: it is lost with the connection.
-    func send(_ request: RequestLine) throws {
+    func send(_ request: ObjectText) throws {
         guard !isApart else { return }
         _ = try bridging { try connection.send(request.adding("id", 0).line) }
     }
@@ -88,7 +88,7 @@ final class Observation {
     private func part(_ reason: String) {
         connection.leave()
         isApart = true
-        due = Deadline(seconds: pauseSeconds)
+        due = TimeLimit(seconds: pauseSeconds)
     }
 
     /// Waits until the next attempt is due, and makes it.

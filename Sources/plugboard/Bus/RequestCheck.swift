@@ -4,10 +4,10 @@
 import PlugboardMemory
 import PlugboardWire
 
-extension RequestLine {
+extension ObjectText {
     /// This request with patterns. If a broker would refuse its form, throws in a broker's words.
-    func checked() throws(CommandError) -> RequestLine {
-        var line = bytes + [UInt8(ascii: "}")]
+    func checked() throws(CommandError) -> ObjectText {
+        var line = bytes
         var refusal: Refusal?
         do throws(Refusal) { try Self.check(&line) } catch { refusal = error }
         guard let refusal else { return self }

@@ -18,7 +18,7 @@ struct StandingRequest {
 
     /// Its name on the present connection.
     private(set) var sub: UInt64?
-    private let request: RequestLine
+    private let request: ObjectText
     private let kind: Kind
     /// The event for a key that is gone or no longer matches.
     private let ending: String
@@ -26,7 +26,7 @@ struct StandingRequest {
     private var known: KnownKeys?
 
     /// `isFiltered`: it asks for some values only, with `where`.
-    init(_ request: RequestLine, _ kind: Kind, isFiltered: Bool = false) {
+    init(_ request: ObjectText, _ kind: Kind, isFiltered: Bool = false) {
         self.request = request
         self.kind = kind
         ending = isFiltered ? "leave" : "delete"
@@ -70,16 +70,26 @@ struct StandingRequest {
         if case .trace = kind { return [line] }
         let revision = line["revision"]?.integer ?? 0
         let key = line["key"]?.string
-        guard place.isNews(event, key: key, revision: revision), known?.isNews(event, key: key) != false
-        else { return [] }
+        guard isNews(event, key, revision), known?.isNews(event, key: key) != false else { return [] }
         guard event == "synced", let gone = known?.synced() else { return [recounted(line, key)] }
         return gone.compactMap { ended($0, revision) } + [line]
+    }
+
+    /// Notes an event; false if it came before the connection broke.
+    private mutating func isNews(_ event: String, _ key: String?, _ revision: UInt64) -> Bool {
+        switch event {
+        case "synced": place.finish(at: revision)
+        case "emit": place.advance(to: revision)
+        case "update", "delete", "leave": return place.isNews(key: key ?? "", revision: revision)
+        default: break
+        }
+        return true
     }
 
     /// The line with no write in `skipped` that was told on the connection before.
     private mutating func recounted(_ line: BrokerLine, _ key: String?) -> BrokerLine {
         guard let told = line["skipped"]?.integer else { return line }
-        let count = place.skipped(told, key: key)
+        let count = place.skipped(told, key: key ?? "")
         return count == told ? line : line.replacing(skipped: told, by: count)
     }
 
@@ -87,19 +97,17 @@ struct StandingRequest {
     private func gap(_ since: UInt64?, _ sinceEpoch: String, _ revision: UInt64, _ epoch: String)
         -> BrokerLine?
     {
-        var text = named("gap")
-        if let since { text = text.adding("since", number: since) }
-        text = text.adding("revision", number: revision)
-        if !sinceEpoch.isEmpty, sinceEpoch != epoch { text = text.adding("epoch", string: epoch) }
+        let isOtherEpoch = !sinceEpoch.isEmpty && sinceEpoch != epoch
+        let text = named("gap").adding("since", since).adding("revision", revision)
+            .adding("epoch", string: isOtherEpoch ? epoch : nil)
         return BrokerLine(text.bytes[...])
     }
 
     private func ended(_ key: String, _ revision: UInt64) -> BrokerLine? {
-        BrokerLine(named(ending).adding("key", string: key).adding("revision", number: revision).bytes[...])
+        BrokerLine(named(ending).adding("key", string: key).adding("revision", revision).bytes[...])
     }
 
-    private func named(_ event: String) -> JSONObjectText {
-        let text = JSONObjectText().adding("event", string: event)
-        return sub.map { text.adding("sub", number: $0) } ?? text
+    private func named(_ event: String) -> ObjectText {
+        ObjectText().adding("event", string: event).adding("sub", sub)
     }
 }

@@ -27,7 +27,7 @@ enum ValueArgument {
     private static func hints(for text: String, _ line: String) -> [String] {
         let bytes = Array(text.utf8)
         if ValueHint.isText(bytes.span) {
-            let quoted = String(decoding: JSONString.encoded(text), as: UTF8.self)
+            let quoted = String(decoding: JSONText.encoded(text), as: UTF8.self)
             return ["a text is in quotes: \(line) \(ShellWord.quoted(quoted))"]
         }
         // A shell removes double quotes that aren't inside single quotes.
@@ -72,20 +72,10 @@ enum ValueArgument {
     }
 
     private static func standardInput() throws -> [UInt8] {
-        let file = try StandardInput.open()
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            var room = chunk.mutableSpan
-            let count = try file.read(into: &room)
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
-            guard bytes.count <= Limits.lineBytesMax else {
-                throw CommandError(
-                    .refused,
-                    "standard input is over \(Limits.lineBytesMax) bytes, the limit of a line"
-                )
-            }
+        let limit = Limits.lineBytesMax
+        guard let bytes = try StandardInput.open().contents(limit: limit) else {
+            throw CommandError(.refused, "standard input is over \(limit) bytes, the limit of a line")
         }
+        return bytes
     }
 }

@@ -1,11 +1,9 @@
-// Help for a terminal, made from the table of commands: no text is written twice.
+// The overview of the commands, made from their table: no text is written twice.
 
 import PlugboardWire
 
 /// The texts of `plugboard help`.
 enum HelpText {
-    private static let width = 80
-
     /// All commands, a line each.
     static func overview() -> String {
         var lines = [
@@ -16,11 +14,11 @@ enum HelpText {
         for group in Command.Group.allCases where group != .hidden {
             lines += ["", group.rawValue]
             lines += CommandTable.all.filter { $0.group == group }.map {
-                "  \(padded($0.name, widest))  \($0.summary)"
+                "  \(TextLayout.padded($0.name, widest))  \($0.summary)"
             }
         }
         lines += ["", "Exit statuses"]
-        lines += ExitStatus.allCases.map { "  \(padded("\($0.rawValue)", 2))  \($0.meaning)" }
+        lines += ExitStatus.allCases.map { "  \(TextLayout.padded("\($0.rawValue)", 2))  \($0.meaning)" }
         lines += [
             "", "See it work:       plugboard up --demo",
             "More on a command: plugboard help COMMAND",
@@ -29,76 +27,16 @@ enum HelpText {
         return lines.joined(separator: "\n")
     }
 
-    /// All of one command.
-    static func text(for command: Command) -> String {
-        var lines = [
-            "\(command.name): \(command.summary)", "", "Usage: \(usage(of: command, separator: "\n       "))",
-        ]
-        if !command.details.isEmpty {
-            lines +=
-                [""]
-                + command.details.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
-                    $0.isEmpty || $0.hasPrefix("  ") ? [String($0)] : wrapped(String($0), indent: 0)
-                }
-        }
-        lines += table("Arguments", command.parameters.map { ($0.name, $0.help) })
-        lines += table("Options", (command.options + [.help]).map { ($0.usage, $0.help) })
-        if !command.examples.isEmpty {
-            lines += ["", command.examples.count == 1 ? "Example" : "Examples"]
-            lines += command.examples.map { "  plugboard \($0)" }
-        }
-        return lines.joined(separator: "\n") + "\n"
-    }
-
-    /// `plugboard emit KEY VALUE… [OPTIONS]`, or each of its forms.
-    static func usage(of command: Command, separator: String = " or ") -> String {
-        let plain = command.parameters.map(\.usage).joined(separator: " ")
-        let forms = command.forms.isEmpty ? [plain] : command.forms
-        return forms.map {
-            ["plugboard", command.name, $0, "[OPTIONS]"].filter { !$0.isEmpty }.joined(separator: " ")
-        }
-        .joined(separator: separator)
-    }
-
     /// What to say of a word that is no command.
     static func unknownCommand(_ word: String) -> CommandError {
         let words = CommandTable.visible.map(\.name) + ["--version"]
-        let near = Suggestion.nearest(to: word, among: words)
-        let hint = near.map { "did you mean \"\($0)\"?" } ?? "plugboard help lists the commands"
+        let hint = Suggestion.hint(for: word, among: words) ?? "plugboard help lists the commands"
         return .usage("there is no command \"\(word)\"", hint: hint)
     }
 
     /// The line that attaches a person to a broker.
     static func handLine(path: String) -> String {
         "nc -U \(ShellWord.quoted(path))"
-    }
-
-    private static func table(_ title: String, _ rows: [(String, String)]) -> [String] {
-        guard !rows.isEmpty else { return [] }
-        let widest = rows.map(\.0.count).max() ?? 0
-        return ["", title]
-            + rows.flatMap { name, help in
-                let lines = wrapped(help, indent: widest + 4)
-                return ["  \(padded(name, widest))  \(lines[0].drop { $0 == " " })"] + lines.dropFirst()
-            }
-    }
-
-    /// Words in lines of at most `width` characters, each line indented; never empty.
-    static func wrapped(_ text: String, indent: Int, width: Int = HelpText.width) -> [String] {
-        var lines: [String] = []
-        var line = ""
-        for word in text.split(separator: " ") {
-            if !line.isEmpty, indent + line.count + 1 + word.count > width {
-                lines.append(line)
-                line = ""
-            }
-            line += line.isEmpty ? String(word) : " " + word
-        }
-        return (lines + [line]).map { String(repeating: " ", count: indent) + $0 }
-    }
-
-    static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
 

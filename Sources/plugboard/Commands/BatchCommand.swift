@@ -7,8 +7,8 @@ extension Command {
         name: "batch",
         group: .write,
         summary: "make several writes as one: all or nothing, one revision",
-        parameters: [Parameter("FILE", "JSON lines; - or nothing is standard input", .optional)],
-        options: Option.writing,
+        parameters: [CommandParameter("FILE", "JSON lines; - or nothing is standard input", .optional)],
+        options: CommandOption.writing,
         details: """
             Each line is one write in the protocol's form: {"op":"publish","key":…,"value":…}, and \
             likewise emit, patch and delete. Blank lines and lines that begin with # are ignored. If one \
@@ -18,10 +18,10 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let batch = try BatchFile(path: invocation.argument(0) ?? "-")
-        let connection = try Connection.open(invocation)
-        let reply = try connection.request(RequestLine("batch").adding("writes", json: batch.writes[...]))
+        let connection = try BrokerConnection.open(invocation)
+        let reply = try connection.request(ObjectText(op: "batch").adding("writes", json: batch.writes[...]))
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw batch.placed(refusal, write: reply["write"]?.integer) }
         guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
@@ -38,7 +38,7 @@ private struct BatchFile {
     let writes: [UInt8]
 
     init(path: String) throws {
-        var reader = try LineReader(path: path)
+        var reader = try FileLines(path: path)
         var numbers: [Int] = []
         var writes: [UInt8] = [UInt8(ascii: "[")]
         while let line = try reader.next() {
@@ -65,7 +65,7 @@ private struct BatchFile {
         return CommandError(refusal.status, "\(place): \(refusal.message)", hints: refusal.hints)
     }
 
-    private static func object(_ line: LineReader.Line, in name: String) throws -> ArraySlice<UInt8> {
+    private static func object(_ line: FileLines.Line, in name: String) throws -> ArraySlice<UInt8> {
         let bytes = line.bytes ?? []
         do throws(JSONFault) {
             _ = try JSONObject(parsing: bytes[...])

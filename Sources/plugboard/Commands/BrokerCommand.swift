@@ -3,39 +3,43 @@
 import PlugboardBroker
 import PlugboardJournal
 import PlugboardPosix
+import PlugboardWire
 
-extension Option {
-    static let poller = Option(
+extension CommandOption {
+    static let poller = CommandOption(
         "poller",
         "KIND",
         "how to wait for clients: epoll (Linux) or poll",
         .choice(PollerKind.allCases.map(\.rawValue))
     )
-    static let ready = Option(
+    static let ready = CommandOption(
         flag: "ready",
         "print \"ready\" to standard output when clients can connect, and nothing else"
     )
-    static let supervised = Option(
+    static let supervised = CommandOption(
         flag: "supervised",
         "the parent of this broker says at $broker.plugins.* how its plugins are and what they may do"
     )
 }
 
 /// What a broker keeps, and where.
-extension Option {
-    static let state = Option(
+extension CommandOption {
+    static let state = CommandOption(
         "state",
         "DIR",
         "where to keep the journal; by default a folder for the socket in ~/.local/state/plugboard"
     )
-    static let memory = Option(flag: "memory", "keep no journal: what is written lasts as long as the broker")
-    static let sync = Option(
+    static let memory = CommandOption(
+        flag: "memory",
+        "keep no journal: what is written lasts as long as the broker"
+    )
+    static let sync = CommandOption(
         "sync",
         "WHEN",
         "when to bring the journal to disk: always (before any client is told), interval (each second), never",
         .choice(SyncMode.allCases.map(\.rawValue))
     )
-    static let history = Option(
+    static let history = CommandOption(
         "history",
         "BYTES",
         "how much history to keep for clients that come back (\(JournalLimits.historyBytesDefault))",
@@ -43,7 +47,7 @@ extension Option {
     )
 
     /// The options for how a broker keeps its state.
-    static let keeping: [Option] = [.state, .memory, .sync, .history]
+    static let keeping: [CommandOption] = [.state, .memory, .sync, .history]
 }
 
 /// The socket that a service manager has handed over.
@@ -73,7 +77,7 @@ extension Command {
         name: "broker",
         group: .run,
         summary: "start the broker alone",
-        options: [.socket, .poller, .ready, .supervised, .policy] + Option.keeping,
+        options: [.socket, .poller, .ready, .supervised, .policy] + CommandOption.keeping,
         details: """
             Runs until Ctrl-C or SIGTERM. Then the broker tells every client, spends at most a second on \
             delivering what is on its way, and removes the socket. A second broker on the same path ends \
@@ -104,7 +108,7 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         // The usual 1,024 would be taken by one other user at its quota, or by far fewer clients than the limit.
         _ = OpenFiles.raiseLimit()
         let inheritance = Handover.take()
@@ -139,7 +143,7 @@ extension Command {
 
     private static func configuration(
         _ invocation: Invocation,
-        _ console: Console,
+        _ console: CommandConsole,
         _ manager: ServiceNotice?,
         _ inheritance: Inheritance?
     ) throws -> Configuration {
@@ -176,7 +180,7 @@ extension Command {
     /// Printed only when the broker has read its journal and serves.
     private static func greet(
         _ invocation: Invocation,
-        _ console: Console,
+        _ console: CommandConsole,
         path: String,
         isSuccessor: Bool
     ) throws {
@@ -205,7 +209,7 @@ extension Command {
         _ policy: String?,
         _ broker: Broker,
         _ successor: BrokerSuccessor,
-        _ console: Console
+        _ console: CommandConsole
     ) {
         if let policy { reload(policy, broker, console) }
         if !successor.comeIfOther(), policy == nil {
@@ -214,7 +218,7 @@ extension Command {
     }
 
     /// Reads the policy again. If it or the socket has a problem, nothing changes.
-    private static func reload(_ path: String, _ broker: Broker, _ console: Console) {
+    private static func reload(_ path: String, _ broker: Broker, _ console: CommandConsole) {
         do {
             try broker.follow(try Policy(path: path))
         } catch {

@@ -10,11 +10,11 @@ final class BrokerSuccessor: Sendable {
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
     /// The variables of a service manager, which are for the successor, too.
     static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
-    private static let patienceNanoseconds: UInt64 = 10_000_000_000
+    private static let patienceSeconds = 10.0
     private static let pauseSeconds = 0.002
 
     private let broker: Broker
-    private let console: Console
+    private let console: CommandConsole
     /// The path and the identity of this program's file when it began.
     private let program: String?
     private let identity: FileIdentity?
@@ -22,7 +22,7 @@ final class BrokerSuccessor: Sendable {
     /// The policy file that the successor will read, if any.
     private let policy: String?
 
-    init(_ broker: Broker, _ console: Console, _ inherited: [String: String], policy: String?) {
+    init(_ broker: Broker, _ console: CommandConsole, _ inherited: [String: String], policy: String?) {
         self.inherited = inherited
         self.policy = policy
         self.broker = broker
@@ -96,8 +96,8 @@ final class BrokerSuccessor: Sendable {
     private static func problem(with start: ChildStart) -> String? {
         do {
             var child = try ChildProcess(starting: start)
-            let deadline = MonotonicClock.nanoseconds() + patienceNanoseconds
-            while MonotonicClock.nanoseconds() < deadline {
+            let limit = TimeLimit(seconds: patienceSeconds)
+            while !limit.isOver {
                 if let end = child.end() { return end == .exited(0) ? nil : "\(end) when it was tried" }
                 Pause.sleep(seconds: pauseSeconds)
             }

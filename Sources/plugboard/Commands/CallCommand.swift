@@ -3,8 +3,13 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension Option {
-    static let answerTimeout = Option("timeout", "SECONDS", "how long to wait for the answer (5)", .seconds)
+extension CommandOption {
+    static let answerTimeout = CommandOption(
+        "timeout",
+        "SECONDS",
+        "how long to wait for the answer (5)",
+        .seconds
+    )
 }
 
 extension Command {
@@ -14,7 +19,7 @@ extension Command {
         summary: "call the server of a key, and print its answer",
         parameters: [
             .key,
-            Parameter("VALUE", "what the server gets: JSON as in publish, or nothing", .any),
+            CommandParameter("VALUE", "what the server gets: JSON as in publish, or nothing", .any),
         ],
         options: [.cause, .clientName, .json, .socket, .peer, .answerTimeout],
         details: """
@@ -26,9 +31,9 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        var request = RequestLine("call").adding("key", string: key)
+        var request = ObjectText(op: "call").adding("key", string: key)
         let words = Array(invocation.arguments.dropFirst())
         if !words.isEmpty {
             request = request.adding("value", json: try ValueArgument.parse(words, command: "call", key: key))
@@ -37,11 +42,9 @@ extension Command {
         request = request.adding("timeout", try milliseconds(seconds))
             .adding("cause", invocation.integer(.cause))
         // The broker reports the time-out. The command waits longer only for a broker that hangs.
-        let patience = seconds + Connection.timeoutSeconds
-        let reply = try Connection.open(invocation, timeout: patience).request(request)
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        guard !invocation.has(.json), let value = reply["value"] else { return }
+        let patience = seconds + BrokerConnection.timeoutSeconds
+        let reply = try BrokerConnection.ask(request, invocation, console, timeout: patience)
+        guard let value = reply?["value"] else { return }
         try console.output.json(value.bytes)
     }
 

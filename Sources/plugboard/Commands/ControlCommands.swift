@@ -4,20 +4,20 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension Parameter {
-    fileprivate static let client = Parameter(
+extension CommandParameter {
+    fileprivate static let client = CommandParameter(
         "CLIENT",
         "the number of the observer's client, as who shows it"
     )
-    fileprivate static let sub = Parameter("SUB", "its subscription, as who shows it (1)", .optional)
+    fileprivate static let sub = CommandParameter("SUB", "its subscription, as who shows it (1)", .optional)
 }
 
-extension Option {
-    static let stepCount = Option(
+extension CommandOption {
+    static let stepCount = CommandOption(
         "count",
         "N",
         "how many lines (1)",
-        .integer(1...UInt64(Limits.stepsMax))
+        .integer(1...Limits.stepsMax)
     )
 }
 
@@ -27,7 +27,7 @@ extension Command {
         group: .about,
         summary: "hold an observer: it gets nothing until resume",
         parameters: [.client, .sub],
-        options: [.json] + Option.connection,
+        options: [.json] + CommandOption.connection,
         details: """
             The observer doesn't learn that it is held. The broker owes it what comes meanwhile: the \
             newest value of each key that changes, or everything if it asked for all. Prints how much that \
@@ -42,7 +42,7 @@ extension Command {
         group: .about,
         summary: "let one waiting line through to an observer that is held",
         parameters: [.client, .sub],
-        options: [.stepCount, .json] + Option.connection,
+        options: [.stepCount, .json] + CommandOption.connection,
         details: "Prints how much the broker owed it before, in keys and lines.",
         examples: ["step 6", "step 6 --count 10"],
         run: { try Control.run($0, $1) }
@@ -53,7 +53,7 @@ extension Command {
         group: .about,
         summary: "release an observer that is held",
         parameters: [.client, .sub],
-        options: [.json] + Option.connection,
+        options: [.json] + CommandOption.connection,
         details: """
             The observer gets what the broker owes it at once. Prints how much that was, in keys and \
             lines. For a key whose newest value the observer didn't ask for, it gets nothing.
@@ -66,7 +66,7 @@ extension Command {
 /// One request to hold or release an observer.
 private enum Control {
     /// The operation has the command's name.
-    static func run(_ invocation: Invocation, _ console: Console) throws {
+    static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let word = invocation.arguments[0]
         guard let client = UInt64(word), client > 0, client <= Limits.integerMax else {
             throw CommandError.usage(
@@ -74,21 +74,19 @@ private enum Control {
                 hint: "plugboard who KEY tells the number of each observer"
             )
         }
-        let request = RequestLine(invocation.command.name)
+        let request = ObjectText(op: invocation.syntax.name)
             .adding("sub", json: sub(invocation.argument(1) ?? "1")[...])
             .adding("client", client)
             .adding("count", invocation.integer(.stepCount))
-        let reply = try Connection.open(invocation).request(request)
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        guard !invocation.has(.json), let owed = reply["owed"]?.integer else { return }
-        try console.output.line("\(Quantity.count(owed)) owed")
+        let reply = try BrokerConnection.ask(request, invocation, console)
+        guard let owed = reply?["owed"]?.integer else { return }
+        try console.output.line("\(Amount.count(owed)) owed")
     }
 
     /// A number stays a number, and a text in quotes stays as it is. Anything else gets quotes.
     private static func sub(_ word: String) -> [UInt8] {
         if let number = Int64(word) { return Array("\(number)".utf8) }
         let value = try? JSONValue(parsing: Array(word.utf8)[...])
-        return value?.string == nil ? JSONString.encoded(word) : Array(value?.bytes ?? [])
+        return value?.string == nil ? JSONText.encoded(word) : Array(value?.bytes ?? [])
     }
 }

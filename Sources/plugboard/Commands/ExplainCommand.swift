@@ -8,10 +8,10 @@ extension Command {
         group: .about,
         summary: "show what a write would do and who would get it, without making it",
         parameters: [
-            Parameter("WRITE", "publish, emit, patch or delete"), .key,
-            Parameter("VALUE", "JSON, as the write takes it", .any),
+            CommandParameter("WRITE", "publish, emit, patch or delete"), .key,
+            CommandParameter("VALUE", "JSON, as the write takes it", .any),
         ],
-        options: [.ifRevision, .cause, .json] + Option.connection,
+        options: [.ifRevision, .cause, .json] + CommandOption.connection,
         details: """
             Prints the event that observers would get, and the outcome for each of them. If the write \
             would be refused, that is an error, status 1, with the reason. --json prints the broker's \
@@ -21,9 +21,9 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let request = RequestLine("explain").adding("write", json: try write(invocation))
-        let reply = try Connection.open(invocation).request(request)
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = ObjectText(op: "explain").adding("write", json: try write(invocation))
+        let reply = try BrokerConnection.open(invocation).request(request)
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         if let refusal = reply.refusal { throw refusal }
         if let refused = reply["refused"]?.object { throw wouldBeRefused(refused) }
@@ -42,7 +42,7 @@ extension Command {
             )
         }
         let key = try ValueArgument.key(invocation.arguments[1])
-        var write = RequestLine(operation).adding("key", string: key)
+        var write = ObjectText(op: operation).adding("key", string: key)
         let words = Array(invocation.arguments.dropFirst(2))
         if operation == "delete" {
             guard words.isEmpty else { throw CommandError.usage("delete takes a key and no value") }

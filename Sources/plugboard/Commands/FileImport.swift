@@ -14,23 +14,27 @@ struct FileImport: ~Copyable {
     /// Fields that `get` prints beside key and value: accepted and ignored.
     private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live"]
 
-    private let console: Console
-    private let connection: Connection
+    private let console: CommandConsole
+    private let connection: BrokerConnection
     private let firstLine: Int
-    private var reader: LineReader
+    private var reader: FileLines
     private var bar: ProgressBar
     private var outgoing: [UInt8] = []
     private var lines = 0
     private var sent = 0
     private var refused = 0
 
-    static func run(path: String, _ invocation: Invocation, _ console: Console) throws {
-        let reader = try LineReader(path: path)
-        var work = try FileImport(reader: reader, connection: Connection.open(invocation), console: console)
+    static func run(path: String, _ invocation: Invocation, _ console: CommandConsole) throws {
+        let reader = try FileLines(path: path)
+        var work = try FileImport(
+            reader: reader,
+            connection: BrokerConnection.open(invocation),
+            console: console
+        )
         try work.run(asJSON: invocation.has(.json))
     }
 
-    private init(reader: consuming LineReader, connection: Connection, console: Console) {
+    private init(reader: consuming FileLines, connection: BrokerConnection, console: CommandConsole) {
         bar = ProgressBar(total: reader.bytesTotal, on: console.messages)
         self.reader = reader
         self.connection = connection
@@ -61,7 +65,7 @@ struct FileImport: ~Copyable {
         }
     }
 
-    private mutating func take(_ line: LineReader.Line) {
+    private mutating func take(_ line: FileLines.Line) {
         lines = line.number
         do throws(JSONFault) {
             if !line.isIgnored {
@@ -75,7 +79,7 @@ struct FileImport: ~Copyable {
     }
 
     /// The request for a line, without its line feed.
-    private static func request(_ line: LineReader.Line) throws(JSONFault) -> [UInt8] {
+    private static func request(_ line: FileLines.Line) throws(JSONFault) -> [UInt8] {
         guard let bytes = line.bytes else {
             throw JSONFault(
                 offset: 0,
@@ -96,10 +100,8 @@ struct FileImport: ~Copyable {
         }
         guard let key else { throw JSONFault(offset: 0, message: "\"key\" is missing") }
         guard let value else { throw JSONFault(offset: 0, message: "\"value\" is missing") }
-        return Array(
-            RequestLine("publish").adding("key", json: key.bytes).adding("value", json: value.bytes).line
-                .dropLast()
-        )
+        return ObjectText(op: "publish").adding("key", json: key.bytes).adding("value", json: value.bytes)
+            .bytes
     }
 
     private static func check(_ member: JSONObject.Member) throws(JSONFault) {
@@ -117,7 +119,7 @@ struct FileImport: ~Copyable {
 
     /// Waits until the broker has handled everything. Returns its revision then.
     private mutating func finish() throws -> UInt64 {
-        try connection.send(outgoing + RequestLine("sync").adding("id", 1).line)
+        try connection.send(outgoing + ObjectText(op: "sync").adding("id", 1).line)
         while true {
             let line = try connection.nextLine()
             if line.kind == .ok("sync") { return line["revision"]?.integer ?? 0 }

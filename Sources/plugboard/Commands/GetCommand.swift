@@ -7,8 +7,8 @@ extension Command {
         name: "get",
         group: .read,
         summary: "print the value of a key, or of all keys that match a pattern",
-        parameters: [Parameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
-        options: [.json] + Option.connection,
+        parameters: [CommandParameter("KEY", "a key, or a pattern: * is one token, a last ** any number")],
+        options: [.json] + CommandOption.connection,
         details: """
             Prints the value of a key byte for byte as it was published. (On a terminal, control \
             characters are spelled out.) If the key has no value, that is an error, status 1.
@@ -21,25 +21,23 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = invocation.arguments[0]
         if key.utf8.contains(UInt8(ascii: "*")) {
             return try Snapshot.run(pattern: key, invocation, console)
         }
         _ = try ValueArgument.key(key)
-        let reply = try Connection.open(invocation).request(RequestLine("get").adding("key", string: key))
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        guard !invocation.has(.json), let value = reply["value"] else { return }
+        let request = ObjectText(op: "get").adding("key", string: key)
+        guard let value = try BrokerConnection.ask(request, invocation, console)?["value"] else { return }
         try console.output.json(value.bytes)
     }
 }
 
 /// All values that match a pattern, at one revision.
 private enum Snapshot {
-    static func run(pattern: String, _ invocation: Invocation, _ console: Console) throws {
-        let request = try RequestLine("subscribe").adding("key", string: pattern).checked()
-        let connection = try Connection.open(invocation)
+    static func run(pattern: String, _ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = try ObjectText(op: "subscribe").adding("key", string: pattern).checked()
+        let connection = try BrokerConnection.open(invocation)
         _ = try connection.accepted(request)
         var updates: [(key: String, line: BrokerLine)] = []
         while true {
@@ -63,15 +61,15 @@ private enum Snapshot {
     }
 
     private static func readable(_ key: String, _ line: BrokerLine, _ widest: Int, _ paint: Paint) -> String {
-        let name = HelpText.padded(Printable.text(key), widest)
+        let name = TextLayout.padded(Printable.text(key), widest)
         return "\(paint.bold(name))  \(Printable.json(line["value"]?.bytes ?? []))"
     }
 
     /// `{"key":…,"revision":…,"value":…,"by":…}`.
     private static func record(_ line: BrokerLine) -> [UInt8] {
-        let fields = ["key", "revision", "value", "by", "cause"].compactMap { name in
-            line[name].map { Array("\"\(name)\":".utf8) + $0.bytes }
+        ["key", "revision", "value", "by", "cause"].reduce(ObjectText()) {
+            $0.adding($1, json: line[$1]?.bytes)
         }
-        return [UInt8(ascii: "{")] + fields.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
+        .bytes
     }
 }

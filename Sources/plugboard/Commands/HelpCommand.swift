@@ -7,7 +7,7 @@ extension Command {
         name: "help",
         group: .about,
         summary: "list the commands, or explain one",
-        parameters: [Parameter("COMMAND", "one of the commands", .optional)],
+        parameters: [CommandParameter("COMMAND", "one of the commands", .optional)],
         examples: ["help publish"],
         run: { invocation, console in
             guard let name = invocation.argument(0) else {
@@ -17,7 +17,7 @@ extension Command {
                 throw HelpText.unknownCommand(name)
             }
             if command.takesWordsAsTheyAre { return try command.pass(["--help"], console) }
-            try console.output.text(HelpText.text(for: command))
+            try console.output.text(command.syntax.help)
         }
     )
 
@@ -35,7 +35,7 @@ extension Command {
             }
             let widest = limits.map(\.name.count).max() ?? 0
             for limit in limits {
-                try console.output.line("\(HelpText.padded(limit.name, widest))  \(limit.value)")
+                try console.output.line("\(TextLayout.padded(limit.name, widest))  \(limit.value)")
             }
         }
     )

@@ -4,17 +4,17 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension Option {
-    static let prefix = Option("prefix", "DIR", "copy to DIR/bin and DIR/lib (~/.local)")
-    static let remove = Option(flag: "remove", "remove what was installed")
-    static let user = Option(flag: "user", "write the files for this user's service manager instead")
-    static let printing = Option(flag: "print", "print what would be written, and write nothing")
-    static let installedPlugins = Option(
+extension CommandOption {
+    static let prefix = CommandOption("prefix", "DIR", "copy to DIR/bin and DIR/lib (~/.local)")
+    static let remove = CommandOption(flag: "remove", "remove what was installed")
+    static let user = CommandOption(flag: "user", "write the files for this user's service manager instead")
+    static let printing = CommandOption(flag: "print", "print what would be written, and write nothing")
+    static let installedPlugins = CommandOption(
         "plugins",
         "DIR",
         "the plugins to copy; with --user: run plugboard up with this folder"
     )
-    static let manager = Option(
+    static let manager = CommandOption(
         "for",
         "MANAGER",
         "systemd or launchd; by default that of this system",
@@ -78,11 +78,11 @@ extension Command {
 /// The copies.
 private struct CopyInstall {
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandConsole
     private let installation: Installation
 
-    init(_ invocation: Invocation, _ console: Console) throws {
-        for option in [Option.manager, .socket] where invocation.has(option) {
+    init(_ invocation: Invocation, _ console: CommandConsole) throws {
+        for option in [CommandOption.manager, .socket] where invocation.has(option) {
             throw CommandError.usage("--\(option.name) goes with --user")
         }
         self.invocation = invocation
@@ -121,7 +121,7 @@ private struct CopyInstall {
     }
 
     private func remove() throws {
-        for option in [Option.printing, .installedPlugins] where invocation.has(option) {
+        for option in [CommandOption.printing, .installedPlugins] where invocation.has(option) {
             throw CommandError.usage("--\(option.name) and --remove don't go together")
         }
         let count = try installation.remove()
@@ -138,10 +138,10 @@ private struct ServiceInstall {
     private static let bytesMax = 65_536
 
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandConsole
     private let manager: ServiceManager
 
-    init(_ invocation: Invocation, _ console: Console) throws {
+    init(_ invocation: Invocation, _ console: CommandConsole) throws {
         if invocation.has(.prefix) { throw CommandError.usage("--prefix is for the copies, without --user") }
         self.invocation = invocation
         self.console = console
@@ -234,7 +234,7 @@ private struct ServiceInstall {
     }
 
     private func remove() throws {
-        for option in [Option.printing, .installedPlugins, .socket] where invocation.has(option) {
+        for option in [CommandOption.printing, .installedPlugins, .socket] where invocation.has(option) {
             throw CommandError.usage("--\(option.name) and --remove don't go together")
         }
         let places = try places()

@@ -1,6 +1,5 @@
 // `journal`: checks, shows and repairs what a broker has kept, while no broker uses it.
 
-import PlugboardMemory
 import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
@@ -11,8 +10,8 @@ extension Command {
         group: .about,
         summary: "check, show or repair what a broker has kept",
         parameters: [
-            Parameter("check|repair|show", "what to do"),
-            Parameter("PATTERN", "show: only keys that match", .any),
+            CommandParameter("check|repair|show", "what to do"),
+            CommandParameter("PATTERN", "show: only keys that match", .any),
         ],
         options: [.json, .state, .socket],
         details: """
@@ -29,13 +28,12 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let task = invocation.arguments[0]
         guard ["check", "repair", "show"].contains(task) else {
-            let near = Suggestion.nearest(to: task, among: ["check", "repair", "show"])
             throw CommandError.usage(
                 "a journal is checked, shown or repaired: there is no \"\(task)\"",
-                hint: near.map { "did you mean \"\($0)\"?" }
+                hint: Suggestion.hint(for: task, among: ["check", "repair", "show"])
             )
         }
         let folder = try place(invocation)
@@ -59,7 +57,7 @@ extension Command {
         return folder
     }
 
-    private static func repair(_ path: String, _ console: Console) throws {
+    private static func repair(_ path: String, _ console: CommandConsole) throws {
         let folder = try JournalFolder(path: path)
         var repair = try JournalRepair(folder.store, boot: SystemBoot.identity())
         guard let result = try repair.run(epoch: Journal.newEpoch()) else {
@@ -81,7 +79,7 @@ extension Command {
 /// A check and what it tells.
 private struct JournalCheck {
     let folder: String
-    let console: Console
+    let console: CommandConsole
 
     func run() throws {
         let store = DiskStore(try DataFolder(path: folder))
@@ -106,9 +104,9 @@ private struct JournalCheck {
 private struct JournalListing {
     private let isJSON: Bool
     private let patterns: [[UInt8]]
-    private let console: Console
+    private let console: CommandConsole
 
-    init(_ invocation: Invocation, _ console: Console) throws {
+    init(_ invocation: Invocation, _ console: CommandConsole) throws {
         isJSON = invocation.has(.json)
         patterns = try invocation.arguments.dropFirst().map { Array(try ValueArgument.pattern($0).utf8) }
         self.console = console
@@ -162,13 +160,11 @@ private struct JournalListing {
     private func show(event: RecordLine, _ line: Span<UInt8>, _ when: UInt64) throws {
         let key = event.key.bytes(of: line)
         guard isWanted(key) else { return }
-        var time = ByteBuffer()
-        time.append(milliseconds: when)
         let text = { (bytes: Span<UInt8>) in Printable.text(String(bytes)) }
         let value = event.kind == .update ? " " + text(event.value.bytes(of: line)) : " deleted"
         let by = JSONValue(accepted: Array(event.by.bytes(of: line))[...]).string ?? "?"
         try console.output.line(
-            "\(text(time.bytes))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))"
+            "\(UTCTime.text(when))  \(event.revision)  \(text(key))\(value)  by \(Printable.text(by))"
         )
     }
 }

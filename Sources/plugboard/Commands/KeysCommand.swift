@@ -7,27 +7,28 @@ extension Command {
         name: "keys",
         group: .read,
         summary: "list the keys",
-        parameters: [Parameter("PATTERN", "which keys; by default all (**)", .optional)],
-        options: [.json] + Option.connection,
+        parameters: [CommandParameter("PATTERN", "which keys; by default all (**)", .optional)],
+        options: [.json] + CommandOption.connection,
         details: "Prints one key a line, in the order of their bytes. --json adds each key's revision.",
         examples: ["keys", "keys 'catalog.*'"],
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        var request = try RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**").checked()
-        let connection = try Connection.open(invocation)
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        var request = try ObjectText(op: "keys").adding("key", string: invocation.argument(0) ?? "**")
+            .checked()
+        let connection = try BrokerConnection.open(invocation)
         while true {
             let reply = try connection.accepted(request)
             let keys = reply["keys"]?.array ?? []
             try print(keys, asJSON: invocation.has(.json), console)
             guard reply["more"]?.bool == true, let last = keys.last?.object?["key"]?.string else { return }
-            request = RequestLine("keys").adding("key", string: invocation.argument(0) ?? "**")
+            request = ObjectText(op: "keys").adding("key", string: invocation.argument(0) ?? "**")
                 .adding("after", string: last)
         }
     }
 
-    private static func print(_ keys: [JSONValue], asJSON: Bool, _ console: Console) throws {
+    private static func print(_ keys: [JSONValue], asJSON: Bool, _ console: CommandConsole) throws {
         var text: [UInt8] = []
         for entry in keys {
             if asJSON {

@@ -3,12 +3,12 @@
 
 import PlugboardWire
 
-extension Option {
-    static let logLines = Option(
+extension CommandOption {
+    static let logLines = CommandOption(
         "lines",
         "N",
         "log: how many lines (all that are kept, \(PluginLog.linesMax) at most)",
-        .integer(0...UInt64(PluginLog.linesMax))
+        .integer(0...PluginLog.linesMax)
     )
 }
 
@@ -18,9 +18,9 @@ extension Command {
         group: .run,
         summary: "list the plugins of up with their states, or read them again",
         parameters: [
-            Parameter("reload", "read every plugin.json again, and apply it", .optional)
+            CommandParameter("reload", "read every plugin.json again, and apply it", .optional)
         ],
-        options: [.json] + Option.connection,
+        options: [.json] + CommandOption.connection,
         details: """
             States: running: it has a process. waiting: it crashed, and starts again soon. ended: it ended \
             by itself, for good. idle: it starts on demand, and no client needs it. broken: it crashed too \
@@ -50,10 +50,10 @@ extension Command {
         group: .run,
         summary: "start, stop or restart a plugin of up, or show what it printed",
         parameters: [
-            Parameter("start|stop|restart|log", "what to do"),
-            Parameter("NAME", "the plugin's name, as plugins shows it"),
+            CommandParameter("start|stop|restart|log", "what to do"),
+            CommandParameter("NAME", "the plugin's name, as plugins shows it"),
         ],
-        options: [.logLines, .clientName, .json] + Option.connection,
+        options: [.logLines, .clientName, .json] + CommandOption.connection,
         details: """
             stop and restart return when the plugin has ended. To end it, up sends SIGTERM, and SIGKILL 2 \
             seconds later, to the plugin and to everything that it started. start and restart return when \
@@ -73,9 +73,9 @@ private struct PluginCaller {
     private static let patienceSeconds = Supervisor.pluginGraceSeconds + 3
 
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandConsole
 
-    init(_ invocation: Invocation, _ console: Console) {
+    init(_ invocation: Invocation, _ console: CommandConsole) {
         self.invocation = invocation
         self.console = console
     }
@@ -124,7 +124,7 @@ private struct PluginCaller {
         guard action == .log || !invocation.has(.logLines) else {
             throw CommandError.usage("--lines is for log")
         }
-        let reply = try call(action, value: JSONString.encoded(name))
+        let reply = try call(action, value: JSONText.encoded(name))
         if action == .log { return try showLog(reply) }
         if invocation.has(.json) { try console.output.json(reply.bytes) }
         let state = reply.object?["state"]?.string ?? "?"
@@ -150,17 +150,17 @@ private struct PluginCaller {
         let kept = reply.array ?? []
         let lines = kept.suffix(invocation.integer(.logLines).flatMap { Int(exactly: $0) } ?? kept.count)
         if invocation.has(.json) {
-            return try console.output.json(JSONObjectText.array(lines.map { Array($0.bytes) }))
+            return try console.output.json(ObjectText.array(lines.map { Array($0.bytes) }))
         }
         for line in lines { try console.output.line(Printable.text(line.string ?? "")) }
     }
 
     private func call(_ action: PluginAction, value: [UInt8]?) throws -> JSONValue {
-        var request = RequestLine("call").adding("key", string: PluginKey.call(action))
+        var request = ObjectText(op: "call").adding("key", string: PluginKey.call(action))
         if let value { request = request.adding("value", json: value[...]) }
         request = request.adding("timeout", UInt64(Self.patienceSeconds * 1_000))
-        let timeout = invocation.seconds(.timeout) ?? Self.patienceSeconds + Connection.timeoutSeconds
-        let connection = try Connection.open(invocation, timeout: timeout)
+        let timeout = invocation.seconds(.timeout) ?? Self.patienceSeconds + BrokerConnection.timeoutSeconds
+        let connection = try BrokerConnection.open(invocation, timeout: timeout)
         let reply = try connection.request(request)
         if reply.kind == .error("no_provider") {
             throw CommandError(

@@ -2,9 +2,10 @@
 
 import PlugboardBroker
 import PlugboardPosix
+import PlugboardWire
 
-extension Option {
-    static let policy = Option(
+extension CommandOption {
+    static let policy = CommandOption(
         "policy",
         "FILE",
         "who may do what; without one, this user and root may do everything, and others can't connect"
@@ -17,8 +18,8 @@ extension Command {
         group: .about,
         summary: "check a file that says who may do what",
         parameters: [
-            Parameter("check", "what to do"),
-            Parameter("FILE", "the file for plugboard broker --policy"),
+            CommandParameter("check", "what to do"),
+            CommandParameter("FILE", "the file for plugboard broker --policy"),
         ],
         details: """
             Prints a summary of the file, or what is wrong with it and where, with status 1.
@@ -54,7 +55,7 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let task = invocation.arguments[0]
         guard task == "check" else {
             let message = "a policy is checked: there is no \"\(task)\""

@@ -1,15 +1,17 @@
 // `publish`: one value from the command line, or many from a file.
 
-extension Option {
-    static let from = Option(
+import PlugboardWire
+
+extension CommandOption {
+    static let from = CommandOption(
         "from",
         "FILE",
         "publish each JSON line of FILE, {\"key\":…,\"value\":…}; - is standard input"
     )
 }
 
-extension Option {
-    static let timeToLive = Option(
+extension CommandOption {
+    static let timeToLive = CommandOption(
         "ttl",
         "SECONDS",
         "delete the key after that time, unless it is written again",
@@ -23,11 +25,11 @@ extension Command {
         group: .write,
         summary: "set a key's value, or the values of a whole file",
         parameters: [
-            Parameter("KEY", "tokens separated by dots, such as cart.summary", .optional),
-            Parameter("VALUE", Parameter.value.help, .any),
+            CommandParameter("KEY", "tokens separated by dots, such as cart.summary", .optional),
+            CommandParameter("VALUE", CommandParameter.value.help, .any),
         ],
         forms: ["KEY VALUE…", "--from FILE"],
-        options: [.from, .ifRevision, .cause, .timeToLive] + Option.writing,
+        options: [.from, .ifRevision, .cause, .timeToLive] + CommandOption.writing,
         details: """
             Prints the revision of the write.
 
@@ -44,14 +46,14 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         if let path = invocation.text(.from) {
             guard invocation.arguments.isEmpty else {
                 throw CommandError.usage(
                     "--from takes the keys and values from the file; \"\(invocation.arguments[0])\" is too many"
                 )
             }
-            for option in [Option.ifRevision, .cause, .timeToLive] where invocation.has(option) {
+            for option in [CommandOption.ifRevision, .cause, .timeToLive] where invocation.has(option) {
                 throw CommandError.usage("--\(option.name) is for one key and doesn't go with --from")
             }
             return try FileImport.run(path: path, invocation, console)
@@ -60,7 +62,7 @@ extension Command {
         if let missing {
             throw CommandError.usage(
                 "\(missing) is missing",
-                hint: "usage: \(HelpText.usage(of: invocation.command))"
+                hint: "usage: \(invocation.syntax.usage())"
             )
         }
         try SingleWrite.run(invocation, console, hasValue: true)

@@ -9,9 +9,9 @@ extension Command {
         group: .read,
         summary: "write down a session, for replay to play again",
         parameters: [
-            Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
+            CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.noInitial, .count] + Option.observing,
+        options: [.noInitial, .count] + CommandOption.observing,
         details: """
             Writes JSON lines to standard output until Ctrl-C or SIGTERM, each as soon as it arrives. The \
             first line says what is recorded, {"recording":1,"patterns":[…],…}. The others are the \
@@ -35,8 +35,8 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let request = RequestLine("subscribe")
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = ObjectText(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
             // It comes first: changes are recorded when they happen, even if other observers hold
             // back later phases.
@@ -98,8 +98,8 @@ extension Command {
     ) throws {
         var wish = StopWish()
         _ = wish.takeAll(of: signals)
-        try observation.send(RequestLine("sync"))
-        let deadline = Deadline(seconds: Connection.timeoutSeconds)
+        try observation.send(ObjectText(op: "sync"))
+        let deadline = TimeLimit(seconds: BrokerConnection.timeoutSeconds)
         while let left = deadline.milliseconds, observation.hasLine || !observation.isApart {
             do {
                 guard let line = try next(observation, &recorder, milliseconds: left) else { continue }
@@ -123,7 +123,7 @@ extension Command {
         return try observation.nextLine(milliseconds: milliseconds)
     }
 
-    private static func tell(_ recorder: Recorder, _ console: Console) {
+    private static func tell(_ recorder: Recorder, _ console: CommandConsole) {
         if console.messages.isTerminal { try? console.messages.bytes([0x0D]) }
         console.say("recorded \(recorder.summary)")
         if recorder.gaps > 0 {

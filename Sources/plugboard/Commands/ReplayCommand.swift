@@ -3,13 +3,13 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension Option {
-    static let speed = Option(
+extension CommandOption {
+    static let speed = CommandOption(
         "speed",
         "FACTOR",
         "how many times faster than recorded (1); 0 or max: as fast as possible"
     )
-    static let to = Option(
+    static let to = CommandOption(
         "to",
         "PREFIX",
         "put PREFIX and a dot before each key, to spare the real keys"
@@ -21,8 +21,8 @@ extension Command {
         name: "replay",
         group: .write,
         summary: "play a recorded session",
-        parameters: [Parameter("FILE", "a file written by record; - is standard input")],
-        options: [.speed, .to] + Option.writing,
+        parameters: [CommandParameter("FILE", "a file written by record; - is standard input")],
+        options: [.speed, .to] + CommandOption.writing,
         details: """
             First replay publishes the values from the start, at once. Then it plays each event at its \
             time: it publishes for an update, deletes for a delete, and emits for an emit. A batch is \
@@ -51,12 +51,12 @@ private struct ReplayRun {
     private static let reportsMax = 20
 
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandConsole
     private let path: String
     private let speed: ReplaySpeed
     private let requests: ReplayRequests
 
-    init(_ invocation: Invocation, _ console: Console) throws {
+    init(_ invocation: Invocation, _ console: CommandConsole) throws {
         self.invocation = invocation
         self.console = console
         path = invocation.arguments[0]
@@ -67,10 +67,10 @@ private struct ReplayRun {
     func run() throws {
         var reader = try reader()
         let total = path != "-" && reader.isRegular ? try checked() : nil
-        let connection = try Connection.open(invocation)
+        let connection = try BrokerConnection.open(invocation)
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         try connection.watch(signals.raw)
-        var replay = Replay(
+        var replay = Playback(
             connection: connection,
             requests: requests,
             speed: speed,
@@ -116,7 +116,7 @@ private struct ReplayRun {
         return speed.factor == nil ? Int(reader.events) : Int(reader.milliseconds)
     }
 
-    private func ended(by error: any Error, _ replay: inout Replay, _ reader: borrowing RecordingReader)
+    private func ended(by error: any Error, _ replay: inout Playback, _ reader: borrowing RecordingReader)
         -> any Error
     {
         switch error {
@@ -141,7 +141,7 @@ private struct ReplayRun {
         }
     }
 
-    private func summarize(_ outcome: Replay.Outcome, _ reader: borrowing RecordingReader) throws {
+    private func summarize(_ outcome: Playback.Outcome, _ reader: borrowing RecordingReader) throws {
         tellNotes(outcome, missing: reader.missing)
         if invocation.has(.json) {
             try console.output.line(
@@ -156,7 +156,7 @@ private struct ReplayRun {
         }
     }
 
-    private func tellNotes(_ outcome: Replay.Outcome, missing: UInt64) {
+    private func tellNotes(_ outcome: Playback.Outcome, missing: UInt64) {
         let notes: [(UInt64, String)] = [
             (outcome.reserved, "left out: the key has a $ and is the broker's own"),
             (outcome.gone, "deleted a key that wasn't there"),

@@ -9,7 +9,7 @@ extension Command {
         name: "restart",
         group: .run,
         summary: "have the broker begin anew, as the program installed now",
-        options: Option.connection,
+        options: CommandOption.connection,
         details: """
             The broker tells its clients that it begins anew. Then, in the same process, it becomes the \
             program that is now at its path: after an update, the new one. Its socket stays open, so \
@@ -29,9 +29,9 @@ extension Command {
     /// How long the broker may take to say goodbye to its clients and to read its journal.
     private static let patienceSeconds = 30.0
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let connection = try Connection.open(invocation)
-        let reply = try connection.accepted(RequestLine("get").adding("key", string: "$broker.stats"))
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let connection = try BrokerConnection.open(invocation)
+        let reply = try connection.accepted(ObjectText(op: "get").adding("key", string: "$broker.stats"))
         guard let value = reply["value"],
             let pid = value.object?["pid"]?.integer.flatMap(Int32.init(exactly:))
         else { throw CommandError(.refused, "the broker does not say which process it is") }
@@ -43,15 +43,15 @@ extension Command {
         guard waitForFarewell(connection) else {
             throw CommandError(.refused, "the broker goes on as it was: it says why where it prints")
         }
-        let next = try Connection.open(invocation)
-        let greeting = try next.accepted(RequestLine("sync"))
+        let next = try BrokerConnection.open(invocation)
+        let greeting = try next.accepted(ObjectText(op: "sync"))
         let revision = greeting["revision"]?.integer.map { ", at revision \($0)" } ?? ""
         try console.output.line("the broker has begun anew\(revision)")
     }
 
     /// Whether the broker says goodbye in time.
-    private static func waitForFarewell(_ connection: Connection) -> Bool {
-        let deadline = Deadline(seconds: patienceSeconds)
+    private static func waitForFarewell(_ connection: BrokerConnection) -> Bool {
+        let deadline = TimeLimit(seconds: patienceSeconds)
         while let left = deadline.milliseconds {
             do {
                 if let line = try connection.nextLine(milliseconds: left), line.kind == .event("bye") {

@@ -3,11 +3,11 @@
 import PlugboardPosix
 import PlugboardWire
 
-extension Option {
-    static let noInitial = Option(flag: "no-initial", "leave out the current values at the start")
-    static let old = Option(flag: "old", "also show the value before each change")
-    static let noValues = Option(flag: "no-values", "show only which keys change")
-    static let count = Option("count", "N", "end after N events", .integer(1...Limits.integerMax))
+extension CommandOption {
+    static let noInitial = CommandOption(flag: "no-initial", "leave out the current values at the start")
+    static let old = CommandOption(flag: "old", "also show the value before each change")
+    static let noValues = CommandOption(flag: "no-values", "show only which keys change")
+    static let count = CommandOption("count", "N", "end after N events", .integer(1...Int(Limits.integerMax)))
 }
 
 extension Command {
@@ -16,9 +16,10 @@ extension Command {
         group: .read,
         summary: "print the values of the keys that match, then every change",
         parameters: [
-            Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
+            CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .noInitial, .old, .noValues] + Option.asking + [.count] + Option.observing,
+        options: [.json, .noInitial, .old, .noValues] + CommandOption.asking + [.count]
+            + CommandOption.observing,
         details: """
             Runs until Ctrl-C. On a terminal each event is a readable line. When piped, or with --json, it \
             is the broker's own JSON line.
@@ -40,14 +41,14 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let request = RequestLine("subscribe")
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = ObjectText(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
             .adding("initial", !invocation.has(.noInitial), unless: true)
             .adding("old", invocation.has(.old), unless: false)
             .adding("values", !invocation.has(.noValues), unless: true)
         let standing = StandingRequest(
-            try SubscribeOptions.added(to: request, invocation).checked(),
+            try SubscribeFields.added(to: request, invocation).checked(),
             .subscription(hasInitial: !invocation.has(.noInitial)),
             isFiltered: invocation.has(.condition)
         )

@@ -1,10 +1,11 @@
 // `top`: shows live who is on the bus and what happens.
 
 import PlugboardPosix
+import PlugboardWire
 
-extension Option {
-    static let once = Option(flag: "once", "print one report as plain text, and end")
-    static let period = Option("every", "SECONDS", "how often to redraw (1)", .seconds)
+extension CommandOption {
+    static let once = CommandOption(flag: "once", "print one report as plain text, and end")
+    static let period = CommandOption("every", "SECONDS", "how often to redraw (1)", .seconds)
 }
 
 extension Command {
@@ -12,8 +13,8 @@ extension Command {
         name: "top",
         group: .read,
         summary: "watch the clients, the busiest keys, who is slow, and warnings",
-        parameters: [Parameter("PATTERN", "only keys that match; by default all (**)", .any)],
-        options: [.once, .period] + Option.observing,
+        parameters: [CommandParameter("PATTERN", "only keys that match; by default all (**)", .any)],
+        options: [.once, .period] + CommandOption.observing,
         details: """
             Takes the whole terminal and redraws it every second. q or Ctrl-C ends it, p holds the \
             picture. If standard output is not a terminal, it prints a line every second.
@@ -31,14 +32,14 @@ extension Command {
     /// Rows of each table in a report.
     private static let reportRows = 40
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let seconds = invocation.seconds(.period) ?? 1
         guard seconds >= shortestSeconds else {
             throw CommandError.usage("--every is at least \(shortestSeconds) seconds")
         }
         let patterns = invocation.arguments.isEmpty ? ["**"] : invocation.arguments
-        _ = try RequestLine("subscribe").adding("keys", strings: patterns).checked()
-        let connection = try Connection.open(invocation)
+        _ = try ObjectText(op: "subscribe").adding("keys", strings: patterns).checked()
+        let connection = try BrokerConnection.open(invocation)
         let isOnce = invocation.has(.once)
         let isFull =
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
@@ -75,7 +76,7 @@ extension Command {
             if once {
                 return try output.text(picture.report(rows: reportRows).map { $0 + "\n" }.joined())
             }
-            try output.line(picture.line(at: WallClock.now()))
+            try output.line(picture.line(at: TimeOfDay.now()))
         }
     }
 }

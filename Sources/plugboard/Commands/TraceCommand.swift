@@ -9,9 +9,9 @@ extension Command {
         group: .about,
         summary: "show live who gets each write, and how fast",
         parameters: [
-            Parameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
+            CommandParameter("PATTERN", "keys or patterns: * is one token, a last ** any number", .several)
         ],
-        options: [.json, .count] + Option.observing,
+        options: [.json, .count] + CommandOption.observing,
         details: """
             Runs until Ctrl-C. Each write is a line with its time (UTC). Below it are its observers, with \
             one of these outcomes: sent, and after how many microseconds; queued (waits for its turn); \
@@ -23,8 +23,8 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
-        let request = try RequestLine("trace").adding("keys", strings: invocation.arguments).checked()
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
+        let request = try ObjectText(op: "trace").adding("keys", strings: invocation.arguments).checked()
         let observation = try Observation(invocation, console)
         try observation.ask(StandingRequest(request, .trace))
         try observation.connection.watchOutput()
@@ -37,7 +37,7 @@ extension Command {
             if invocation.has(.json) {
                 try pending.add(json: line.bytes)
             } else {
-                let time = WallClock.now().description
+                let time = TimeOfDay.now()
                 for text in TraceText.lines(of: line, at: time, console.output.paint) {
                     try pending.add(line: text)
                 }

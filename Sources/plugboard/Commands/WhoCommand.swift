@@ -8,7 +8,7 @@ extension Command {
         group: .about,
         summary: "show who observes a key and who wrote it",
         parameters: [.key],
-        options: [.json] + Option.connection,
+        options: [.json] + CommandOption.connection,
         details: """
             Lists the observers in the order in which they get events, with their state and with how many \
             keys and lines the broker owes them. live: gets events at once. lagging: reads too slowly, or \
@@ -18,12 +18,10 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        let reply = try Connection.open(invocation).request(RequestLine("who").adding("key", string: key))
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        if invocation.has(.json) { return }
+        let request = ObjectText(op: "who").adding("key", string: key)
+        guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
         let paint = console.output.paint
         try console.output.line(ObserverText.writer(reply, paint))
         if let server = ObserverText.server(reply, paint) { try console.output.line(server) }
@@ -55,7 +53,7 @@ enum ObserverText {
         }
         let widths = (0..<4).map { column in min(40, rows.map { $0[column].count }.max() ?? 0) }
         return zip(observers, rows).map { observer, row in
-            let cells = zip(row, widths).map(HelpText.padded)
+            let cells = zip(row, widths).map(TextLayout.padded)
             let phase = observer["phase"]?.text ?? "5"
             let order = phase == "5" ? "" : "  \(paint.dim("phase \(phase)"))"
             return "  \(paint.bold(cells[0]))  \(cells[1...].joined(separator: "  "))"

@@ -2,12 +2,12 @@
 
 import PlugboardWire
 
-extension Option {
-    static let limit = Option(
+extension CommandOption {
+    static let limit = CommandOption(
         "limit",
         "N",
         "show at most N steps (\(Limits.chainStepsDefault))",
-        .integer(1...UInt64(Limits.pageKeysMax))
+        .integer(1...Limits.pageKeysMax)
     )
 }
 
@@ -17,7 +17,7 @@ extension Command {
         group: .about,
         summary: "follow the causes of a key's value back to the first",
         parameters: [.key],
-        options: [.json, .limit] + Option.connection,
+        options: [.json, .limit] + CommandOption.connection,
         details: """
             Begins with the newest write of the key, or its delete, and follows each write to the one that \
             caused it. Each line shows who made the write, at which revision, and when (UTC). The broker \
@@ -27,14 +27,11 @@ extension Command {
         run: run
     )
 
-    private static func run(_ invocation: Invocation, _ console: Console) throws {
+    private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let key = try ValueArgument.key(invocation.arguments[0])
-        let request = RequestLine("why").adding("key", string: key)
+        let request = ObjectText(op: "why").adding("key", string: key)
             .adding("limit", invocation.integer(.limit))
-        let reply = try Connection.open(invocation).request(request)
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        if invocation.has(.json) { return }
+        guard let reply = try BrokerConnection.ask(request, invocation, console) else { return }
         for line in ChainText.lines(of: reply, console.output.paint) { try console.output.line(line) }
     }
 }
@@ -48,7 +45,7 @@ enum ChainText {
         var lines: [String] = []
         for (step, key) in zip(steps, keys) {
             let arrow = lines.isEmpty ? "  " : "← "
-            lines.append("\(arrow)\(paint.bold(HelpText.padded(key, widest)))  \(text(of: step, paint))")
+            lines.append("\(arrow)\(paint.bold(TextLayout.padded(key, widest)))  \(text(of: step, paint))")
         }
         if reply["more"]?.bool == true { lines.append("← more: --limit shows them") }
         if reply["truncated"]?.bool == true { lines.append("← older than what the broker remembers") }

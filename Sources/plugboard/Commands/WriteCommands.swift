@@ -1,9 +1,11 @@
 // The commands that write one key: `emit`, `patch`, `delete`. `publish`, which also
 // reads files, has a file of its own.
 
-extension Parameter {
-    static let key = Parameter("KEY", "tokens separated by dots, such as cart.summary")
-    static let value = Parameter(
+import PlugboardWire
+
+extension CommandParameter {
+    static let key = CommandParameter("KEY", "tokens separated by dots, such as cart.summary")
+    static let value = CommandParameter(
         "VALUE",
         "JSON; a text needs quotes: '\"hello\"'. - reads it from standard input",
         .several
@@ -16,7 +18,7 @@ extension Command {
         group: .write,
         summary: "send an event that is not kept",
         parameters: [.key, .value],
-        options: [.cause] + Option.writing,
+        options: [.cause] + CommandOption.writing,
         details: "Present observers get it. Later ones don't.",
         examples: [#"emit cart.add '{"sku":"B0001","quantity":2}'"#],
         run: { try SingleWrite.run($0, $1, hasValue: true) }
@@ -27,7 +29,7 @@ extension Command {
         group: .write,
         summary: "change parts of a key's value (RFC 7396 merge patch)",
         parameters: [.key, .value],
-        options: [.ifRevision, .cause] + Option.writing,
+        options: [.ifRevision, .cause] + CommandOption.writing,
         details:
             "Members of VALUE replace those of the value. null removes a member. A key without a value starts as {}.",
         examples: [#"patch catalog.B0001 '{"price":49.95}'"#],
@@ -39,7 +41,7 @@ extension Command {
         group: .write,
         summary: "remove a key",
         parameters: [.key],
-        options: [.ifRevision, .cause] + Option.writing,
+        options: [.ifRevision, .cause] + CommandOption.writing,
         examples: ["delete banner"],
         run: { try SingleWrite.run($0, $1, hasValue: false) }
     )
@@ -48,10 +50,10 @@ extension Command {
 /// One write to one key.
 enum SingleWrite {
     /// The operation has the command's name.
-    static func run(_ invocation: Invocation, _ console: Console, hasValue: Bool) throws {
-        let operation = invocation.command.name
+    static func run(_ invocation: Invocation, _ console: CommandConsole, hasValue: Bool) throws {
+        let operation = invocation.syntax.name
         let key = try ValueArgument.key(invocation.arguments[0])
-        var request = RequestLine(operation).adding("key", string: key)
+        var request = ObjectText(op: operation).adding("key", string: key)
         if hasValue {
             let words = Array(invocation.arguments.dropFirst())
             request = request.adding(
@@ -62,22 +64,14 @@ enum SingleWrite {
         request = request.adding("if", invocation.integer(.ifRevision))
             .adding("cause", invocation.integer(.cause))
             .adding("ttl", try milliseconds(invocation.seconds(.timeToLive)))
-        try send(request, invocation, console)
+        guard let revision = try BrokerConnection.ask(request, invocation, console)?["revision"]?.integer
+        else { return }
+        try console.output.line("revision \(revision)")
     }
 
     private static func milliseconds(_ seconds: Double?) throws -> UInt64? {
         guard let seconds else { return nil }
         guard seconds >= 0.001 else { throw CommandError.usage("--ttl is at least 0.001 seconds") }
         return UInt64((seconds * 1_000).rounded())
-    }
-
-    /// Sends a write and prints the revision that it made.
-    static func send(_ request: RequestLine, _ invocation: Invocation, _ console: Console) throws {
-        let connection = try Connection.open(invocation)
-        let reply = try connection.request(request)
-        if invocation.has(.json) { try console.output.json(reply.bytes) }
-        if let refusal = reply.refusal { throw refusal }
-        guard !invocation.has(.json), let revision = reply["revision"]?.integer else { return }
-        try console.output.line("revision \(revision)")
     }
 }

@@ -18,7 +18,7 @@ struct Recorder {
     private var now: UInt64
     private var pending: PendingOutput
 
-    init(console: Console) {
+    init(console: CommandConsole) {
         now = start
         pending = PendingOutput(console.output)
     }

@@ -2,7 +2,6 @@
 // `{"recording":1,…}`. Each later line is the broker's own, byte for byte, with `"ms"` in front:
 // the milliseconds since the start.
 
-import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
@@ -18,22 +17,12 @@ enum Recording {
         greeting: BrokerLine?,
         milliseconds since1970: UInt64
     ) -> [UInt8] {
-        var buffer = ByteBuffer()
-        buffer.append(string: #"{"recording":\#(version),"patterns":["#)
-        for (index, pattern) in patterns.enumerated() {
-            if index > 0 { buffer.append(",") }
-            JSONText.append(pattern, to: &buffer)
-        }
-        buffer.append(#"],"started":""#)
-        buffer.append(milliseconds: since1970)
-        buffer.append("\"")
-        if let revision { buffer.append(string: #","revision":\#(revision)"#) }
+        var header = ObjectText().adding("recording", version).adding("patterns", strings: patterns)
+            .adding("started", string: UTCTime.text(since1970)).adding("revision", revision)
         for name in ["protocol", "epoch", "broker", "version"] {
-            guard let value = greeting?[name] else { continue }
-            buffer.append(string: #","\#(name)":\#(value.text)"#)
+            header = header.adding(name, json: greeting?[name]?.bytes)
         }
-        buffer.append("}")
-        return Array(buffer.bytes)
+        return header.bytes
     }
 
     /// A line of the broker's with its time, without its line feed.

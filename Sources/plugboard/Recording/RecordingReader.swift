@@ -34,7 +34,7 @@ struct RecordingReader: ~Copyable {
     private(set) var cut: RecordingFault?
 
     private let check: (RecordedEvent) -> String?
-    private var lines: LineReader
+    private var lines: FileLines
     private var gaps = 0
     private var held: RecordedEvent?
     /// A fault to throw after everything before it has been returned.
@@ -46,7 +46,7 @@ struct RecordingReader: ~Copyable {
     /// Opens a file; `-` is standard input. `check` says why an event can't be played.
     init(path: String, check: @escaping (RecordedEvent) -> String? = { _ in nil }) throws {
         self.check = check
-        lines = try LineReader(path: path, lineBytesMax: Self.lineBytesMax)
+        lines = try FileLines(path: path, lineBytesMax: Self.lineBytesMax)
     }
 
     /// The file's size is known.
@@ -124,7 +124,7 @@ struct RecordingReader: ~Copyable {
     }
 
     /// The content of a line; nil if it is wrong, or the file ends within it.
-    private mutating func parsed(_ line: LineReader.Line, _ isFirst: Bool) -> RecordedLine? {
+    private mutating func parsed(_ line: FileLines.Line, _ isFirst: Bool) -> RecordedLine? {
         guard let bytes = line.bytes else {
             fail(line, "longer than \(Self.lineBytesMax) bytes")
             return nil
@@ -137,7 +137,7 @@ struct RecordingReader: ~Copyable {
         }
     }
 
-    private mutating func fail(_ line: LineReader.Line, _ message: String, isCut: Bool = false) {
+    private mutating func fail(_ line: FileLines.Line, _ message: String, isCut: Bool = false) {
         isEnded = true
         lostRevision = line.bytes.flatMap { RecordedLine.revision(inCut: $0) }
         let fault = RecordingFault(line.number, message)

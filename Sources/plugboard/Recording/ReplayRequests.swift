@@ -46,19 +46,17 @@ struct ReplayRequests: Sendable {
     private static let envelopeBytes = 64
 
     private func single(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ReplayRequest {
-        ReplayRequest(events: [event], line: write(event, cause).adding("id", UInt64(event.number)).line)
+        ReplayRequest(events: [event], line: write(event, cause).adding("id", event.number).line)
     }
 
     private func batch(_ events: [RecordedEvent], _ writes: [UInt8]) -> ReplayRequest {
         let list = [UInt8(ascii: "[")] + writes + [UInt8(ascii: "]")]
-        let request = RequestLine("batch").adding("id", UInt64(events[0].number))
-            .adding("writes", json: list[...])
+        let request = ObjectText(op: "batch").adding("id", events[0].number).adding("writes", json: list)
         return ReplayRequest(events: events, line: request.line)
     }
 
-    private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> RequestLine {
-        let request = RequestLine(event.kind.operation).adding("key", string: prefix + event.key)
-        let valued = event.value.map { request.adding("value", json: $0) } ?? request
-        return valued.adding("cause", event.cause.flatMap(cause))
+    private func write(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ObjectText {
+        ObjectText(op: event.kind.operation).adding("key", string: prefix + event.key)
+            .adding("value", json: event.value).adding("cause", event.cause.flatMap(cause))
     }
 }

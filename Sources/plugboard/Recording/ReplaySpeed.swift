@@ -1,6 +1,7 @@
 // How fast a recording is played.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// A factor, or as fast as possible.
 struct ReplaySpeed: Sendable {
@@ -15,7 +16,8 @@ struct ReplaySpeed: Sendable {
             factor = nil
             return
         }
-        guard let number = Option.seconds(text), number == 0 || (0.001...1_000_000).contains(number) else {
+        guard let number = CommandOption.seconds(text), number == 0 || (0.001...1_000_000).contains(number)
+        else {
             return nil
         }
         factor = number == 0 ? nil : number

@@ -9,14 +9,14 @@ struct EventView {
     private static let valueCharactersMax = 2_000
     private static let keyColumnsMax = 32
 
-    private let console: Console
+    private let console: CommandConsole
     private let isReadable: Bool
     private var pending: PendingOutput
     private var widest = 0
     private var initial = 0
     private var isGreeted = false
 
-    init(console: Console, asJSON: Bool) {
+    init(console: CommandConsole, asJSON: Bool) {
         self.console = console
         pending = PendingOutput(console.output)
         isReadable = console.output.isTerminal && !asJSON
@@ -42,21 +42,21 @@ struct EventView {
         }
         // Standard error has told it.
         if name == "gap" { return false }
-        try pending.add(line: readable(name, line, at: WallClock.now()))
+        try pending.add(line: readable(name, line, at: TimeOfDay.now()))
         return true
     }
 
     /// `12:03:04.123  update  cart.summary  {"items":3}  by price-indicator, revision 813`.
-    mutating func readable(_ event: String, _ line: BrokerLine, at time: WallClock) -> String {
+    mutating func readable(_ event: String, _ line: BrokerLine, at time: String) -> String {
         let paint = console.output.paint
         let isInitial = line["initial"]?.bool == true
         if isInitial { initial += 1 }
-        let verb = colour(event, isInitial, HelpText.padded(isInitial ? "value" : event, 6), paint)
-        if event == "lagged" { return "\(paint.dim(time.description))  \(verb)  \(gap(line))" }
+        let verb = colour(event, isInitial, TextLayout.padded(isInitial ? "value" : event, 6), paint)
+        if event == "lagged" { return "\(paint.dim(time))  \(verb)  \(gap(line))" }
         let key = Printable.text(line["key"]?.string ?? "")
         widest = min(Self.keyColumnsMax, max(widest, key.count))
         let columns = [
-            paint.dim(time.description), verb, paint.bold(HelpText.padded(key, widest)),
+            paint.dim(time), verb, paint.bold(TextLayout.padded(key, widest)),
             change(event, line, paint), paint.dim(origin(line)),
         ]
         return columns.filter { !$0.isEmpty }.joined(separator: "  ")

@@ -2,6 +2,7 @@
 // none.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// A progress bar on standard error.
 struct ProgressBar {
@@ -31,7 +32,7 @@ struct ProgressBar {
         let text = Self.text(
             done: done,
             of: total,
-            count: "\(Self.grouped(count)) \(unit)",
+            count: "\(TextLayout.grouped(count)) \(unit)",
             rate: Int(Double(count) / max(elapsed, 0.001)),
             seconds: elapsed,
             columns: stream.stream.columns ?? 80
@@ -55,7 +56,7 @@ struct ProgressBar {
         seconds: Double,
         columns: Int
     ) -> String {
-        let counted = "\(count)  \(grouped(rate))/s"
+        let counted = "\(count)  \(TextLayout.grouped(rate))/s"
         guard let total, total > 0 else { return String(counted.prefix(columns - 1)) }
         let part = min(1, Double(done) / Double(total))
         let left = part > 0 ? Int(seconds / part * (1 - part) + 0.5) : 0
@@ -69,14 +70,4 @@ struct ProgressBar {
     }
 
     private var elapsed: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
-
-    /// `12,345`.
-    static func grouped(_ number: Int) -> String {
-        var text = ""
-        for (place, digit) in String(number).reversed().enumerated() {
-            if place > 0, place % 3 == 0, digit != "-" { text.append(",") }
-            text.append(digit)
-        }
-        return String(text.reversed())
-    }
 }

@@ -7,7 +7,7 @@ import PlugboardPosix
 enum StandardInput {
     /// Opens it to read from the beginning.
     static func open() throws -> InputFile {
-        if isatty(0) == 1 { Console().say("reading what is typed here; Ctrl-D ends") }
+        if isatty(0) == 1 { CommandConsole().say("reading what is typed here; Ctrl-D ends") }
         return try InputFile.standardInput()
     }
 }

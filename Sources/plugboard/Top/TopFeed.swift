@@ -3,6 +3,7 @@
 // observed changes are counted over the same time.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// Fills the state, a period at a time.
 struct TopFeed {
@@ -29,18 +30,18 @@ struct TopFeed {
         self.observation = observation
         self.seconds = seconds
         state = TopState(title: title)
-        let changes = RequestLine("subscribe").adding("keys", strings: patterns)
+        let changes = ObjectText(op: "subscribe").adding("keys", strings: patterns)
             .adding("initial", false, unless: true)
             .adding("values", false, unless: true)
         let features = observation.connection.greeting?["features"]?.strings ?? []
         // One line for each key and period is enough: it says how many changes were folded into it.
         let every = features.contains("every") ? UInt64(max(1, seconds * 1_000 / 2)) : nil
-        let name = RequestLine("hello").adding("name", string: Self.clientName)
+        let name = ObjectText(op: "hello").adding("name", string: Self.clientName)
         try observation.ask(StandingRequest(name, .plain))
         try observation.ask(
             StandingRequest(try changes.adding("every", every).checked(), .subscription(hasInitial: false))
         )
-        let own = RequestLine("subscribe").adding("keys", strings: TopKeys.observed)
+        let own = ObjectText(op: "subscribe").adding("keys", strings: TopKeys.observed)
         try observation.ask(StandingRequest(own, .present))
         end = start + UInt64((isWhole ? seconds : min(seconds, Self.firstSeconds)) * 1e9)
         try observation.send(TopKeys.askingForStats)

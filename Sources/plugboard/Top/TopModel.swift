@@ -26,19 +26,19 @@ struct TopStats {
         let latency = object["latency"]?.object
         let slow = object["slow"]?.integer ?? 0
         let figures: [String?] = [
-            rate("writes", periods).map { "writes \(Quantity.rate($0))/s" },
-            rate("events", periods).map { "events \(Quantity.rate($0))/s" },
+            rate("writes", periods).map { "writes \(Amount.rate($0))/s" },
+            rate("events", periods).map { "events \(Amount.rate($0))/s" },
             object["clients"].map { "clients \(Self.count($0))" + (slow > 0 ? " (\(slow) slow)" : "") },
             object["keys"].map { "keys \(Self.count($0))" },
-            object["memory"]?.integer.map { "memory \(Quantity.bytes($0))" },
+            object["memory"]?.integer.map { "memory \(Amount.bytes($0))" },
             latency?["mean"].map {
                 "loop \(Self.time($0))" + (latency?["max"].map { ", at most \(Self.time($0))" } ?? "")
             },
-            rate("received", periods).map { "in \(Quantity.bytes(UInt64($0)))/s" },
-            rate("sent", periods).map { "out \(Quantity.bytes(UInt64($0)))/s" },
+            rate("received", periods).map { "in \(Amount.bytes(UInt64($0)))/s" },
+            rate("sent", periods).map { "out \(Amount.bytes(UInt64($0)))/s" },
             object["subscriptions"].map { "subscriptions \(Self.count($0))" },
             object["revision"].map { "revision \(Self.count($0))" },
-            object["uptime"]?.integer.map { "up \(Quantity.age(seconds: $0))" },
+            object["uptime"]?.integer.map { "up \(Amount.age(seconds: $0))" },
         ]
         return figures.compactMap { $0 }
     }
@@ -48,12 +48,12 @@ struct TopStats {
     }
 
     private static func count(_ value: JSONValue) -> String {
-        value.integer.map(Quantity.count) ?? "?"
+        value.integer.map(Amount.count) ?? "?"
     }
 
     /// Of microseconds.
     private static func time(_ value: JSONValue) -> String {
-        value.integer.map { Quantity.duration(microseconds: Double($0)) } ?? "?"
+        value.integer.map { Amount.duration(microseconds: Double($0)) } ?? "?"
     }
 }
 

@@ -43,13 +43,13 @@ struct TopPicture {
     }
 
     /// A moment as one line.
-    func line(at time: WallClock) -> String {
+    func line(at time: String) -> String {
         let busiest = state.keys.busiest(1, state.periods).first.map { row in
-            "busiest \(Printable.text(row.key)) \(Quantity.rate(row.rate))/s"
+            "busiest \(Printable.text(row.key)) \(Amount.rate(row.rate))/s"
         }
         let paused = names(of: .paused)
         let parts =
-            ["\(time)"] + state.figures + (busiest.map { [$0] } ?? [])
+            [time] + state.figures + (busiest.map { [$0] } ?? [])
             + ["slow \(names(of: .lagging) ?? "none")"] + (paused.map { ["paused \($0)"] } ?? [])
             + ["warnings \(state.warnings.count)"]
         return parts.joined(separator: "  ")
@@ -136,7 +136,7 @@ struct TopPicture {
 
     /// `KEY`, or `KEY (3 of 12)`.
     private func heading(_ name: String, _ shown: Int, of all: Int) -> String {
-        shown < all ? "\(name) (\(shown) of \(Quantity.count(UInt64(all))))" : name
+        shown < all ? "\(name) (\(shown) of \(Amount.count(UInt64(all))))" : name
     }
 
     private func beside(_ left: [String], _ right: [String], _ width: Int) -> [String] {
@@ -160,7 +160,7 @@ struct TopPicture {
             ],
             rows: rows.map { row in
                 TextTable.Row(cells: [
-                    Printable.text(row.key), Quantity.rate(row.rate), Quantity.count(row.total),
+                    Printable.text(row.key), Amount.rate(row.rate), Amount.count(row.total),
                     Printable.text(row.by),
                 ])
             }
@@ -188,10 +188,10 @@ struct TopPicture {
     private func cells(_ client: TopClient) -> [String] {
         [
             Printable.text(client.name), "\(client.state)",
-            client.queued == 0 ? "" : Quantity.bytes(client.queued),
-            client.owed == 0 ? "" : Quantity.count(client.owed),
-            Quantity.rate(client.lines.rate(state.periods)),
-            Quantity.bytes(UInt64(client.sent.rate(state.periods))), Quantity.count(client.subscriptions),
+            client.queued == 0 ? "" : Amount.bytes(client.queued),
+            client.owed == 0 ? "" : Amount.count(client.owed),
+            Amount.rate(client.lines.rate(state.periods)),
+            Amount.bytes(UInt64(client.sent.rate(state.periods))), Amount.count(client.subscriptions),
             client.pid.map { "\($0)" } ?? "", "\(client.number)",
         ]
     }

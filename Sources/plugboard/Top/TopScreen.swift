@@ -18,7 +18,7 @@ struct TopScreen {
     private var held: TopState?
     private var isLeaving = false
 
-    init(_ feed: TopFeed, _ connection: Connection, _ output: OutputStream) throws {
+    init(_ feed: TopFeed, _ connection: BrokerConnection, _ output: OutputStream) throws {
         self.feed = feed
         paint = output.paint
         signals = try Signals(catching: Self.signals)

@@ -43,7 +43,7 @@ struct TopState {
     /// The broker's figures, or if it has none, what `top` has counted.
     var figures: [String] {
         if isApart { return ["the broker is gone; waiting for it to come back"] }
-        return stats.figures(periods) ?? ["changes \(Quantity.rate(keys.rate(periods)))/s"]
+        return stats.figures(periods) ?? ["changes \(Amount.rate(keys.rate(periods)))/s"]
     }
 
     /// Takes a line of the broker's.
@@ -97,5 +97,5 @@ enum TopKeys {
     static let warnings = "$broker.warnings"
     static let clients = "$broker.clients."
     static let observed = [warnings, clients + "*"]
-    static let askingForStats = RequestLine("get").adding("key", string: stats)
+    static let askingForStats = ObjectText(op: "get").adding("key", string: stats)
 }

@@ -14,17 +14,16 @@ final class BusLink {
 
     /// The connection has ended.
     private(set) var isGone = false
-    private let socket: Descriptor
+    private var socket: LineSocket
     private var outbox: [UInt8] = []
-    private var inbox: [UInt8] = []
 
     /// Connects. Throws `SystemError`.
     init(path: String) throws {
-        socket = try UnixSocket.connect(path: path)
+        socket = LineSocket(try UnixSocket.connect(path: path))
     }
 
     /// What to poll.
-    var fd: Int32 { socket.raw }
+    var fd: Int32 { socket.fd }
 
     /// What to poll it for.
     var interest: Interest { outbox.isEmpty ? .read : [.read, .write] }
@@ -40,7 +39,7 @@ final class BusLink {
     /// Sends what waits, as far as the broker takes it.
     func flush() {
         while !outbox.isEmpty {
-            switch outbox.withUnsafeBytes({ socket.write($0) }) {
+            switch socket.send(outbox.span) {
             case .bytes(let count): outbox.removeFirst(count)
             case .wouldBlock: return
             case .ended, .failed: return giveUp()
@@ -51,25 +50,15 @@ final class BusLink {
     /// The lines that have come. It reads once, so that one busy peer doesn't starve the others.
     func receive() -> [BrokerLine] {
         guard !isGone else { return [] }
-        let transfer = withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { buffer in
-            let transfer = socket.read(into: buffer)
-            if case .bytes(let count) = transfer { inbox.append(contentsOf: buffer[..<count]) }
-            return transfer
-        }
-        switch transfer {
+        switch socket.receive() {
         case .bytes, .wouldBlock: break
         case .ended, .failed: giveUp()
         }
-        return takeLines()
-    }
-
-    private func takeLines() -> [BrokerLine] {
-        guard let last = inbox.lastIndex(of: 0x0A) else {
-            if inbox.count > Self.inboxBytesMax { giveUp() }
-            return []
+        var lines: [BrokerLine] = []
+        while let line = socket.line() {
+            if let line = BrokerLine(line[...]) { lines.append(line) }
         }
-        let lines = inbox[...last].split(separator: 0x0A).compactMap { BrokerLine(ArraySlice(Array($0))) }
-        inbox.removeFirst(last + 1)
+        if socket.count > Self.inboxBytesMax { giveUp() }
         return lines
     }
 

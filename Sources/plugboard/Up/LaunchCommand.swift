@@ -4,6 +4,7 @@
 // knows the plugin, and leaves it a connection.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let launch = Command(
@@ -11,8 +12,8 @@ extension Command {
         group: .hidden,
         summary: "run a program that ends when its parent does",
         parameters: [
-            Parameter("PARENT", "the parent's process number"),
-            Parameter("PROGRAM", "the program's path and its arguments, after --", .several),
+            CommandParameter("PARENT", "the parent's process number"),
+            CommandParameter("PROGRAM", "the program's path and its arguments, after --", .several),
         ],
         options: [.socket],
         run: { invocation, _ in

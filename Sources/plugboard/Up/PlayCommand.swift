@@ -2,6 +2,7 @@
 // someone typed them, with pauses. Its comments are the narration.
 
 import PlugboardPosix
+import PlugboardWire
 
 extension Command {
     static let play = Command(
@@ -9,12 +10,15 @@ extension Command {
         group: .hidden,
         summary: "send the lines of a script to the broker, with pauses",
         parameters: [
-            Parameter("FILE", "a line each: # narration, pause SECONDS, await KEY, or a line for the broker")
+            CommandParameter(
+                "FILE",
+                "a line each: # narration, pause SECONDS, await KEY, or a line for the broker"
+            )
         ],
-        options: Option.writing.filter { $0.name != Option.json.name },
+        options: CommandOption.writing.filter { $0.name != CommandOption.json.name },
         run: { invocation, console in
             let script = try DemoScript(path: invocation.arguments[0])
-            try Player(connection: Connection.open(invocation), console: console).play(script)
+            try Player(connection: BrokerConnection.open(invocation), console: console).play(script)
         }
     )
 }
@@ -59,7 +63,7 @@ struct DemoScript: Equatable, Sendable {
     /// `KEY` or `KEY SECONDS`.
     private static func awaiting(_ text: String, number: Int) throws(CommandError) -> Step {
         let words = text.split(separator: " ")
-        let seconds = words.count == 2 ? Option.seconds(String(words[1])) : awaitSeconds
+        let seconds = words.count == 2 ? CommandOption.seconds(String(words[1])) : awaitSeconds
         guard let key = words.first, words.count <= 2, let seconds else {
             throw .usage("\(number): await takes a key, and perhaps a number of seconds")
         }
@@ -73,7 +77,7 @@ struct DemoScript: Equatable, Sendable {
         switch verb {
         case _ where verb.hasPrefix("#"): return .narrate(String(line.drop { $0 == "#" || $0 == " " }))
         case "pause":
-            guard let seconds = Option.seconds(rest) else {
+            guard let seconds = CommandOption.seconds(rest) else {
                 throw .usage("\(number): pause takes a number of seconds")
             }
             return .pause(seconds)
@@ -86,8 +90,8 @@ struct DemoScript: Equatable, Sendable {
 
 /// Plays a script over a connection.
 private struct Player {
-    let connection: Connection
-    let console: Console
+    let connection: BrokerConnection
+    let console: CommandConsole
 
     func play(_ script: DemoScript) throws {
         for step in script.steps {
@@ -107,7 +111,7 @@ private struct Player {
         do {
             try body()
         } catch is CommandError where connection.isLost {
-            try comeBack(before: Deadline(seconds: Self.patienceSeconds))
+            try comeBack(before: TimeLimit(seconds: Self.patienceSeconds))
             try body()
         }
     }
@@ -115,7 +119,7 @@ private struct Player {
     private static let patienceSeconds = 10.0
     private static let pauseSeconds = 0.05
 
-    private func comeBack(before deadline: Deadline) throws {
+    private func comeBack(before deadline: TimeLimit) throws {
         connection.leave()
         while true {
             do {
@@ -131,7 +135,7 @@ private struct Player {
 
     private func send(_ line: String) throws {
         try connection.send(Array("\(line)\n".utf8))
-        try connection.send(RequestLine("sync").adding("id", string: "played").line)
+        try connection.send(ObjectText(op: "sync").adding("id", string: "played").line)
         while true {
             let reply = try connection.nextLine()
             if reply.kind == .ok("sync") { return }
@@ -142,9 +146,9 @@ private struct Player {
     /// If the key doesn't come, reports that and goes on: better than a demo that hangs.
     private func wait(for key: String, seconds: Double) throws {
         _ = try connection.accepted(
-            RequestLine("subscribe").adding("key", string: key).adding("sub", string: "await")
+            ObjectText(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
         )
-        let deadline = Deadline(seconds: seconds)
+        let deadline = TimeLimit(seconds: seconds)
         while true {
             guard let left = deadline.milliseconds else {
                 console.say("\(key) has no value after \(seconds) seconds; going on")
@@ -153,7 +157,7 @@ private struct Player {
             guard let line = try connection.nextLine(milliseconds: left) else { continue }
             if line.kind == .event("update"), line["sub"]?.string == "await" { break }
         }
-        _ = try connection.accepted(RequestLine("unsubscribe").adding("sub", string: "await"))
+        _ = try connection.accepted(ObjectText(op: "unsubscribe").adding("sub", string: "await"))
     }
 }
 

@@ -89,14 +89,14 @@ final class PluginDesk {
 
     /// Asks the broker for a sign of life.
     func askWhetherAlive() {
-        link.send(RequestLine("sync").line)
+        link.send(ObjectText(op: "sync").line)
     }
 
     /// Sends its name, and what it serves.
     private func introduce() {
-        link.send(RequestLine("hello").adding("name", string: Self.name).line)
+        link.send(ObjectText(op: "hello").adding("name", string: Self.name).line)
         for action in PluginAction.allCases {
-            link.send(RequestLine("serve").adding("key", string: PluginKey.call(action)).line)
+            link.send(ObjectText(op: "serve").adding("key", string: PluginKey.call(action)).line)
         }
     }
 
@@ -127,10 +127,10 @@ final class PluginDesk {
 
     /// Publishes the state of a plugin, and answers those who waited for it.
     func tell(_ process: SupervisedProcess) {
-        let report = PluginReport.json(of: process)
+        let report = PluginStatus.json(of: process)
         if published[process.name] != report {
             published[process.name] = report
-            let request = RequestLine("publish").adding("key", string: PluginKey.state(of: process.name))
+            let request = ObjectText(op: "publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected")
             // The answer names the process that the broker knows by then.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
@@ -144,12 +144,12 @@ final class PluginDesk {
     /// A plugin no longer exists: its key is deleted, and with it its name and limits.
     func withdraw(_ process: SupervisedProcess) {
         guard published.removeValue(forKey: process.name) != nil else { return }
-        link.send(RequestLine("delete").adding("key", string: PluginKey.state(of: process.name)).line)
+        link.send(ObjectText(op: "delete").adding("key", string: PluginKey.state(of: process.name)).line)
     }
 
     /// Answers a call when the plugin is neither running nor stopping, or runs again.
     func answer(_ call: String, whenSettled process: SupervisedProcess) {
-        guard case .stopping = process.state else { return answer(call, PluginReport.json(of: process)) }
+        guard case .stopping = process.state else { return answer(call, PluginStatus.json(of: process)) }
         guard waiting.count < Self.waitingMax else {
             return refuse(call, "limit", "more than \(Self.waitingMax) calls wait for plugins to stop")
         }
@@ -157,13 +157,15 @@ final class PluginDesk {
     }
 
     func answer(_ call: String, _ value: [UInt8]) {
-        link.send(RequestLine("return").adding("call", string: call).adding("value", json: value[...]).line)
+        link.send(
+            ObjectText(op: "return").adding("call", string: call).adding("value", json: value[...]).line
+        )
     }
 
     func refuse(_ call: String, _ code: String, _ message: String) {
-        let error = JSONObjectText().adding("code", string: code).adding("message", string: message)
+        let error = ObjectText().adding("code", string: code).adding("message", string: message)
         link.send(
-            RequestLine("return").adding("call", string: call).adding("error", json: error.bytes[...]).line
+            ObjectText(op: "return").adding("call", string: call).adding("error", json: error.bytes[...]).line
         )
     }
 

@@ -5,7 +5,7 @@ import PlugboardPosix
 import PlugboardWire
 
 /// A plugin that can be started.
-struct Plugin: Sendable {
+struct PluginProgram: Sendable {
     let manifest: PluginManifest
     /// Its folder's absolute path; it runs there.
     let folder: String
@@ -20,7 +20,7 @@ struct PluginFolder: Sendable {
     /// Absolute.
     let path: String
     /// By name.
-    let plugins: [Plugin]
+    let plugins: [PluginProgram]
     let problems: [PluginProblem]
     /// The folders that these are about.
     let broken: Set<String>
@@ -41,7 +41,7 @@ struct PluginFolder: Sendable {
     /// Reads what is in `path`; programs are also looked for beside `executable`.
     init(path: String, executable: String) throws {
         self.path = path
-        var plugins: [String: Plugin] = [:]
+        var plugins: [String: PluginProgram] = [:]
         var problems: [PluginProblem] = []
         var broken: Set<String> = []
         for name in try Folder.names(in: path) {
@@ -68,11 +68,11 @@ struct PluginFolder: Sendable {
     }
 
     /// Reads one plugin's folder. Throws a `PluginProblem` for whatever is wrong with it.
-    static func plugin(in folder: String, executable: String) throws(PluginProblem) -> Plugin {
+    static func plugin(in folder: String, executable: String) throws(PluginProblem) -> PluginProgram {
         let file = file(in: folder)
         let manifest = try PluginManifest(path: file)
         let program = try program(of: manifest, file: file, folder: folder, executable: executable)
-        return Plugin(manifest: manifest, folder: folder, program: program)
+        return PluginProgram(manifest: manifest, folder: folder, program: program)
     }
 
     /// What a plugin's folder has to have.

@@ -81,7 +81,7 @@ struct PluginManifest: Equatable, Sendable {
 
     /// What it may do on the bus, as a broker takes it.
     var permission: [UInt8] {
-        JSONObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
+        ObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
             .adding("emit", strings: publishes).adding("call", strings: calls)
             .adding("serve", strings: serves).bytes
     }

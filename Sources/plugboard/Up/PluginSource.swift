@@ -23,7 +23,7 @@ struct PluginSource {
     }
 
     /// The plugins that `up` is to run, of those that are there.
-    func chosen(of folder: PluginFolder?) -> [Plugin] {
+    func chosen(of folder: PluginFolder?) -> [PluginProgram] {
         folder?.plugins.filter { names.isEmpty || names.contains($0.name) } ?? []
     }
 
@@ -41,11 +41,11 @@ struct PluginSource {
         return terms(of: plugin)
     }
 
-    func process(_ plugin: Plugin) -> SupervisedProcess {
+    func process(_ plugin: PluginProgram) -> SupervisedProcess {
         SupervisedProcess(name: plugin.name, terms: terms(of: plugin))
     }
 
-    func terms(of plugin: Plugin) -> ChildTerms {
+    func terms(of plugin: PluginProgram) -> ChildTerms {
         let manifest = plugin.manifest
         return ChildTerms(
             start: launcher.start(

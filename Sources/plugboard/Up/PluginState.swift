@@ -3,6 +3,7 @@
 
 import PlugboardJournal
 import PlugboardPosix
+import PlugboardWire
 
 /// Where plugins keep what isn't on the bus.
 struct PluginState {
@@ -21,7 +22,7 @@ struct PluginState {
     }
 
     /// Makes the folder. If nothing is kept, it first removes what a killed `up` has left.
-    func make(_ console: Console) {
+    func make(_ console: CommandConsole) {
         do {
             if !isKept { Folder.remove(path) }
             try Folder.make(path)

@@ -34,7 +34,7 @@ struct RestartPolicy {
     }
 
     var rule: RestartRule
-    private var backoff = Backoff()
+    private var backoff = RestartDelay()
     /// The newest ones, at most `startsMax`.
     private var starts: [UInt64] = []
 
@@ -62,7 +62,7 @@ struct RestartPolicy {
 
     /// Somebody starts it by hand: earlier starts don't count.
     mutating func forget() {
-        backoff = Backoff()
+        backoff = RestartDelay()
         starts = []
     }
 

@@ -2,6 +2,7 @@
 // may do what their file now says. A file that can't be understood changes nothing for its plugin.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// The result of a reload.
 struct PluginChanges {
@@ -17,7 +18,7 @@ struct PluginChanges {
     var problems: [String] = []
 
     var json: [UInt8] {
-        JSONObjectText().adding("added", strings: added).adding("removed", strings: removed)
+        ObjectText().adding("added", strings: added).adding("removed", strings: removed)
             .adding("changed", strings: changed).adding("outdated", strings: outdated)
             .adding("problems", strings: problems).bytes
     }
@@ -59,7 +60,7 @@ extension Supervisor {
         dismissLeaving()
     }
 
-    private func take(_ plugin: Plugin, _ changes: inout PluginChanges) throws {
+    private func take(_ plugin: PluginProgram, _ changes: inout PluginChanges) throws {
         guard let process = plugins.first(where: { $0.name == plugin.name }) else {
             changes.added.append(plugin.name)
             view.tell("is new", of: plugin.name)

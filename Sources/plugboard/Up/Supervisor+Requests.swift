@@ -39,7 +39,7 @@ extension Supervisor {
 
     private func serve(_ request: PluginRequest, _ desk: PluginDesk) throws {
         if request.action == .list {
-            return desk.answer(request.call, JSONObjectText.array(plugins.map(PluginReport.json)))
+            return desk.answer(request.call, ObjectText.array(plugins.map(PluginStatus.json)))
         }
         if request.action == .reload {
             guard !isStopping else { return refuseStopping(request, desk) }
@@ -56,7 +56,7 @@ extension Supervisor {
         if request.action == .log {
             return desk.answer(
                 request.call,
-                JSONObjectText.array(plugin.log.lines.map { JSONString.encoded($0) })
+                ObjectText.array(plugin.log.lines.map { JSONText.encoded($0) })
             )
         }
         guard !isStopping else { return refuseStopping(request, desk) }

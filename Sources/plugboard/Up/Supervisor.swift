@@ -4,6 +4,7 @@
 // releasing a child ends it.
 
 import PlugboardPosix
+import PlugboardWire
 
 /// The loop of `up`.
 final class Supervisor {
@@ -307,7 +308,7 @@ final class Supervisor {
             let starts = "\(RestartPolicy.startsMax) starts in \(Int(RestartPolicy.windowSeconds)) s"
             let command =
                 "\(Program.spelling) plugin start \(ShellWord.quoted(process.name))"
-                + Option.socketWords(view.socket)
+                + CommandOption.socketWords(view.socket)
             view.tell("\(reason); broken after \(starts), until: \(command)", of: process.name)
         case .stopped: view.tell("stopped", of: process.name)
         }

@@ -1,15 +1,16 @@
 // `up`: a broker and the plugins, each a process of its own, in one terminal.
 
 import PlugboardPosix
+import PlugboardWire
 
-extension Option {
-    static let plugins = Option(
+extension CommandOption {
+    static let plugins = CommandOption(
         "plugins",
         "DIR",
         "the folder of plugin folders; by default plugins here, or else plugins beside plugboard"
     )
-    static let demo = Option(flag: "demo", "play a shopping session through the plugins")
-    static let verbose = Option(
+    static let demo = CommandOption(flag: "demo", "play a shopping session through the plugins")
+    static let verbose = CommandOption(
         flag: "verbose",
         "show whole lines, and let plugins such as the logger print everything that happens"
     )
@@ -20,8 +21,8 @@ extension Command {
         name: "up",
         group: .run,
         summary: "start the broker and the plugins, and show what they print",
-        parameters: [Parameter("PLUGIN", "only these plugins; by default all", .any)],
-        options: [.socket, .plugins, .demo, .verbose, .policy] + Option.keeping,
+        parameters: [CommandParameter("PLUGIN", "only these plugins; by default all", .any)],
+        options: [.socket, .plugins, .demo, .verbose, .policy] + CommandOption.keeping,
         details: """
             up puts a plugin's name in front of each line that it prints. On a terminal it cuts the line \
             to one row; --verbose shows it whole, and so does plugboard plugin log. up restarts a plugin \
@@ -66,7 +67,7 @@ extension Command {
 /// One run of `up`.
 private struct UpSession {
     private let invocation: Invocation
-    private let console: Console
+    private let console: CommandConsole
     private let socket: String
     /// Handed over by a service manager.
     private let activated: ActivatedSocket?
@@ -75,7 +76,7 @@ private struct UpSession {
     private let source: PluginSource
     private let folder: PluginFolder?
 
-    init(_ invocation: Invocation, _ console: Console) throws {
+    init(_ invocation: Invocation, _ console: CommandConsole) throws {
         self.invocation = invocation
         self.console = console
         guard let executable = ProgramPath.current() else {
@@ -137,7 +138,7 @@ private struct UpSession {
             if hasState { state.end() }
         }
         try supervisor.run {
-            try Connection(path: socket).expectGreeting()
+            try BrokerConnection(path: socket).expectGreeting()
             // What it says can be done from then on: so it serves before it greets.
             let desk = try PluginDesk { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins))
@@ -166,7 +167,7 @@ private struct UpSession {
     /// Passes the broker's options on. A demo begins with an empty shop.
     private func brokerArguments() -> [String] {
         var arguments = ["broker", "--ready", "--supervised", "--socket", socket]
-        for option in [Option.policy, .state, .sync, .history] {
+        for option in [CommandOption.policy, .state, .sync, .history] {
             if let text = invocation.text(option) { arguments += ["--\(option.name)", text] }
         }
         return state.isKept ? arguments : arguments + ["--memory"]

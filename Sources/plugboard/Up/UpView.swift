@@ -9,14 +9,14 @@ final class UpView {
     private(set) var isReaderGone = false
     /// Where the bus is.
     let socket: String
-    private let console: Console
+    private let console: CommandConsole
     /// Lines are shown whole.
     private let isVerbose: Bool
     private var widest = 0
     private var places: [String: Int] = [:]
 
     /// `names` are those that will have lines.
-    init(console: Console, socket: String, names: [String], isVerbose: Bool = false) {
+    init(console: CommandConsole, socket: String, names: [String], isVerbose: Bool = false) {
         self.socket = socket
         self.console = console
         self.isVerbose = isVerbose
@@ -49,7 +49,7 @@ final class UpView {
         let columns = isVerbose ? nil : console.output.stream.columns
         let room = columns.map { max(Self.roomMin, $0 - widest - Self.markColumns) }
         if isNarrated {
-            return (room.map { HelpText.wrapped(line, indent: 0, width: $0) } ?? [line]).map(paint.bold)
+            return (room.map { TextLayout.wrapped(line, width: $0) } ?? [line]).map(paint.bold)
         }
         return [room.map { DisplayWidth.shortened(Self.withoutTabs(line), $0) } ?? line]
     }
@@ -83,7 +83,7 @@ final class UpView {
             \(paint.bold("Plugboard is up.")) \(Printable.text(plugins))
               socket   \(Printable.text(socket))
               attach   \(paint.cyan(Printable.text(HelpText.handLine(path: socket))))   then type: help
-              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + Option.socketWords(socket))))
+              watch    \(paint.cyan(Printable.text("\(Program.spelling) subscribe '**'" + CommandOption.socketWords(socket))))
               stop     Ctrl-C
 
 
@@ -97,7 +97,7 @@ final class UpView {
     private static let roomMin = 16
 
     private func prefix(_ name: String, _ paint: Paint) -> String {
-        let padded = HelpText.padded(Printable.text(name), widest)
+        let padded = TextLayout.padded(Printable.text(name), widest)
         return "\(paint.wheel(places[name] ?? 0, padded)) \(paint.dim("|")) "
     }
 }

@@ -13,12 +13,12 @@ struct CrowdTests {
         let count = LongSuite.count(10_000, quick: 500)
         let folder = try TemporaryFolder()
         let broker = try startBroker(in: folder, "--memory")
-        let served = try RawPeer(path: folder.socket)
-        _ = try served.line()
+        let served = try LinePeer(path: folder.socket)
+        _ = try served.text()
         let before = try residentBytes(of: broker.pid)
         let crowd = try (0..<count).map { _ in
-            let peer = try RawPeer(path: folder.socket)
-            _ = try peer.line()
+            let peer = try LinePeer(path: folder.socket)
+            _ = try peer.text()
             return peer
         }
         let bytes = (try residentBytes(of: broker.pid) - before) / count
@@ -30,7 +30,7 @@ struct CrowdTests {
         for round in 1...200 {
             let start = MonotonicClock.nanoseconds()
             try served.send(Array("publish k \(round)\n".utf8))
-            #expect(try served.line() == #"{"ok":"publish","revision":\#(round)}"#)
+            #expect(try served.text() == #"{"ok":"publish","revision":\#(round)}"#)
             worst = max(worst, MonotonicClock.nanoseconds() - start)
         }
         #expect(crowd.count == count)
@@ -50,13 +50,13 @@ struct CrowdTests {
         let sleeper = try Run(["subscribe", "--json", "k.**"], in: folder)
         try eventually("it observes") { sleeper.output.contains(#""key":"k.0""#) }
         sleeper.signal(SIGSTOP)
-        let writer = try RawPeer(path: folder.socket)
-        _ = try writer.line()
-        let observer = try RawPeer(path: folder.socket)
-        _ = try observer.line()
+        let writer = try LinePeer(path: folder.socket)
+        _ = try writer.text()
+        let observer = try LinePeer(path: folder.socket)
+        _ = try observer.text()
         try observer.send(Array("subscribe k.7\n".utf8))
-        #expect(try observer.line().hasPrefix(#"{"ok":"subscribe""#))
-        #expect(try observer.line().hasPrefix(#"{"event":"synced""#))
+        #expect(try observer.text().hasPrefix(#"{"ok":"subscribe""#))
+        #expect(try observer.text().hasPrefix(#"{"event":"synced""#))
         let seconds: UInt64 = LongSuite.isOn ? 60 : 1
         let end = MonotonicClock.nanoseconds() + seconds * 1_000_000_000
         var (round, told, early) = (0, 0, 0)
@@ -64,7 +64,7 @@ struct CrowdTests {
         while MonotonicClock.nanoseconds() < end {
             round += 1
             try writer.send((0..<100).flatMap { Array("publish k.\($0) \"\(round) \(padding)\"\n".utf8) })
-            for _ in 0..<100 { _ = try writer.line() }
+            for _ in 0..<100 { _ = try writer.text() }
             told += observer.available().count
             if round == 200 { early = try residentBytes(of: broker.pid) }
         }

@@ -39,21 +39,21 @@
                 in: folder
             )
             try eventually("the broker listens") { broker.output == "ready\n" }
-            let (observer, writer) = (try RawPeer(path: folder.socket), try RawPeer(path: folder.socket))
+            let (observer, writer) = (try LinePeer(path: folder.socket), try LinePeer(path: folder.socket))
             try observer.send(Array("subscribe $broker.warnings\npublish told 1\n".utf8))
-            var lines = [try observer.line()]
-            while lines.last?.hasPrefix(#"{"ok":"publish""#) == false { lines.append(try observer.line()) }
+            var lines = [try observer.text()]
+            while lines.last?.hasPrefix(#"{"ok":"publish""#) == false { lines.append(try observer.text()) }
             try writer.send(
                 Array((#"{"op":"publish","id":1,"key":"b","value":2,"durable":true}"# + "\n").utf8)
             )
-            let warned = [try observer.line(), try observer.line()]
+            let warned = [try observer.text(), try observer.text()]
             #expect(
                 warned[0].contains(#""key":"$broker.warnings""#) && warned[0].contains(#""kind":"storage""#)
             )
             #expect(warned[0].contains("Input/output error"))
             #expect(warned[1].hasPrefix(#"{"event":"bye","reason":"stopping""#))
-            #expect(try writer.line().hasPrefix(#"{"event":"hello""#))
-            #expect(try writer.line().hasPrefix(#"{"event":"bye","reason":"stopping""#))
+            #expect(try writer.text().hasPrefix(#"{"event":"hello""#))
+            #expect(try writer.text().hasPrefix(#"{"event":"bye","reason":"stopping""#))
             let finished = try broker.finished()
             #expect(finished.end == .exited(74))
             #expect(finished.messages.contains("the journal can't be kept: fsync"))

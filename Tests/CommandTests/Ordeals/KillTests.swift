@@ -15,7 +15,7 @@ struct KillTests {
         /// The last number that was sent, and the last that was answered.
         var sent: UInt64 = 0
         var answered: UInt64 = 0
-        private var peer: RawPeer?
+        private var peer: LinePeer?
         private var rest: [UInt8] = []
 
         init(_ key: String) {
@@ -23,8 +23,8 @@ struct KillTests {
         }
 
         func connect(_ path: String) throws {
-            let peer = try RawPeer(path: path)
-            _ = try peer.line()
+            let peer = try LinePeer(path: path)
+            _ = try peer.text()
             (self.peer, rest) = (peer, [])
         }
 
@@ -32,7 +32,7 @@ struct KillTests {
         func recover() throws {
             guard let peer else { return }
             try peer.send(Array(#"{"op":"get","key":"\#(key)"}"#.utf8) + [0x0A])
-            let line = try peer.line()
+            let line = try peer.text()
             let value = number("value", in: line) ?? 0
             #expect(value >= answered && value <= sent, "\(key): \(answered) was answered, \(line)")
             (sent, answered) = (value, value)
@@ -95,10 +95,10 @@ struct KillTests {
 
     private func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 }
 
-    private func firstConnection(_ path: String) throws -> RawPeer {
-        let deadline = Deadline(seconds: 20)
+    private func firstConnection(_ path: String) throws -> LinePeer {
+        let deadline = TimeLimit(seconds: 20)
         while true {
-            if let peer = try? RawPeer(path: path), let line = try? peer.line(),
+            if let peer = try? LinePeer(path: path), let line = try? peer.text(),
                 line.hasPrefix(#"{"event":"hello""#)
             {
                 return peer
@@ -110,7 +110,7 @@ struct KillTests {
 
     private func load(
         _ writers: [Writer],
-        _ observer: RawPeer,
+        _ observer: LinePeer,
         _ path: String,
         milliseconds: UInt64,
         _ told: inout [String: UInt64]

@@ -26,7 +26,7 @@ struct RaceTests {
                 #expect(finished.end != .exited(0))
                 #expect(finished.messages.contains("another broker is running at \(folder.socket)"))
             }
-            #expect(try RawPeer(path: folder.socket).line().hasPrefix(#"{"event":"hello""#))
+            #expect(try LinePeer(path: folder.socket).text().hasPrefix(#"{"event":"hello""#))
             // Every other winner leaves its socket behind for the next two.
             for run in both where run.isRunning {
                 run.signal(round % 2 == 0 ? SIGKILL : SIGTERM)

@@ -2,6 +2,7 @@
 // cents, so that no plugin is compared with its own code.
 
 import Foundation
+import TestSupport
 
 /// A phone of the file.
 struct Phone {

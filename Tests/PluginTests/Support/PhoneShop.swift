@@ -3,6 +3,7 @@
 
 import Foundation
 import PlugboardClient
+import TestSupport
 
 /// A shop with every phone in its catalogue.
 struct PhoneShop {

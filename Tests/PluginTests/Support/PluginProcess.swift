@@ -4,6 +4,7 @@
 import Foundation
 import PlugboardPosix
 import Synchronization
+import TestSupport
 
 /// A running plugin.
 final class PluginProcess: Sendable {

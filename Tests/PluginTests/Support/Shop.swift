@@ -6,27 +6,22 @@ import PlugboardBroker
 import PlugboardClient
 import PlugboardPosix
 import Synchronization
+import TestSupport
 
 /// A shop to test in.
 final class Shop: Sendable {
-    /// A temporary folder with a short name, because a socket's path has little room.
-    let folder: String
+    private let home: TemporaryFolder
+    var folder: String { home.path }
     let path: String
     let bus: Bus
-    private let running = Mutex<Running?>(nil)
-    /// Kept until the shop closes, whatever tests call them.
+    private let running: Mutex<ServedBroker?>
+    /// Kept until the shop closes, however a test names them.
     private let plugins = Mutex<[PluginProcess]>([])
 
-    private struct Running {
-        let broker: Broker
-        let end: DispatchSemaphore
-    }
-
     init() async throws {
-        folder = try TemporaryFolder.make()
-        path = folder + "/bus.sock"
-        let first = try Self.run(path)
-        running.withLock { $0 = first }
+        home = try TemporaryFolder()
+        path = home("bus.sock")
+        running = Mutex(try ServedBroker(Configuration(socketPath: path)))
         let options = Bus.Options(backoff: Backoff(initial: .milliseconds(5), maximum: .milliseconds(20)))
         bus = try await Bus.connect(name: "test", path: path, options: options)
     }
@@ -35,7 +30,6 @@ final class Shop: Sendable {
         bus.close()
         plugins.withLock { $0 = [] }
         stopBroker()
-        do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder)") }
     }
 
     /// Starts a plugin on this shop's bus without waiting for it.
@@ -66,7 +60,7 @@ final class Shop: Sendable {
         // The lock is free when the last thread has released the broker.
         try await eventually("the path is free") {
             do {
-                let next = try Self.run(path)
+                let next = try ServedBroker(Configuration(socketPath: path))
                 running.withLock { $0 = next }
                 return true
             } catch is BrokerError {
@@ -81,19 +75,7 @@ final class Shop: Sendable {
 
     /// Stops the broker and waits for its end.
     func stopBroker() {
-        let old = running.withLock { $0.take() }
-        old?.broker.stop()
-        _ = old?.end.wait(timeout: .now() + 5)
-    }
-
-    private static func run(_ path: String) throws -> Running {
-        let broker = try Broker(configuration: Configuration(socketPath: path))
-        let end = DispatchSemaphore(value: 0)
-        try Background.start {
-            do { try broker.run() } catch { print("test broker: \(error)") }
-            end.signal()
-        }
-        return Running(broker: broker, end: end)
+        running.withLock { $0.take() }?.stopAndWait(seconds: 5)
     }
 
     // What tests ask of the bus.
@@ -116,14 +98,5 @@ final class Shop: Sendable {
     /// Waits until a key has this value, byte for byte, or is absent if it is nil.
     func waitFor(_ key: String, _ value: String?) async throws {
         try await eventually("\(key) is \(value ?? "absent")") { try await self.text(key) == value }
-    }
-}
-
-/// Folders, each for one test.
-enum TemporaryFolder {
-    static func make() throws -> String {
-        var template = Array("/tmp/pbp-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -3,6 +3,7 @@
 
 import Foundation
 import PlugboardClient
+import TestSupport
 
 /// One of the plugins of the shop.
 enum ShopPlugin: String, CaseIterable, Sendable, CustomStringConvertible {

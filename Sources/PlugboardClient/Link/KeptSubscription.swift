@@ -1,0 +1,87 @@
+// One live subscription as the connection knows it: its request, now and after each reconnection,
+// and its handlers. A trace is one, too.
+
+import PlugboardWire
+
+/// A subscription that the broker confirmed, or that is wanted whenever there is a broker.
+final class KeptSubscription: Sendable {
+    /// The number this client gave it, never used again.
+    let sub: Int
+    let patterns: [String]
+    let options: SubscribeOptions
+    /// Whether an event is handled when its callback has returned.
+    let acknowledgesCallbacks: Bool
+    /// Who takes its lines, where it is a trace.
+    let trace: TraceLines?
+    private let resumePoint = ResumePoint()
+    private let onBegin: @Sendable (_ isResumed: Bool) -> Void
+    private let onEvent: @Sendable (Event) -> Void
+    private let onEnd: @Sendable (BusError?) -> Void
+
+    /// - Parameters:
+    ///   - acknowledgesCallbacks: whether `onEvent` is all there is to do about an event.
+    ///   - onBegin: called when the broker agreed, for each connection anew, with whether it goes
+    ///     on where the last one broke.
+    ///   - onEvent: called on the bus's thread, in order.
+    ///   - onEnd: called once when no event comes any more; nil where it was asked for.
+    init(
+        sub: Int,
+        patterns: [String],
+        options: SubscribeOptions,
+        acknowledgesCallbacks: Bool = false,
+        onBegin: @escaping @Sendable (_ isResumed: Bool) -> Void = { _ in },
+        onEvent: @escaping @Sendable (Event) -> Void,
+        onEnd: @escaping @Sendable (BusError?) -> Void
+    ) {
+        self.sub = sub
+        self.patterns = patterns
+        self.options = options
+        self.acknowledgesCallbacks = acknowledgesCallbacks
+        trace = nil
+        self.onBegin = onBegin
+        self.onEvent = onEvent
+        self.onEnd = onEnd
+    }
+
+    /// A trace, which reports writes instead of values.
+    init(
+        tracing patterns: [String],
+        sub: Int,
+        _ trace: TraceLines,
+        onEnd: @escaping @Sendable (BusError?) -> Void
+    ) {
+        self.sub = sub
+        self.patterns = patterns
+        self.trace = trace
+        self.onEnd = onEnd
+        options = SubscribeOptions(initial: false)
+        acknowledgesCallbacks = false
+        onBegin = { _ in }
+        onEvent = { _ in }
+    }
+
+    /// The broker of this epoch agreed.
+    func begin(_ reply: Reply, epoch: String) {
+        resumePoint.begin(reply, epoch: epoch, hasSnapshot: options.initial)
+        onBegin(reply.isResumed)
+    }
+
+    func receive(_ event: Event) {
+        if let news = resumePoint.news(of: event) { onEvent(news) }
+    }
+
+    func end(_ error: BusError?) { onEnd(error) }
+
+    /// The request that sets it up.
+    var request: ObjectText {
+        trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
+    }
+
+    /// The same for a later connection. If the broker can resume, the request says from where.
+    func request(for greeting: Greeting?) -> ObjectText {
+        let place = resumePoint.place
+        guard trace == nil, let greeting, greeting.features.contains("since"), let since = place.revision
+        else { return request }
+        return request.adding("since", since).adding("epoch", string: place.epoch)
+    }
+}

@@ -1,0 +1,83 @@
+// What each line from the broker means for the link: the greeting, an answer, an
+// event for a subscription, a farewell. Confined to the bus's thread.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// Reads the lines of one connection.
+final class LineDispatch {
+    private let link: Link
+    private(set) var isGreeted = false
+    /// Why the broker ended the connection, where it said so.
+    private(set) var reason: BusError?
+    /// The newest revision that callbacks have handled, by subscription.
+    private var handled: [Int: Int] = [:]
+
+    init(_ link: Link) {
+        self.link = link
+    }
+
+    /// Handles one line. Returns why the connection can't go on, if so.
+    func read(_ bytes: Span<UInt8>) -> BusError? {
+        guard isGreeted else { return greet(bytes) }
+        guard let line = LinePlaces(bytes) else {
+            return .disconnected(reason: "the broker sent a line that isn't JSON")
+        }
+        switch line.kind {
+        case .event: event(line, bytes)
+        case .ok: ok(line, bytes)
+        case .error: refusal(line, bytes)
+        case .unknown: break
+        }
+        return nil
+    }
+
+    /// All events that came together were handed over. Acknowledges the handled ones, once.
+    func acknowledge() {
+        guard !handled.isEmpty else { return }
+        for (sub, revision) in handled { link.acknowledge(sub, revision) }
+        handled.removeAll(keepingCapacity: true)
+    }
+
+    private func greet(_ bytes: Span<UInt8>) -> BusError? {
+        do throws(GreetingFault) {
+            link.joined(try Greeting(bytes))
+            isGreeted = true
+            return nil
+        } catch {
+            if error.isTransient { return .disconnected(reason: error.reason) }
+            return .notABroker(path: link.socketPath, reason: error.reason)
+        }
+    }
+
+    private func event(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+        if let sub = bytes.integer(line.sub) {
+            guard let registration = link.registration(sub) else { return }
+            if let trace = registration.trace { return trace.take(line, bytes) }
+            guard let event = Event(line, bytes) else { return }
+            registration.receive(event)
+            if registration.acknowledgesCallbacks, event.needsAcknowledgement {
+                handled[sub] = event.revision
+            }
+        } else if line.head.bytes(of: bytes).spells("call") {
+            link.called(line, bytes)
+        } else if line.head.bytes(of: bytes).spells("bye") {
+            let text = bytes.text(line.message) ?? bytes.text(line.reason) ?? ""
+            reason = .disconnected(reason: "the broker said bye: \(text)")
+        }
+    }
+
+    private func ok(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+        guard let id = bytes.integer(line.id) else { return }
+        link.answer(id, .success(Reply(copying: bytes, line)))
+    }
+
+    private func refusal(_ line: LinePlaces, _ bytes: Span<UInt8>) {
+        let error = BusError(refusal: line, bytes)
+        if let id = bytes.integer(line.id) {
+            link.answer(id, .failure(error))
+        } else {
+            link.faults.tell(Fault(error: error, key: nil))
+        }
+    }
+}

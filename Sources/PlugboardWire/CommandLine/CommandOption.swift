@@ -1,0 +1,118 @@
+// One option of a program: its spelling, what value it takes, its line of help.
+
+/// `--name`, or `--name VALUE`.
+public struct CommandOption: Sendable {
+    /// What the value may be.
+    public enum Kind: Sendable {
+        /// It takes none.
+        case flag
+        case text
+        /// A whole number within bounds.
+        case integer(ClosedRange<Int>)
+        /// A number within bounds, fractions allowed.
+        case number(ClosedRange<Double>)
+        /// A number of seconds, fractions allowed.
+        case seconds
+        /// One of a few words.
+        case choice([String])
+    }
+
+    /// Without the dashes.
+    public let name: String
+    /// As the value stands in the help, in capitals; empty for a flag.
+    public let placeholder: String
+    public let kind: Kind
+    public let help: String
+
+    public init(flag name: String, _ help: String) {
+        self.init(name, "", help, .flag)
+    }
+
+    public init(_ name: String, _ placeholder: String, _ help: String, _ kind: Kind = .text) {
+        self.name = name
+        self.placeholder = placeholder
+        self.kind = kind
+        self.help = help
+    }
+
+    /// Every program has it.
+    public static let help = CommandOption(flag: "help", "show this text")
+
+    public static let socket = CommandOption(
+        "socket",
+        "PATH",
+        "the broker's socket; by default PLUGBOARD_SOCKET, or else the user's own place"
+    )
+
+    public static let peer = CommandOption(
+        "peer",
+        "USER",
+        "also accept this user's broker, beside your own and root's; by default PLUGBOARD_PEER"
+    )
+
+    public var takesValue: Bool {
+        if case .flag = kind { false } else { true }
+    }
+
+    /// `--socket PATH`.
+    public var usage: String {
+        takesValue ? "--\(name) \(placeholder)" : "--\(name)"
+    }
+
+    /// Why `text` is not a value of this option; nil where it is.
+    public func fault(of text: String) -> String? {
+        switch kind {
+        case .flag: "takes no value"
+        case .text: text.isEmpty ? "is empty" : nil
+        case .integer(let bounds):
+            Int(text).map(bounds.contains) == true
+                ? nil : "is a whole number from \(bounds.lowerBound) to \(bounds.upperBound)"
+        case .number(let bounds):
+            Double(text).map(bounds.contains) == true
+                ? nil : "is a number from \(bounds.lowerBound) to \(bounds.upperBound)"
+        case .seconds: Self.seconds(text) == nil ? "is a number of seconds, such as 2.5" : nil
+        case .choice(let words): words.contains(text) ? nil : "is one of: \(words.joined(separator: ", "))"
+        }
+    }
+
+    /// Seconds as people write them: digits, perhaps with a fraction; at most a year.
+    public static func seconds(_ text: String) -> Double? {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let value = Double(text),
+            value <= 31_536_000
+        else { return nil }
+        return value
+    }
+}
+
+/// An argument that is not an option.
+public struct CommandParameter: Sendable {
+    public enum Count: Sendable {
+        case one, optional, any, several
+    }
+
+    /// As it stands in the usage, in capitals.
+    public let name: String
+    public let count: Count
+    /// One line of help.
+    public let help: String
+
+    public init(_ name: String, _ help: String, _ count: Count = .one) {
+        self.name = name
+        self.count = count
+        self.help = help
+    }
+
+    /// `KEY`, `[KEY]`, `[KEY…]` or `KEY…`.
+    public var usage: String {
+        switch count {
+        case .one: name
+        case .optional: "[\(name)]"
+        case .any: "[\(name)…]"
+        case .several: "\(name)…"
+        }
+    }
+
+    public var isRequired: Bool { count == .one || count == .several }
+
+    public var repeats: Bool { count == .any || count == .several }
+}

@@ -1,0 +1,116 @@
+// What a program declares of its command line. Its help and its parsing derive from this, for the
+// commands, the bench and the plugins alike.
+
+/// The options and arguments of a program.
+public struct CommandSyntax: Sendable {
+    /// What a person types before the arguments, such as `plugboard emit`.
+    public let call: String
+    /// One line, no full stop, lower case.
+    public let summary: String
+    /// The arguments that are not options, in order.
+    public let parameters: [CommandParameter]
+    /// The forms of the command line, without `call`, if the parameters alone don't show them.
+    public let forms: [String]
+    /// Beside `--help`, which every program has.
+    public let options: [CommandOption]
+    /// Paragraphs that say what a person needs to know.
+    public let details: String
+    /// Command lines without the leading `plugboard`.
+    public let examples: [String]
+
+    public init(
+        call: String,
+        summary: String,
+        parameters: [CommandParameter] = [],
+        forms: [String] = [],
+        options: [CommandOption],
+        details: String = "",
+        examples: [String] = []
+    ) {
+        self.call = call
+        self.summary = summary
+        self.parameters = parameters
+        self.forms = forms
+        self.options = options
+        self.details = details
+        self.examples = examples
+    }
+
+    /// The last word of `call`.
+    public var name: String { call.split(separator: " ").last.map(String.init) ?? call }
+
+    /// `plugboard emit KEY VALUE… [OPTIONS]`, or each of its forms.
+    public func usage(separator: String = " or ") -> String {
+        let plain = parameters.map(\.usage).joined(separator: " ")
+        return (forms.isEmpty ? [plain] : forms).map {
+            [call, $0, "[OPTIONS]"].filter { !$0.isEmpty }.joined(separator: " ")
+        }
+        .joined(separator: separator)
+    }
+
+    /// What `--help` prints.
+    public var help: String {
+        var lines = ["\(name): \(summary)", "", "Usage: \(usage(separator: "\n       "))"]
+        if !details.isEmpty {
+            lines +=
+                [""]
+                + details.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
+                    $0.isEmpty || $0.hasPrefix("  ") ? [String($0)] : TextLayout.wrapped(String($0))
+                }
+        }
+        lines += Self.table("Arguments", parameters.map { ($0.name, $0.help) })
+        lines += Self.table("Options", (options + [.help]).map { ($0.usage, $0.help) })
+        if !examples.isEmpty {
+            lines +=
+                ["", examples.count == 1 ? "Example" : "Examples"] + examples.map { "  plugboard \($0)" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func table(_ title: String, _ rows: [(String, String)]) -> [String] {
+        guard !rows.isEmpty else { return [] }
+        let widest = rows.map(\.0.count).max() ?? 0
+        return ["", title]
+            + rows.flatMap { name, help in
+                let lines = TextLayout.wrapped(help, indent: widest + 4)
+                return ["  \(TextLayout.padded(name, widest))\(lines[0].dropFirst(widest + 2))"]
+                    + lines.dropFirst()
+            }
+    }
+}
+
+/// Text in columns and in lines of bounded width.
+public enum TextLayout {
+    /// Words in lines of at most `width` characters, each line indented, those after the first by
+    /// `hanging` more; never empty.
+    public static func wrapped(_ text: String, indent: Int = 0, hanging: Int = 0, width: Int = 80) -> [String]
+    {
+        var lines: [String] = []
+        var line = String(repeating: " ", count: indent)
+        var isEmpty = true
+        for word in text.split(separator: " ") {
+            if !isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = String(repeating: " ", count: indent + hanging)
+                isEmpty = true
+            }
+            line += isEmpty ? String(word) : " " + word
+            isEmpty = false
+        }
+        return lines + [line]
+    }
+
+    /// A whole number, thousands apart: `1,234,567`.
+    public static func grouped(_ number: Int) -> String {
+        var text = ""
+        for (place, digit) in String(number).reversed().enumerated() {
+            if place > 0, place % 3 == 0, digit != "-" { text.append(",") }
+            text.append(digit)
+        }
+        return String(text.reversed())
+    }
+
+    public static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}

@@ -1,0 +1,122 @@
+// Reads a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same; `--`
+// ends the options; `-` and negative numbers are arguments, since they are a file's name and a value.
+
+/// A parsed command line: every option's value was checked against its declaration, every argument
+/// counted.
+public struct Invocation: Sendable {
+    public let syntax: CommandSyntax
+    /// The words that aren't options, in order.
+    public private(set) var arguments: [String]
+    private var values: [String: String] = [:]
+
+    /// Takes the words as they are.
+    public init(_ syntax: CommandSyntax, unread words: [String]) {
+        self.syntax = syntax
+        arguments = words
+    }
+
+    public init(_ syntax: CommandSyntax, parsing words: [String]) throws(CommandMistake) {
+        self.init(syntax, unread: [])
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                arguments += rest
+                break
+            }
+            guard Self.isOption(word) else {
+                arguments.append(word)
+                continue
+            }
+            let (option, value) = try Self.read(word, &rest, syntax.options + [.help])
+            guard values.updateValue(value, forKey: option.name) == nil else {
+                throw .value("--\(option.name) stands twice")
+            }
+        }
+        if !has(.help) { try count() }
+    }
+
+    /// Whether an option was given.
+    public func has(_ option: CommandOption) -> Bool { values[option.name] != nil }
+
+    /// The option's value as written.
+    public func text(_ option: CommandOption) -> String? { values[option.name] }
+
+    public func integer(_ option: CommandOption) -> UInt64? {
+        text(option).flatMap { Int($0) }.flatMap(UInt64.init(exactly:))
+    }
+
+    public func seconds(_ option: CommandOption) -> Double? { text(option).flatMap(CommandOption.seconds) }
+
+    /// The argument at a position; nil if it was left out.
+    public func argument(_ index: Int) -> String? {
+        arguments.indices.contains(index) ? arguments[index] : nil
+    }
+
+    private static func isOption(_ word: String) -> Bool {
+        let bytes = Array(word.utf8)
+        guard bytes.count > 1, bytes[0] == UInt8(ascii: "-") else { return false }
+        return !(0x30...0x39).contains(bytes[1])
+    }
+
+    private static func read(
+        _ word: String,
+        _ rest: inout ArraySlice<String>,
+        _ options: [CommandOption]
+    ) throws(CommandMistake) -> (CommandOption, String) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let spelling = word == "-h" ? "--help" : String(parts[0])
+        guard let option = options.first(where: { "--" + $0.name == spelling }) else {
+            let near = Suggestion.hint(for: spelling, among: options.map { "--" + $0.name })
+            throw .unknownOption(spelling, hint: near)
+        }
+        guard option.takesValue else {
+            guard parts.count == 1 else { throw .value("--\(option.name) takes no value") }
+            return (option, "")
+        }
+        guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+            throw .value("--\(option.name) needs a value: \(option.usage)")
+        }
+        if let fault = option.fault(of: value) {
+            throw .value("--\(option.name) \(fault); it was \"\(value)\"", hint: near(value, option))
+        }
+        return (option, value)
+    }
+
+    private static func near(_ value: String, _ option: CommandOption) -> String? {
+        guard case .choice(let words) = option.kind else { return nil }
+        return Suggestion.hint(for: value, among: words)
+    }
+
+    private func count() throws(CommandMistake) {
+        let parameters = syntax.parameters
+        if arguments.count < parameters.count(where: \.isRequired) {
+            throw .missing(parameters[arguments.count].name)
+        }
+        if parameters.last?.repeats == true || arguments.count <= parameters.count { return }
+        throw .superfluous(arguments[parameters.count])
+    }
+}
+
+/// What is wrong with a command line.
+public enum CommandMistake: Error, Equatable {
+    case unknownOption(String, hint: String?)
+    /// The parameter that has no argument.
+    case missing(String)
+    case superfluous(String)
+    /// An option's value, or how it is given.
+    case value(String, hint: String? = nil)
+}
+
+extension CommandSyntax {
+    /// A mistake in words for the person who made it, and what helps.
+    public func words(for mistake: CommandMistake) -> (message: String, hint: String?) {
+        switch mistake {
+        case .unknownOption(let option, let hint):
+            ("\(name) has no option \"\(option)\"", hint ?? "try: plugboard help \(name)")
+        case .missing(let parameter): ("\(parameter) is missing", "usage: \(usage())")
+        case .superfluous(let argument):
+            ("\"\(argument)\" is one argument too many", "usage: \(usage())")
+        case .value(let message, let hint): (message, hint)
+        }
+    }
+}

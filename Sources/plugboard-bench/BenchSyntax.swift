@@ -1,0 +1,80 @@
+// The command line of `plugboard bench`.
+
+import PlugboardWire
+
+extension CommandOption {
+    static let json = CommandOption(flag: "json", "print JSON lines, also on a terminal")
+    static let peers = CommandOption(
+        flag: "peers",
+        "measure redis, nats and mosquitto as well, where they are installed"
+    )
+    static let growth = CommandOption(
+        flag: "growth",
+        "also measure from 10 to 1,000,000 keys and from 1 to 10,000 connections"
+    )
+    static let allocations = CommandOption(
+        flag: "allocations",
+        "instead of times, count how often a warm broker allocates memory: never, or the status is 1"
+    )
+    static let chart = CommandOption(
+        "chart",
+        "FILE",
+        "draw the rows as bars, the growth as lines: an SVG file"
+    )
+    static let into = CommandOption(
+        "into",
+        "FILE",
+        "write the figures as Markdown between the marks <!-- bench … --> and <!-- /bench --> of FILE"
+    )
+    static let only = CommandOption(
+        "only",
+        "NAMES",
+        "only these rows, by their names or parts of names, separated by commas"
+    )
+    static let batch = CommandOption(
+        "batch",
+        "N",
+        "messages in each write of a publisher, for all rows",
+        .integer(1...10_000)
+    )
+    static let runs = CommandOption(
+        "runs",
+        "N",
+        "how often to measure each row; the median counts (5)",
+        .integer(1...1000)
+    )
+    static let seconds = CommandOption("seconds", "SECONDS", "how long each run takes (0.25)", .seconds)
+}
+
+extension BenchProgram {
+    static let syntax = CommandSyntax(
+        call: "plugboard bench",
+        summary: "measure a broker that it starts itself",
+        options: [.json, .peers, .growth, .allocations, .chart, .into, .only, .batch, .runs, .seconds],
+        details: """
+            Starts a broker, and a server that only copies bytes: the limit of this machine. Both get the \
+            same load, in turns. With --peers the peers get it, too. Each runs on a socket or port of its \
+            own, and writes to disk only in the rows about what is kept. A row shows messages per second, \
+            the CPU time of the server's process for each message and delivery, how many messages it took \
+            in at once, and two ratios: to the limit, and how many times faster and cheaper plugboard is.
+
+            Believe ratios, from runs with nothing else on the machine. * marks a rate that the load \
+            generator limits: the server could do more. With --peers all rows take about eight minutes.
+            """,
+        examples: [
+            "bench --peers --chart bench.svg", "bench --only '1→10,round' --runs 3",
+            "bench --growth --only growth", "bench --allocations",
+            "bench --peers --chart .github/bench.svg --into .github/FIGURES.md",
+        ]
+    )
+
+    /// Reads its command line, or throws a `BenchRefusal`.
+    static func parse(_ words: [String]) throws -> Invocation {
+        do throws(CommandMistake) {
+            return try Invocation(syntax, parsing: words)
+        } catch {
+            let (message, hint) = syntax.words(for: error)
+            throw BenchRefusal(64, [message] + (hint.map { [$0] } ?? []))
+        }
+    }
+}

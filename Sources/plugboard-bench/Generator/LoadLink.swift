@@ -1,0 +1,100 @@
+// One connection of the load generator. During the setup its calls wait, with a
+// deadline. Under load, the generator's loop reads and writes it. It closes
+// with its owner.
+
+import PlugboardPosix
+
+/// The address of a server.
+enum Endpoint: Sendable {
+    case unix(String)
+    case tcp(UInt16)
+
+    func connect() throws -> LoadLink {
+        switch self {
+        case .unix(let path): LoadLink(try UnixSocket.connect(path: path))
+        case .tcp(let port): LoadLink(try LoopbackSocket.connect(port: port))
+        }
+    }
+}
+
+/// A connection to a server. One thread uses it.
+final class LoadLink {
+    private static let patienceMilliseconds: Int32 = 20_000
+    private static let chunkBytes = 65_536
+    private let descriptor: Descriptor
+
+    init(_ descriptor: consuming Descriptor) {
+        self.descriptor = descriptor
+    }
+
+    var fd: Int32 { descriptor.raw }
+
+    /// Sends all bytes.
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let transfer = bytes.withUnsafeBytes {
+                descriptor.write(UnsafeRawBufferPointer(rebasing: $0[sent...]))
+            }
+            if let count = try transfer.count("send") { sent += count } else { try wait(for: Int16(POLLOUT)) }
+        }
+    }
+
+    func send(_ text: String) throws {
+        try send(Array(text.utf8))
+    }
+
+    /// What arrives until `isComplete` accepts it.
+    @discardableResult
+    func receive(until isComplete: (ArraySlice<UInt8>) -> Bool) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: Self.chunkBytes)
+        while !isComplete(bytes[...]) {
+            let transfer = chunk.withUnsafeMutableBytes { descriptor.read(into: $0) }
+            if let count = try transfer.count("receive") {
+                bytes += chunk[..<count]
+            } else {
+                try wait(for: Int16(POLLIN))
+            }
+        }
+        return bytes
+    }
+
+    /// What arrives until so many lines are complete.
+    @discardableResult
+    func receive(lines: Int) throws -> [UInt8] {
+        try receive { bytes in bytes.count { $0 == 0x0A } >= lines }
+    }
+
+    /// Sends something and waits for so many lines.
+    func ask(_ text: String, lines: Int) throws -> String {
+        try send(text)
+        return String(decoding: try receive(lines: lines), as: UTF8.self)
+    }
+
+    /// Reads and ignores what has arrived.
+    func discardArrived() {
+        withUnsafeTemporaryAllocation(byteCount: Self.chunkBytes, alignment: 16) { buffer in
+            while case .bytes = descriptor.read(into: buffer) {}
+        }
+    }
+
+    private func wait(for events: Int16) throws {
+        var entry = pollfd(fd: fd, events: events, revents: 0)
+        let count = poll(&entry, 1, Self.patienceMilliseconds)
+        if count == 0 { throw BenchError.stalled("no answer") }
+        if count < 0, errno == EINTR { throw BenchError.interrupted }
+    }
+}
+
+extension Transfer {
+    /// How many bytes moved; nil if none can at present.
+    func count(_ operation: String) throws -> Int? {
+        switch self {
+        case .bytes(let count): return count
+        case .wouldBlock: return nil
+        case .ended: throw BenchError.closed
+        case .failed(let code): throw SystemError(code: code, operation: operation)
+        }
+    }
+}

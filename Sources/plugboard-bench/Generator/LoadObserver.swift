@@ -1,0 +1,65 @@
+// The receiving end of the generator. It counts what arrives and keeps the
+// last bytes, so that the bench can check that the last event is what was
+// published last.
+
+/// One observing connection. One thread uses it.
+struct LoadObserver {
+    /// Long enough for the end of a value and what a protocol adds after it.
+    private static let tailBytes = 96
+    let link: LoadLink
+    /// How to recognize a whole batch here.
+    let batchMark: Mark
+    /// Its answer to a line. Lines without an answer don't count. Nil for an observer that answers
+    /// nothing.
+    var answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
+    /// An incomplete line, if lines are answered.
+    private var rest: [UInt8] = []
+    private var units = 0
+    private var tail: [UInt8] = []
+
+    init(link: LoadLink, batchMark: Mark, answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)? = nil) {
+        self.link = link
+        self.batchMark = batchMark
+        self.answer = answer
+    }
+
+    /// Batches that have arrived completely; none if it isn't told of every message.
+    var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
+
+    mutating func clearCounts() {
+        link.discardArrived()
+        units = 0
+    }
+
+    /// Counts what arrived, and returns the answers to it.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        keepTail(bytes)
+        guard let answer else {
+            units += batchMark.units(in: bytes)
+            return []
+        }
+        rest += bytes
+        var answers: [UInt8] = []
+        while let feed = rest.firstIndex(of: 0x0A) {
+            if let line = answer(rest[..<feed]) {
+                answers += line
+                units += 1
+            }
+            rest.removeFirst(feed + 1)
+        }
+        return answers
+    }
+
+    private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
+        // A slice, because the `suffix` of sequences, which `+=` would use, goes through all
+        // bytes.
+        tail += bytes[max(0, bytes.count - Self.tailBytes)...]
+        if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
+    }
+
+    /// Whether `text` is among the last bytes that arrived.
+    func lastBytesContain(_ text: String) -> Bool {
+        String(decoding: tail, as: UTF8.self).contains(text)
+    }
+}

@@ -1,0 +1,64 @@
+// The sending end of the generator. It goes through its script batch by
+// batch, and begins again at the end. The generator owns it. It encodes
+// nothing while the clock runs.
+
+import PlugboardPosix
+
+/// One publishing connection. One thread uses it.
+struct LoadPublisher {
+    let link: LoadLink
+    let script: Script
+    /// How to recognize the answer to a batch; nil if there is none.
+    private let batchMark: Mark?
+    /// Batches that were begun since the script was first used.
+    private var begun = 0
+    /// Batches that were sent completely since the counts were reset.
+    private(set) var sent = 0
+    private var answeredUnits = 0
+    /// Bytes of the batch that the system has taken so far; nil between batches.
+    private var offset: Int?
+
+    /// Opens a new connection as the publisher with this number.
+    init(_ number: Int, _ link: LoadLink, _ workload: Workload, _ dialect: any Dialect) throws {
+        try dialect.open(link, workload: workload, as: .publisher(number))
+        self.link = link
+        script = Script(workload, publisher: number, dialect: dialect)
+        let isAnswered = workload.answersBatches || workload.operation == .call
+        batchMark = isAnswered ? dialect.batchMark(workload) : nil
+    }
+
+    /// Batches that were answered.
+    var answered: Int { batchMark.map { answeredUnits / $0.units } ?? sent }
+
+    /// Whether everything that it sent was answered. A server may also say something unasked.
+    var isIdle: Bool { offset == nil && answered >= sent }
+    /// Whether the system has taken only a part of a batch.
+    var isMidBatch: Bool { offset != nil }
+
+    /// The text at the end of the last value that it wrote.
+    var lastMark: String { script.lastMark(afterBatch: max(0, begun - 1)) }
+
+    mutating func clearCounts() {
+        link.discardArrived()
+        sent = 0
+        answeredUnits = 0
+    }
+
+    /// Begins the next batch, or continues the present one. Returns whether all of it went out.
+    mutating func write() throws -> Bool {
+        if offset == nil { begun += 1 }
+        let from = offset ?? 0
+        let (transfer, left) = script.withBatch(begun - 1, from: from) { bytes in
+            (DescriptorCalls.send(link.fd, bytes), bytes.count)
+        }
+        let count = try transfer.count("send") ?? 0
+        offset = count == left ? nil : from + count
+        if count == left { sent += 1 }
+        return count == left
+    }
+
+    /// Counts the answers in what arrived.
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        answeredUnits += batchMark?.units(in: bytes) ?? 0
+    }
+}

@@ -1,0 +1,82 @@
+// A server to measure: a process of its own, in a folder of its own. A
+// session or a probe owns it. It ends with its owner, even if that ends by an
+// error or a signal.
+
+import PlugboardPosix
+
+/// A running server. One thread uses it.
+final class MeasuredServer {
+    private static let patienceSeconds = 10.0
+    let endpoint: Endpoint
+    private let folder: TemporaryFolder
+    private var process: ChildProcess
+
+    /// Starts a server for a row, in `folder` or in a folder of its own. It may not listen yet.
+    /// Throws `SystemError`.
+    init(
+        _ dialect: any Dialect,
+        for workload: Workload,
+        _ programs: Programs,
+        folder: TemporaryFolder? = nil,
+        directly: Bool = false
+    ) throws {
+        self.folder = try folder ?? TemporaryFolder(named: "pb", isOnDisk: workload.keeping != .nothing)
+        let plan = try dialect.plan(folder: self.folder.path, for: workload)
+        var start = programs.start(plan.program, plan.arguments, directly: directly)
+        start.environment += plan.environment
+        endpoint = plan.endpoint
+        process = try ChildProcess(starting: start)
+    }
+
+    /// Asks the server to end and waits for that. A server that doesn't end is killed.
+    deinit {
+        process.signalGroup(SIGTERM)
+        _ = Patience.wait(seconds: Self.patienceSeconds) { process.end() != nil }
+    }
+
+    var pid: Int32 { process.pid }
+
+    /// Connects as soon as the server accepts.
+    func connectWhenReady() throws -> LoadLink {
+        var link: LoadLink?
+        let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
+            link = try? endpoint.connect()
+            if link == nil, let end = process.end() { throw BenchError.unexpected("the server \(end)") }
+            return link != nil
+        }
+        guard isReady, let link else { throw BenchError.stalled("the server's start") }
+        return link
+    }
+
+    /// A connection that is ready for a row.
+    func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> LoadLink {
+        let link = try endpoint.connect()
+        try dialect.open(link, workload: workload, as: role)
+        return link
+    }
+
+    /// A connection that observes a key of its own, which nobody publishes.
+    func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> LoadLink {
+        let link = try connect(workload, dialect, as: .resting)
+        try dialect.subscribe(link, to: [Names.restingKey(number)], workload.plain)
+        return link
+    }
+
+    /// Sends the server a signal.
+    func signal(_ number: Int32) {
+        process.signalGroup(number)
+    }
+}
+
+/// Waits for a condition.
+enum Patience {
+    /// Whether it came true within so many seconds.
+    static func wait(seconds: Double, pause: Double = 0.001, _ isTrue: () throws -> Bool) rethrows -> Bool {
+        let limit = TimeLimit(seconds: seconds)
+        while try !isTrue() {
+            guard !limit.isOver else { return false }
+            Pause.sleep(seconds: pause)
+        }
+        return true
+    }
+}

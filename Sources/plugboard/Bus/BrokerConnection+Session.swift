@@ -1,0 +1,87 @@
+// What every command does first: find the broker, read its greeting, send a name.
+
+import PlugboardPosix
+import PlugboardWire
+
+extension BrokerConnection {
+    /// Connects as the options say, and has been greeted when it returns.
+    /// `timeout`, in seconds, goes before `--timeout`.
+    static func open(_ invocation: Invocation, timeout: Double? = nil) throws -> BrokerConnection {
+        let connection = try BrokerConnection(
+            path: invocation.text(.socket) ?? SocketPath.standard(),
+            trusting: try trusted(invocation),
+            timeout: timeout ?? invocation.seconds(.timeout) ?? BrokerConnection.timeoutSeconds
+        )
+        try connection.expectGreeting()
+        if let name = name(invocation) {
+            let reply = try connection.request(ObjectText(op: "hello").adding("name", string: name))
+            if let refusal = reply.refusal { throw refusal }
+        }
+        return connection
+    }
+
+    /// Makes the one request of a command. With `--json` it prints the reply, whatever it is, and returns
+    /// nil: there is nothing left to show. A refusal ends the command.
+    static func ask(
+        _ request: ObjectText,
+        _ invocation: Invocation,
+        _ console: CommandConsole,
+        timeout: Double? = nil
+    ) throws -> BrokerLine? {
+        let reply = try open(invocation, timeout: timeout).request(request)
+        if invocation.has(.json) { try console.output.json(reply.bytes) }
+        if let refusal = reply.refusal { throw refusal }
+        return invocation.has(.json) ? nil : reply
+    }
+
+    /// Sends one request and waits for its reply; events that come first are left out.
+    func request(_ request: ObjectText) throws -> BrokerLine {
+        try send(request.adding("id", 1).line)
+        linesSent += 1
+        while true {
+            let line = try nextLine()
+            if case .event = line.kind { continue }
+            return line
+        }
+    }
+
+    /// The same, but a refusal ends the command.
+    func accepted(_ request: ObjectText) throws -> BrokerLine {
+        let reply = try self.request(request)
+        if let refusal = reply.refusal { throw refusal }
+        return reply
+    }
+
+    /// The broker's first line.
+    @discardableResult
+    func expectGreeting() throws -> BrokerLine {
+        let greeting = try nextLine()
+        guard greeting.kind == .event("hello"), let version = greeting["protocol"]?.integer else {
+            throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
+        }
+        guard version == ProtocolVersion.number else {
+            let message =
+                "the broker at \(path) speaks protocol \(version), this is \(ProtocolVersion.number)"
+            throw CommandError(.unavailable, message)
+        }
+        self.greeting = greeting
+        return greeting
+    }
+
+    private static func trusted(_ invocation: Invocation) throws -> TrustedUsers {
+        do throws(UnknownUser) {
+            return try TrustedUsers(naming: invocation.text(.peer))
+        } catch {
+            let source = invocation.has(.peer) ? "--\(CommandOption.peer.name)" : TrustedUsers.variable
+            throw CommandError.usage("\(source): \(error)")
+        }
+    }
+
+    private static func name(_ invocation: Invocation) -> String? {
+        if let name = invocation.text(.clientName) { return name }
+        guard invocation.syntax.options.contains(where: { $0.name == CommandOption.clientName.name }) else {
+            return nil
+        }
+        return SocketPath.variable("PLUGBOARD_NAME").flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,237 @@
+// A command's connection to the broker: one socket, read and written in turns on one thread, every
+// wait with a deadline. Values stay bytes, so commands don't use the typed client library.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// A connection to a broker.
+final class BrokerConnection {
+    /// How long to wait where `--timeout` doesn't say.
+    static let timeoutSeconds = 5.0
+
+    /// Where the broker is.
+    let path: String
+    /// The broker's first line, once it was heard.
+    var greeting: BrokerLine?
+    /// Lines sent so far: the broker names a line by its number where it has no id.
+    var linesSent = 0
+    /// The broker is gone, or doesn't answer: the last error was about that.
+    private(set) var isLost = false
+    private var socket: LineSocket
+    private let users: TrustedUsers
+    private let timeout: Double
+    private let poller = PollPoller()
+    private var isEnded = false
+
+    /// Connects. Throws a `CommandError` that says where it looked and how to start one.
+    init(
+        path: String,
+        trusting users: TrustedUsers = .own,
+        timeout: Double = BrokerConnection.timeoutSeconds
+    ) throws {
+        self.path = path
+        self.users = users
+        self.timeout = timeout
+        do {
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
+        } catch {
+            throw NoBroker.error(path: path, error)
+        }
+        try poller.add(socket.fd, token: 0, interest: .read)
+    }
+
+    /// Stops listening to a broker that is gone. Other watched descriptors stay watched.
+    func leave() {
+        poller.remove(socket.fd)
+        isLost = true
+    }
+
+    /// Connects again after `leave`. Nothing from the old connection stays.
+    func connectAgain() throws {
+        do {
+            socket = LineSocket(try UnixSocket.connect(path: path, trusting: users))
+        } catch {
+            // Don't wait for another user's broker.
+            isLost = error is SystemError
+            throw NoBroker.error(path: path, error)
+        }
+        (isLost, isEnded) = (false, false)
+        try poller.add(socket.fd, token: 0, interest: .read)
+    }
+
+    /// Waits while there is no broker to listen to.
+    func rest(milliseconds: Int32) throws {
+        try fill(milliseconds: milliseconds)
+    }
+
+    /// Sends bytes, and reads meanwhile, so that this program and the broker don't wait for each
+    /// other for ever.
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            switch socket.send(bytes.span[sent...]) {
+            case .bytes(let count): sent += count
+            case .wouldBlock: guard try waitToSend() else { throw late() }
+            case .ended: throw farewell()
+            case .failed(let code): throw gone(SystemError(code: code, operation: "send"))
+            }
+        }
+    }
+
+    /// The next line is there already and needs no wait.
+    var hasLine: Bool { socket.hasLine }
+
+    /// The next line. Throws where there is none by the deadline, or the broker went away.
+    func nextLine() throws -> BrokerLine {
+        let deadline = TimeLimit(seconds: timeout)
+        while true {
+            if let line = try takeLine() { return line }
+            if isEnded { throw gone(nil) }
+            guard let left = deadline.milliseconds else { throw late() }
+            try fill(milliseconds: left)
+        }
+    }
+
+    /// A line that is there already, or comes within the time; nil if none does.
+    func nextLine(milliseconds: Int32) throws -> BrokerLine? {
+        if let line = try takeLine() { return line }
+        if isEnded { throw gone(nil) }
+        try fill(milliseconds: milliseconds)
+        return try takeLine()
+    }
+
+    /// Makes waits end when standard output's reader is gone, so that `subscribe | head -1`
+    /// ends with its reader and not with the next event.
+    func watchOutput() throws {
+        try poller.add(StandardStream.output.fd, token: 1, interest: [])
+    }
+
+    /// Makes waits throw `Interrupted` when there is something to read here, such as a signal or a
+    /// key. Lines that the broker sent until then are kept.
+    func watch(_ fd: Int32) throws {
+        try poller.add(fd, token: 2, interest: .read)
+    }
+
+    /// Waits until `fd` can be read, and reads from the broker meanwhile; false if the time
+    /// (negative: for ever) passes first.
+    func wait(for fd: Int32, milliseconds: Int32) throws -> Bool {
+        try poller.add(fd, token: 3, interest: .read)
+        defer { poller.remove(fd) }
+        let deadline = TimeLimit(seconds: Double(milliseconds) / 1_000)
+        while !isEnded {
+            let left = milliseconds < 0 ? -1 : deadline.milliseconds ?? 0
+            let ready = try fill(milliseconds: left)
+            if ready.contains(3) { return true }
+            if left == 0 { return false }
+        }
+        throw farewell()
+    }
+
+    /// Waits for bytes, or for the time to pass (negative: for ever). Returns the tokens of the
+    /// ready descriptors.
+    @discardableResult
+    private func fill(milliseconds: Int32) throws -> Set<UInt64> {
+        var ready: Set<UInt64> = []
+        var outputIsGone = false
+        try poller.wait(milliseconds: milliseconds) { readiness in
+            ready.insert(readiness.token)
+            if readiness.token == 0, readiness.canRead || readiness.isGone { self.read() }
+            if readiness.token == 1, readiness.isGone { outputIsGone = true }
+        }
+        if outputIsGone { throw ReaderGone() }
+        if ready.contains(2) { throw Interrupted() }
+        return ready
+    }
+
+    private func read() {
+        switch socket.receive() {
+        case .bytes, .wouldBlock: return
+        case .ended, .failed: isEnded = true
+        }
+    }
+
+    private func takeLine() throws -> BrokerLine? {
+        guard let line = socket.line() else { return nil }
+        guard let parsed = BrokerLine(line[...]) else {
+            throw CommandError(.unavailable, "what answers at \(path) is not a Plugboard broker")
+        }
+        if parsed.kind == .event("bye") { throw farewell(parsed) }
+        return parsed
+    }
+
+    /// False if nothing moved in either direction for the whole time.
+    private func waitToSend() throws -> Bool {
+        try poller.change(socket.fd, token: 0, interest: [.read, .write])
+        let moved = try fill(milliseconds: TimeLimit(seconds: timeout).milliseconds ?? 0)
+        try poller.change(socket.fd, token: 0, interest: .read)
+        return !moved.isEmpty
+    }
+
+    /// The broker closed while something was being sent: its last line says why.
+    private func farewell() -> any Error {
+        while !isEnded {
+            read()
+            guard (try? poller.wait(milliseconds: 100, { _ in })) != nil else { break }
+        }
+        do {
+            while try takeLine() != nil {}
+        } catch {
+            return error
+        }
+        return gone(nil)
+    }
+
+    private func farewell(_ line: BrokerLine) -> CommandError {
+        let message = line["message"]?.string ?? line["reason"]?.string ?? "no reason given"
+        return lost("the broker said goodbye: \(message)")
+    }
+
+    private func gone(_ error: SystemError?) -> CommandError {
+        lost("the broker at \(path) went away" + (error.map { " (\($0))" } ?? ""))
+    }
+
+    private func late() -> CommandError {
+        lost("no answer from the broker at \(path) within \(timeout) seconds")
+    }
+
+    private func lost(_ message: String) -> CommandError {
+        isLost = true
+        return CommandError(.unavailable, message)
+    }
+}
+
+/// Another watched descriptor became ready during the wait for the broker.
+struct Interrupted: Error {}
+
+/// The error if no broker answers, or only an unacceptable one.
+enum NoBroker {
+    static func error(path: String, _ reason: any Error) -> CommandError {
+        switch reason {
+        case let reason as UntrustedBroker: error(reason)
+        case let reason as SystemError: error(path: path, reason: reason)
+        default: CommandError(.unavailable, "\(reason)")
+        }
+    }
+
+    private static func error(_ reason: UntrustedBroker) -> CommandError {
+        let hints = reason.owner.map { ["if \($0) is to be trusted: --peer \(ShellWord.quoted($0))"] }
+        return CommandError(.unavailable, "\(reason)", hints: hints ?? [])
+    }
+
+    private static func error(path: String, reason: SystemError) -> CommandError {
+        switch FileStatus(path: path).kind {
+        case .file, .folder, .other: return CommandError(.unavailable, "\(path) is no socket, so no broker")
+        case .socket, .missing: break
+        }
+        let option = CommandOption.socketWords(path)
+        return CommandError(
+            .unavailable,
+            "no broker at \(path) (\(String(cString: strerror(reason.code))))",
+            hints: [
+                "start one with plugins: \(Program.spelling) up\(option)",
+                "or one alone:           \(Program.spelling) broker\(option)",
+            ]
+        )
+    }
+}

@@ -1,0 +1,95 @@
+// What `subscribe` can ask for beside the keys: which values, which parts of them, how often, and
+// when. The broker does all of it; this file only writes the request.
+
+import PlugboardWire
+
+extension CommandOption {
+    static let condition = CommandOption(
+        "where",
+        "JSON",
+        "only values that meet this, such as '{\"/price\":{\"<\":100}}'"
+    )
+    static let parts = CommandOption(
+        "fields",
+        "POINTERS",
+        "only these parts, when one changes: /price,/stock/de"
+    )
+    static let differences = CommandOption(
+        flag: "diff",
+        "after the first value, only what changed, as a merge patch"
+    )
+    static let shortest = CommandOption(
+        "every",
+        "SECONDS",
+        "at most one line for each key in that time; the last one always comes",
+        .seconds
+    )
+    static let delivery = CommandOption(
+        "delivery",
+        "KIND",
+        "what to keep when this reads too slowly: latest (the newest of each key) or all",
+        .choice(["latest", "all"])
+    )
+    static let phase = CommandOption(
+        "phase",
+        "N",
+        "0 to 9: observers of a lower phase get events first (5)",
+        .integer(0...9)
+    )
+
+    /// The options of `subscribe` for that.
+    static let asking: [CommandOption] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
+}
+
+/// The options as fields of a request.
+enum SubscribeFields {
+    private static let everySecondsMax = 86_400.0
+
+    static func added(to request: ObjectText, _ invocation: Invocation) throws -> ObjectText {
+        let forms = [CommandOption.parts, .differences, .noValues].filter(invocation.has)
+        if forms.count > 1 {
+            throw CommandError.usage(
+                "--\(forms[0].name) and --\(forms[1].name) are two answers to the question what to show"
+            )
+        }
+        var request = request
+        if let text = invocation.text(.condition) { request = request.adding("where", json: try json(text)) }
+        if let text = invocation.text(.parts) {
+            request = request.adding("fields", strings: try pointers(text))
+        }
+        request = request.adding("diff", invocation.has(.differences), unless: false)
+            .adding("every", try milliseconds(invocation.seconds(.shortest)))
+        if let kind = invocation.text(.delivery) { request = request.adding("delivery", string: kind) }
+        return request.adding("phase", invocation.integer(.phase))
+    }
+
+    private static func json(_ text: String) throws -> ArraySlice<UInt8> {
+        do throws(JSONFault) {
+            return ValueArgument.oneLine(try JSONValue(parsing: Array(text.utf8)[...]).bytes)
+        } catch {
+            throw CommandError.usage(
+                "--where is \(error.message), at byte \(error.offset)",
+                hint: "for example: --where '{\"/price\":{\"<\":100}}'"
+            )
+        }
+    }
+
+    private static func pointers(_ text: String) throws -> [String] {
+        let pointers = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        if let wrong = pointers.first(where: { !$0.hasPrefix("/") }) {
+            throw CommandError.usage(
+                "--fields takes JSON Pointers with commas between, and \"\(wrong)\" is none",
+                hint: "a part begins with /, such as /\(wrong.isEmpty ? "price" : wrong)"
+            )
+        }
+        return pointers
+    }
+
+    private static func milliseconds(_ seconds: Double?) throws -> UInt64? {
+        guard let seconds else { return nil }
+        guard seconds >= 0.001, seconds <= everySecondsMax else {
+            throw CommandError.usage("--every is 0.001 to \(Int(everySecondsMax)) seconds")
+        }
+        return UInt64((seconds * 1_000).rounded())
+    }
+}

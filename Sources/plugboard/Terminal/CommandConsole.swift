@@ -1,0 +1,76 @@
+// The two streams of a command: results go to standard output, messages for a person to standard
+// error.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// What a command prints to.
+struct CommandConsole: Sendable {
+    let output = OutputStream(.output)
+    let messages = OutputStream(.error)
+
+    /// Prints a message for a person. If nobody reads standard error, the command goes on.
+    func say(_ text: String) {
+        try? messages.line(Printable.text(text))
+    }
+
+    /// Tells why a command failed.
+    func report(_ error: CommandError, in command: String) {
+        let paint = messages.paint
+        write("\(paint.bold("\(command):")) \(Printable.lines(error.message))")
+        for hint in error.hints { write("  \(Printable.text(hint))") }
+    }
+
+    private func write(_ line: String) {
+        try? messages.line(line)
+    }
+}
+
+/// One stream, and what its reader can show. Bytes reach the system at each call.
+struct OutputStream: Sendable {
+    let stream: StandardStream
+    /// A person is looking.
+    let isTerminal: Bool
+    /// How to colour what goes there.
+    let paint: Paint
+
+    init(_ stream: StandardStream) {
+        self.stream = stream
+        isTerminal = stream.isTerminal
+        paint = Paint(isOn: isTerminal && Paint.isWanted)
+    }
+
+    /// Writes a text and a line feed.
+    func line(_ text: String) throws {
+        try bytes(textLine(text))
+    }
+
+    /// What `line` writes: to a terminal, only text, line feeds and this program's colours.
+    func textLine(_ text: String) -> [UInt8] {
+        Array(safe(text).utf8) + [0x0A]
+    }
+
+    /// Writes a text that has its own line feeds.
+    func text(_ text: String) throws {
+        try bytes(Array(safe(text).utf8))
+    }
+
+    private func safe(_ text: String) -> String {
+        isTerminal ? Printable.painted(text) : text
+    }
+
+    /// Writes JSON and a line feed: byte for byte, but safe to show on a terminal.
+    func json(_ json: some Collection<UInt8>) throws {
+        try bytes(jsonLine(json))
+    }
+
+    /// What `json` writes.
+    func jsonLine(_ json: some Collection<UInt8>) -> [UInt8] {
+        (isTerminal ? Array(Printable.json(json).utf8) : Array(json)) + [0x0A]
+    }
+
+    /// Writes bytes as they are. Throws `ReaderGone` if nobody reads any more.
+    func bytes(_ bytes: [UInt8]) throws {
+        try stream.send(bytes)
+    }
+}

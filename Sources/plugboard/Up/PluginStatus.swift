@@ -1,0 +1,83 @@
+// What `up` says about a plugin on the bus: the value at `$broker.plugins.<name>`, on which the
+// broker acts. Calls are answered with it, too.
+
+import PlugboardPosix
+import PlugboardWire
+
+/// A child's state as JSON.
+enum PluginStatus {
+    /// How many lines of a broken plugin's output it has.
+    static let outputLinesMax = 10
+
+    static func json(of process: SupervisedProcess) -> [UInt8] {
+        let text = process.isAlive ? nil : process.endText
+        let (status, signal) = text == nil ? (nil, nil) : numbers(of: process.end)
+        let object = ObjectText().adding("name", string: process.name)
+            .adding("state", string: word(for: process.state))
+            .adding("pid", process.pid)
+            .adding("restarts", process.restarts)
+            .adding("since", string: UTCTime.text(process.sinceMilliseconds))
+            .adding("problem", string: process.problem)
+            .adding("end", string: text).adding("status", status).adding("signal", signal)
+        let isBroken = process.state == .broken
+        let isIdle = process.idleSeconds != nil
+        return
+            (isBroken
+            ? object.adding("output", strings: process.log.lines.suffix(outputLinesMax)) : object)
+            .adding("start", string: isIdle ? StartRule.demand.rawValue : nil)
+            .adding("idle", process.idleSeconds)
+            .adding("may", json: process.permission).bytes
+    }
+
+    static func word(for state: SupervisedProcess.State) -> String {
+        switch state {
+        case .running: "running"
+        case .stopping: "stopping"
+        case .waiting: "waiting"
+        case .ended: "ended"
+        case .broken: "broken"
+        case .stopped: "stopped"
+        case .idle: "idle"
+        }
+    }
+
+    private static func numbers(of end: ChildEnd?) -> (status: Int32?, signal: Int32?) {
+        switch end {
+        case .exited(let status): (status, nil)
+        case .signalled(let number): (nil, number)
+        case nil: (nil, nil)
+        }
+    }
+
+}
+
+/// The keys that `up` uses.
+enum PluginKey {
+    private static let callFolder = "plugins"
+    private static let stateFolder = "$broker.plugins"
+
+    /// The key of a plugin's state. A byte that can't stand in a token of a key is written as `%`
+    /// and two digits.
+    static func state(of name: String) -> String {
+        stateFolder + "." + name.utf8.map(spelled).joined()
+    }
+
+    /// The key to call for an action.
+    static func call(_ action: PluginAction) -> String {
+        "\(callFolder).\(action.rawValue)"
+    }
+
+    /// The action that a key stands for.
+    static func action(_ key: String) -> PluginAction? {
+        PluginAction.allCases.first { call($0) == key }
+    }
+
+    private static func spelled(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            String(UnicodeScalar(byte))
+        default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import PlugboardWire
+import TestSupport
+import Testing
+
+@testable import plugboard
+
+@Suite("Command lines", .someAtATime)
+struct CommandLineTests {
+    private func parse(_ words: String...) throws -> Invocation {
+        let command = try #require(CommandTable.command(named: words[0]))
+        return try command.parse(Array(words.dropFirst()))
+    }
+
+    private func error(_ words: String...) -> CommandError? {
+        guard let command = CommandTable.command(named: words[0]) else { return nil }
+        do {
+            _ = try command.parse(Array(words.dropFirst()))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("options may be anywhere among the arguments, with a space or an equals sign")
+    func placement() throws {
+        let spaced = try parse("publish", "--if", "4", "a", "1", "--json")
+        #expect(spaced.arguments == ["a", "1"])
+        #expect(spaced.integer(.ifRevision) == 4)
+        #expect(spaced.has(.json))
+        #expect(try parse("publish", "a", "--if=4", "1").integer(.ifRevision) == 4)
+        #expect(try parse("publish", "a", "1", "--socket=/a=b").text(.socket) == "/a=b")
+    }
+
+    @Test("a negative number and a single dash are arguments")
+    func dashes() throws {
+        #expect(try parse("publish", "a", "-5").arguments == ["a", "-5"])
+        #expect(try parse("batch", "-").arguments == ["-"])
+    }
+
+    @Test("after two dashes everything is an argument")
+    func endOfOptions() throws {
+        #expect(try parse("emit", "--", "a", "--json").arguments == ["a", "--json"])
+    }
+
+    @Test(
+        "a word that is nearly an option is recognized",
+        arguments: [
+            ("--sokcet", "--socket"), ("--jsn", "--json"), ("--timeuot", "--timeout"), ("--fi", "--if"),
+        ]
+    )
+    func suggestion(word: String, meant: String) {
+        let error = error("publish", "a", "1", word)
+        #expect(error?.status == .usage)
+        #expect(error?.message == "publish has no option \"\(word)\"")
+        #expect(error?.hints == ["did you mean \"\(meant)\"?"])
+    }
+
+    @Test("an unknown option that resembles none refers to the help")
+    func unknown() {
+        #expect(error("keys", "--wavelength")?.hints == ["try: plugboard help keys"])
+    }
+
+    @Test("each mistake with an option is a usage error that says what is wrong")
+    func mistakes() {
+        #expect(error("keys", "--socket")?.message == "--socket needs a value: --socket PATH")
+        #expect(error("keys", "--json=yes")?.message == "--json takes no value")
+        #expect(error("keys", "--json", "--json")?.message == "--json stands twice")
+        #expect(error("keys", "--timeout", "soon")?.message.contains("number of seconds") == true)
+        #expect(error("keys", "--timeout", "-1")?.status == .usage)
+        #expect(error("keys", "--timeout", "inf")?.status == .usage)
+        #expect(error("keys", "--socket", "")?.message == "--socket is empty; it was \"\"")
+        #expect(error("publish", "a", "1", "--if", "9007199254740992")?.status == .usage)
+        #expect(error("publish", "a", "1", "--if", "9007199254740991") == nil)
+        #expect(error("broker", "--poller", "epol")?.hints == ["did you mean \"epoll\"?"])
+    }
+
+    @Test("missing and superfluous arguments are named, with the usage")
+    func counting() {
+        let missing = error("emit", "a")
+        #expect(missing?.message == "VALUE is missing")
+        #expect(missing?.hints == ["usage: plugboard emit KEY VALUE… [OPTIONS]"])
+        #expect(error("get")?.message == "KEY is missing")
+        #expect(error("get", "a", "b")?.message == "\"b\" is one argument too many")
+        #expect(error("limits", "a")?.message == "\"a\" is one argument too many")
+    }
+
+    @Test("help needs none of the command's arguments")
+    func helpFirst() throws {
+        #expect(try parse("emit", "--help").has(.help))
+        #expect(try parse("emit", "-h").has(.help))
+    }
+}
+
+@Suite("The table of commands", .someAtATime)
+struct CommandTableTests {
+    @Test("no two commands have the same name, and no two options of a command")
+    func names() {
+        #expect(Set(CommandTable.all.map(\.name)).count == CommandTable.all.count)
+        for command in CommandTable.all {
+            let names = (command.options + [.help]).map(\.name)
+            #expect(Set(names).count == names.count, "\(command.name)")
+        }
+    }
+
+    @Test("every command that was asked for exists")
+    func complete() {
+        let wanted = [
+            "up", "broker", "publish", "emit", "patch", "get", "delete", "keys", "subscribe", "batch",
+            "record", "replay", "bench", "limits", "help",
+        ]
+        #expect(Set(wanted).isSubset(of: Set(CommandTable.visible.map(\.name))))
+    }
+
+    @Test("only the last argument of a command may be repeated or optional")
+    func parameters() {
+        for command in CommandTable.all {
+            #expect(!command.parameters.dropLast().contains { $0.repeats }, "\(command.name)")
+            let firstOptional = command.parameters.firstIndex { !$0.isRequired } ?? command.parameters.count
+            #expect(!command.parameters[firstOptional...].contains { $0.isRequired }, "\(command.name)")
+        }
+    }
+}

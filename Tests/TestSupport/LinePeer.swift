@@ -1,0 +1,138 @@
+// One end of a connection, a line at a time, without a library. Every wait has a deadline, and sending
+// reads what arrives meanwhile: the broker stops reading from a client that doesn't.
+
+import PlugboardMemory
+import PlugboardPosix
+import PlugboardWire
+
+/// A connection of a test's own. Used by one thread.
+public final class LinePeer {
+    /// What a wait came to that should have ended otherwise.
+    public enum Problem: Error, CustomStringConvertible {
+        case nothingCame(after: Double)
+        case notTaken(after: Double)
+        case failed(String)
+
+        public var description: String {
+            switch self {
+            case .nothingCame(let seconds): "nothing came within \(seconds) s"
+            case .notTaken(let seconds): "what was sent was not taken within \(seconds) s"
+            case .failed(let reason): reason
+            }
+        }
+    }
+
+    private var socket: LineSocket
+    private let seconds: Double
+    private var isEnded = false
+
+    public convenience init(path: String, seconds: Double = 60) throws {
+        self.init(try UnixSocket.connect(path: path), seconds: seconds)
+    }
+
+    public init(_ descriptor: consuming Descriptor, seconds: Double = 60) {
+        socket = LineSocket(descriptor)
+        self.seconds = seconds
+    }
+
+    /// Somebody who connects in time.
+    public static func accept(_ listener: borrowing Descriptor, seconds: Double = 20) throws -> LinePeer {
+        let limit = TimeLimit(seconds: seconds)
+        while !limit.isOver {
+            if case .connection(let socket) = try UnixSocket.accept(listener.raw) {
+                return LinePeer(socket, seconds: seconds)
+            }
+            _ = ready(listener.raw, for: .read, until: limit)
+        }
+        throw NeverHappened(description: "nobody connects")
+    }
+
+    public func send(_ text: String) throws {
+        try send(Array(text.utf8))
+    }
+
+    public func send(_ bytes: [UInt8]) throws {
+        let limit = TimeLimit(seconds: seconds)
+        var sent = 0
+        while sent < bytes.count {
+            switch socket.send(bytes.span[sent...]) {
+            case .bytes(let count): sent += count
+            case .ended: return
+            case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
+            case .wouldBlock:
+                let ready = Self.ready(
+                    socket.fd,
+                    for: isEnded ? [.write] : [.read, .write],
+                    until: limit
+                )
+                guard !ready.isEmpty else { throw Problem.notTaken(after: seconds) }
+                if ready.contains(.read) { try receive() }
+            }
+        }
+    }
+
+    /// Sends what is taken at once: how many bytes that was.
+    public func sendSome(_ bytes: [UInt8]) -> Int {
+        guard case .bytes(let count) = socket.send(bytes.span) else { return 0 }
+        return count
+    }
+
+    /// The next line without its LF; nil when the other end has closed.
+    public func line() throws -> [UInt8]? {
+        let limit = TimeLimit(seconds: seconds)
+        while true {
+            if let line = socket.line() { return line }
+            if isEnded { return nil }
+            guard !Self.ready(socket.fd, for: .read, until: limit).isEmpty else {
+                throw Problem.nothingCame(after: seconds)
+            }
+            try receive()
+        }
+    }
+
+    /// The next line as text, which must come.
+    public func text() throws -> String {
+        guard let line = try line() else { throw NeverHappened(description: "a further line") }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Lines that are there, without waiting for more.
+    public func available() -> [String] {
+        var count = -1
+        while count != socket.count, !isEnded {
+            count = socket.count
+            guard (try? receive()) != nil else { break }
+        }
+        var lines: [String] = []
+        while let line = socket.line() { lines.append(String(decoding: line, as: UTF8.self)) }
+        return lines
+    }
+
+    /// Ends the sending half.
+    public func finish() {
+        shutdown(socket.fd, Int32(SHUT_WR))
+    }
+
+    private func receive() throws {
+        switch socket.receive() {
+        case .bytes, .wouldBlock: break
+        case .ended: isEnded = true
+        case .failed(let code): throw Problem.failed(String(cString: strerror(code)))
+        }
+    }
+
+    private static func ready(_ fd: Int32, for interest: Interest, until limit: TimeLimit) -> Interest {
+        let events =
+            (interest.contains(.read) ? Int32(POLLIN) : 0) | (interest.contains(.write) ? Int32(POLLOUT) : 0)
+        var entry = pollfd(fd: fd, events: Int16(events), revents: 0)
+        while true {
+            let count = poll(&entry, 1, limit.milliseconds ?? 0)
+            if count > 0 { break }
+            if count == 0 || errno != EINTR { return [] }
+        }
+        var result: Interest = []
+        if Int32(entry.revents) & Int32(POLLIN | POLLHUP | POLLERR) != 0 { result.insert(.read) }
+        if Int32(entry.revents) & Int32(POLLOUT) != 0 { result.insert(.write) }
+        return result.intersection(interest)
+    }
+}

@@ -1,0 +1,42 @@
+// A broker in the test's own process, on a thread of its own.
+
+import PlugboardBroker
+import PlugboardPosix
+import Synchronization
+
+/// A broker that runs until it is stopped or let go of.
+public final class ServedBroker: Sendable {
+    private let broker: Broker
+    private let end = EndMark()
+
+    public init(_ configuration: Configuration) throws {
+        let broker = try Broker(configuration: configuration)
+        let end = end
+        try Background.start {
+            do { try broker.run() } catch { print("a test's broker: \(error)") }
+            end.hasCome.store(true, ordering: .releasing)
+        }
+        self.broker = broker
+    }
+
+    deinit {
+        broker.stop()
+    }
+
+    /// Whether its socket and its lock are free.
+    public var hasEnded: Bool { end.hasCome.load(ordering: .acquiring) }
+
+    /// Tells its clients, and ends.
+    public func stop() { broker.stop() }
+
+    /// The same, and waits for that.
+    public func stopAndWait(seconds: Double = 10) {
+        stop()
+        let limit = TimeLimit(seconds: seconds)
+        while !hasEnded, !limit.isOver { Pause.sleep(seconds: 0.001) }
+    }
+}
+
+private final class EndMark: Sendable {
+    let hasCome = Atomic(false)
+}

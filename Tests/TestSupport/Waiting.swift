@@ -1,0 +1,43 @@
+// Waiting in tests: for conditions, with a deadline, never for a time.
+
+import PlugboardPosix
+import Testing
+
+/// Something that was never so within the time that is more than enough.
+public struct NeverHappened: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(description: String) {
+        self.description = description
+    }
+}
+
+/// Waits for a condition on the test's own thread, looking again and again until the deadline.
+public func eventually(
+    _ what: String,
+    seconds: Double = 120,
+    _ location: SourceLocation = #_sourceLocation,
+    _ condition: () throws -> Bool
+) throws {
+    let limit = TimeLimit(seconds: seconds)
+    while try !condition() {
+        guard !limit.isOver else {
+            Issue.record("never came true: \(what)", sourceLocation: location)
+            throw NeverHappened(description: what)
+        }
+        Pause.sleep(seconds: 0.005)
+    }
+}
+
+/// The same without a thread: with two processors all tests share two.
+public func eventually(
+    _ what: String,
+    seconds: Double = 300,
+    _ condition: () async throws -> Bool
+) async throws {
+    let limit = TimeLimit(seconds: seconds)
+    while try await !condition() {
+        guard !limit.isOver else { throw NeverHappened(description: "never: \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
