@@ -24,9 +24,10 @@
             try number(after: "syscr:", in: "/proc/\(pid)/io")
         }
 
-        /// Bytes of memory that are this process's share (Pss).
+        /// Bytes of memory that are this process's own (Pss_Anon). Its share of pages from files is not
+        /// among them: that changes whenever another process of the same program starts or ends.
         public static func memoryBytes(of pid: Int32) throws -> UInt64 {
-            try number(after: "Pss:", in: "/proc/\(pid)/smaps_rollup") * 1024
+            try number(after: "Pss_Anon:", in: "/proc/\(pid)/smaps_rollup") * 1024
         }
 
         /// Bytes of the calling process's memory that are in use (Rss).
