@@ -36,7 +36,7 @@ struct Allocations {
         try session.run(batches: batches)
         let before = session.messagesPublished
         session.signal(SIGUSR1)
-        guard Patience.wait(seconds: Self.patienceSeconds, { FileStatus(path: log).kind == .file }) else {
+        guard Patience.wait(seconds: Self.patienceSeconds, { AllocationTrace.hasBegun(log: log) }) else {
             return nil
         }
         try session.run(batches: batches)

@@ -90,7 +90,7 @@ struct AllocationTests {
             return link
         }
         server.signal(SIGUSR1)
-        #expect(Patience.wait(seconds: 20) { FileStatus(path: log).kind == .file })
+        #expect(Patience.wait(seconds: 20) { AllocationTrace.hasBegun(log: log) })
         for (number, link) in links.enumerated() {
             try dialect.subscribe(link, to: [Names.restingKey(number)], Workload("none"))
         }

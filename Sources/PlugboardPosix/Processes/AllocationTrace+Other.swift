@@ -6,6 +6,7 @@
         public static let library = "libc_malloc_debug"
         public static func environment(log: String) -> [String] { [] }
         public static func start() {}
+        public static func hasBegun(log: String) -> Bool { false }
         public static func stop() {}
     }
 #endif
