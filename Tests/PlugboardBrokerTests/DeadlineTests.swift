@@ -133,10 +133,9 @@ struct DeadlineTests {
 
     /// Runs a loop with nobody connected.
     private func run(_ poller: WatchedPoller, _ prepare: (inout Hub) -> Void) throws {
-        let folder = try TestBroker.makeFolder()
-        defer { rmdir(folder) }
-        let listener = try UnixSocket.listen(path: folder + "/bus.sock")
-        defer { unlink(folder + "/bus.sock") }
+        let folder = try TemporaryFolder(named: "pb")
+        let listener = try UnixSocket.listen(path: folder.path + "/bus.sock")
+        defer { withExtendedLifetime(folder) {} }
         poller.stop = try Wakeup()
         let wakeup = try #require(poller.stop)
         var loop = try EventLoop(

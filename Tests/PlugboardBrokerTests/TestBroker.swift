@@ -9,7 +9,7 @@ import PlugboardPosix
 final class TestBroker: Sendable {
     let path: String
     private let broker: Broker
-    private let folder: String
+    private let folder: TemporaryFolder
     private let finished = DispatchSemaphore(value: 0)
 
     /// One that is not started yet holds its clients back, so that all they send comes at once.
@@ -22,8 +22,8 @@ final class TestBroker: Sendable {
         policy: Policy? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        folder = try Self.makeFolder()
-        path = folder + "/bus.sock"
+        folder = try TemporaryFolder(named: "pb")
+        path = folder.path + "/bus.sock"
         var configuration = Configuration(socketPath: path, poller: poller, stateFolder: state)
         configuration.journal = options
         configuration.policy = policy
@@ -49,7 +49,6 @@ final class TestBroker: Sendable {
 
     deinit {
         stop()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// Stops the broker and waits until it has.
@@ -66,11 +65,5 @@ final class TestBroker: Sendable {
 
     func client(isGreeted: Bool = true) throws -> TestClient {
         try TestClient(path: path, isGreeted: isGreeted)
-    }
-
-    static func makeFolder() throws -> String {
-        var template = Array("/tmp/pb-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }
-        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

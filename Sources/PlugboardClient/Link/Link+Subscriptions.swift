@@ -65,7 +65,7 @@ extension Link {
         complete: @escaping LinkState.Completion = { _ in }
     ) {
         let id = state.takeID()
-        state.outbox += request.adding("id", id).line
+        state.outbox += request.line(id: id)
         state.pending[id] = LinkState.Pending(
             operation: request.operation,
             complete: complete,

@@ -37,7 +37,7 @@ final class Link: Sendable {
         registration: KeptSubscription? = nil,
         complete: @escaping LinkState.Completion
     ) -> BusError? {
-        let line = request.adding("id", id).line
+        let line = request.line(id: id)
         if let failure = Self.lengthFailure(line) { return failure }
         let deadline = Self.deadline(after: timeout)
         return change { state in

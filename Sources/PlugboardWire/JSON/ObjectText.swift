@@ -29,6 +29,17 @@ public struct ObjectText: Sendable {
     /// The same with a line feed.
     public var line: [UInt8] { open + "}\n".utf8 }
 
+    /// The same as a request with a number to be answered by: in one piece of memory.
+    public func line(id: Int) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(open.count + 32)
+        line += open
+        line += #","id":"#.utf8
+        line += String(id).utf8
+        line += "}\n".utf8
+        return line
+    }
+
     public consuming func adding(_ name: String, json: (some Collection<UInt8>)?) -> ObjectText {
         guard let json else { return self }
         add(name)
@@ -79,17 +90,18 @@ extension JSONText {
 
     /// Adds a string with its quotes.
     public static func append(_ text: String, to bytes: inout [UInt8]) {
-        let needsEscapes = text.unicodeScalars.contains {
-            $0 == "\"" || $0 == "\\" || InvisibleCharacters.contains($0)
+        // Printable ASCII, as nearly all keys are: the scalars needn't be looked at.
+        let isPlain = text.utf8.allSatisfy {
+            (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
         }
-        if needsEscapes {
-            var buffer = ByteBuffer()
-            append(text, to: &buffer)
-            bytes += Array(buffer.bytes)
-        } else {
+        if isPlain {
             bytes.append(UInt8(ascii: "\""))
             bytes += text.utf8
             bytes.append(UInt8(ascii: "\""))
+        } else {
+            var buffer = ByteBuffer()
+            append(text, to: &buffer)
+            bytes += Array(buffer.bytes)
         }
     }
 }
