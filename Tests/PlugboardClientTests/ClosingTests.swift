@@ -1,6 +1,7 @@
 // Ends: of a bus, of what was made from it, of a program.
 
 import Observables
+import PlugboardPosix
 import TestSupport
 import Testing
 
@@ -148,5 +149,34 @@ struct ClosingTests {
         #expect(try await bus.get("inner", as: Int.self) == 8)
         #expect(try await bus.get("short", as: Int.self) == 1)
         observation.dispose()
+    }
+
+    @Test("a stop at a signal waits for a broker as long as that sends, and misses nothing before the answer")
+    func stopWhileMuchComes() async throws {
+        let fake = try FakeBroker { peer in
+            try peer.send(FakeBroker.greeting())
+            try peer.answerSubscribe(snapshot: [])
+            let first = try peer.expect("sync")
+            // Longer than a silent broker may delay a stop.
+            for revision in 1...6 {
+                Pause.sleep(seconds: 0.3)
+                let number = #""revision":\#(revision),"value":\#(revision)"#
+                try peer.send(#"{"event":"update","sub":1,"key":"k",\#(number)}"#)
+            }
+            try peer.send(#"{"ok":"sync","id":\#(first)}"#)
+            while let line = try peer.line() {
+                guard let text = line.split(separator: #""id":"#).last, let id = Int(text.dropLast()) else {
+                    continue
+                }
+                try peer.send(#"{"ok":"sync","id":\#(id)}"#)
+            }
+        }
+        let bus = try await fake.connect()
+        let events = try await bus.subscribe("k")
+        bus.link.stopInStep()
+        var revisions: [Int] = []
+        for try await event in events where event.kind == .update { revisions.append(event.revision) }
+        #expect(revisions == Array(1...6))
+        bus.close()
     }
 }

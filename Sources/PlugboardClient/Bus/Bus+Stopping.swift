@@ -3,6 +3,7 @@
 
 import PlugboardPosix
 import PlugboardWire
+import Synchronization
 
 extension Bus {
     /// Ends all subscriptions and observers, present and later ones. `for await` loops end after
@@ -103,15 +104,22 @@ extension Bus {
 }
 
 extension Link {
-    /// How long a broker that doesn't answer delays a stop, in nanoseconds.
+    /// How long a broker that sends nothing delays a stop, in nanoseconds.
     private static let stopTimeout: UInt64 = 700_000_000
 
-    /// Stops behind a barrier: its reply comes after all events that were caused before it.
-    fileprivate func stopInStep() {
+    /// Stops behind a barrier: its reply comes after all events that were caused before it. While
+    /// the broker still sends, the wait goes on: a slow program misses no more than a fast one.
+    func stopInStep() {
         guard connectionState.value.isConnected else { return stop() }
         let id = state.withLock { $0.takeID() }
-        let failure = start(ObjectText(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] _ in
-            self?.stop()
+        let readsBefore = reads.load(ordering: .relaxed)
+        let failure = start(ObjectText(op: "sync"), timeout: Self.stopTimeout, id: id) { [weak self] in
+            guard let self else { return }
+            if case .failure(BusError.timedOut) = $0, reads.load(ordering: .relaxed) != readsBefore {
+                stopInStep()
+            } else {
+                stop()
+            }
         }
         if failure != nil { stop() }
     }

@@ -4,6 +4,7 @@
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
+import Synchronization
 
 /// The exchange with one broker over one descriptor.
 final class Conversation {
@@ -139,6 +140,7 @@ final class Conversation {
     private func read() -> Outcome {
         switch socket.receive(upTo: ClientLimits.readBytes) {
         case .bytes:
+            link.reads.add(1, ordering: .relaxed)
             return readLines().map { .end($0) } ?? .lines
         case .wouldBlock: return .nothing
         case .ended: return .end(.disconnected(reason: "the broker closed the connection"))

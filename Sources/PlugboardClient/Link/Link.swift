@@ -18,6 +18,8 @@ final class Link: Sendable {
     let faults = FaultObservers()
     let wakeup: Wakeup
     let state = Mutex(LinkState())
+    /// How often the thread has read from the broker. A stop waits as long as this grows.
+    let reads = Atomic(0)
 
     init(socketPath: String, name: String?, options: Bus.Options) throws {
         self.socketPath = socketPath
