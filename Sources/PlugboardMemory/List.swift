@@ -26,6 +26,14 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         capacity = count
     }
 
+    /// So many times the same element.
+    @inlinable
+    public init(repeating element: Element, count: Int) {
+        self.init(reserving: Int32(count))
+        unsafe base?.initialize(repeating: element, count: count)
+        length = Int32(count)
+    }
+
     deinit {
         unsafe base?.deallocate()
     }
@@ -40,15 +48,16 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     @inlinable
     public subscript(index: Int) -> Element {
         @inline(__always)
-        get {
-            guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
-            return unsafe base[index]
-        }
+        unsafeAddress { unsafe UnsafePointer(place(of: index)) }
         @inline(__always)
-        set {
-            guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
-            unsafe base[index] = newValue
-        }
+        unsafeMutableAddress { unsafe place(of: index) }
+    }
+
+    @inlinable
+    @inline(__always)
+    func place(of index: Int) -> UnsafeMutablePointer<Element> {
+        guard let base = unsafe base, index >= 0, index < count else { outOfBounds(index) }
+        return unsafe base + index
     }
 
     @usableFromInline

@@ -51,13 +51,13 @@ enum PatternFuzz {
     private static func checkTree(_ patterns: [[UInt8]], _ key: [UInt8]) {
         let tree = PatternTree()
         let wild = patterns.filter { Pattern.hasWildcard($0.span) }.prefix(16)
-        var places: [(SubscriptionReference, PatternNode, Int)] = []
+        var places: [(SubscriptionHandle, PatternNode, Int)] = []
         for (index, pattern) in wild.enumerated() {
-            guard let reference = SubscriptionReference(bitPattern: (index + 1) * 64) else { continue }
+            let reference = SubscriptionHandle(word: UInt64(index))
             let (node, place) = tree.insert(pattern.span, reference)
             places.append((reference, node, place))
         }
-        var found = List<SubscriptionReference>()
+        var found = List<SubscriptionHandle>()
         tree.match(key.span, into: &found)
         let expected = wild.filter { Pattern.matches($0.span, key.span) }.count
         hold(found.count == expected, "the tree finds \(found.count) of \(expected)")

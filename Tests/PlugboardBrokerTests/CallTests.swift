@@ -150,13 +150,12 @@ struct ServiceTreeTests {
     /// Which of some patterns is found for a key.
     private func found(_ key: String, among patterns: [String]) -> String? {
         let tree = ServiceTree()
-        let session = SessionReference.allocate(capacity: 1)
-        defer { session.deallocate() }
-        var services: [ServiceReference] = []
+        let session = SessionHandle.none
+        var services: [Service] = []
         for pattern in patterns { services.append(lend(pattern) { tree.insert($0, session) }) }
         defer { services.forEach(tree.remove) }
         let server = lend(key) { tree.server(of: $0) }
-        return server.map { String($0.pointee.pattern) }
+        return server.map { String($0.pattern) }
     }
 
     private func lend<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) -> Result {
@@ -192,16 +191,15 @@ struct ServiceTreeTests {
     @Test("what is removed is found no longer, what is left still is")
     func removal() {
         let tree = ServiceTree()
-        let session = SessionReference.allocate(capacity: 1)
-        defer { session.deallocate() }
-        func insert(_ pattern: String) -> ServiceReference { lend(pattern) { tree.insert($0, session) } }
-        func find(_ key: String) -> ServiceReference? { lend(key) { tree.server(of: $0) } }
+        let session = SessionHandle.none
+        func insert(_ pattern: String) -> Service { lend(pattern) { tree.insert($0, session) } }
+        func find(_ key: String) -> Service? { lend(key) { tree.server(of: $0) } }
         let (deep, any, exact) = (insert("a.**"), insert("a.*"), insert("a.b"))
-        #expect(find("a.b") == exact)
+        #expect(find("a.b") === exact)
         tree.remove(exact)
-        #expect(find("a.b") == any)
+        #expect(find("a.b") === any)
         tree.remove(any)
-        #expect(find("a.b") == deep)
+        #expect(find("a.b") === deep)
         tree.remove(deep)
         #expect(find("a.b") == nil)
         #expect(lend("a.*") { tree.find(pattern: $0) } == nil)

@@ -36,7 +36,7 @@ struct FullDiskTests {
         return test.hub.durability.isWritten
     }
 
-    private func fill(_ client: SessionReference) throws {
+    private func fill(_ client: SessionHandle) throws {
         var size = 100_000
         var number = 0
         while size > 10 {
@@ -51,7 +51,7 @@ struct FullDiskTests {
     }
 
     /// Lets what is due end, until nothing more is told.
-    private func expire(_ observer: SessionReference) throws -> Int {
+    private func expire(_ observer: SessionHandle) throws -> Int {
         var told = 0
         for _ in 0..<100 {
             guard let next = test.hub.deadlines.next else { break }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("the history of writes", .computing)
 struct HistoryTests {
-    private func key(_ entry: History.Entry) -> String {
-        String(entry.observable.pointee.key)
+    private func key(_ entry: History.Entry, _ test: BareHub) -> String {
+        String(test.hub.observables[entry.observable].key)
     }
 
     @Test("each write is remembered with its key, writer, revision, cause and time")
@@ -21,11 +21,11 @@ struct HistoryTests {
         let count = test.hub.history.count
         #expect(count == 3)
         let entries = (0..<count).map { test.hub.history[$0] }
-        #expect(entries.map(key) == ["a", "b", "a"])
+        #expect(entries.map { key($0, test) } == ["a", "b", "a"])
         #expect(entries.map(\.operation) == [.publish, .patch, .delete])
         #expect(entries.map(\.revision) == [1, 2, 3])
         #expect(entries.map(\.cause.revision) == [nil, 0, 2])
-        #expect(entries.allSatisfy { String($0.author.pointee.name) == #""ada""# })
+        #expect(entries.allSatisfy { String(test.hub.authors[$0.author].name) == #""ada""# })
         let years2023To2255 = 1_700_000_000_000...9_000_000_000_000 as ClosedRange<UInt64>
         #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
     }
@@ -62,13 +62,12 @@ struct HistoryTests {
         let (client, visitor) = (test.client(), test.client())
         test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
         test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
-        test.hub.leave(visitor)
-        visitor.pointee.rename(Span())
+        test.forget(visitor)
         let kept = test.hub.observables.count
         #expect(kept == 1)
         for _ in 0..<History.writesMax - 2 { write("x", test, client) }
         // The delete is the oldest but one.
-        let oldest = key(test.hub.history[test.hub.history.oldest])
+        let oldest = key(test.hub.history[test.hub.history.oldest], test)
         #expect(oldest == "gone")
         let passing = test.hub.observables.count
         #expect(passing == 2)
@@ -107,7 +106,7 @@ struct HistoryTests {
         test.endTurn()
         let count = test.hub.observables.count
         #expect(count <= 3 * History.writesMax)
-        let oldest = key(test.hub.history[test.hub.history.oldest])
+        let oldest = key(test.hub.history[test.hub.history.oldest], test)
         #expect(oldest.hasPrefix("k."))
     }
 
@@ -152,7 +151,7 @@ struct HistoryTests {
         #expect(passed == nil)
     }
 
-    private func write(_ key: String, _ test: BareHub, _ client: SessionReference) {
+    private func write(_ key: String, _ test: BareHub, _ client: SessionHandle) {
         test.send(#"{"op":"publish","key":"\#(key)","value":1}"#, from: client)
         if test.hub.history.count % 16 == 0 { test.endTurn() }
     }

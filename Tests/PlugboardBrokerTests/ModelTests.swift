@@ -12,20 +12,17 @@ struct ModelTests {
         body(Array(key.utf8).span)
     }
 
-    private func name(_ observable: ObservableReference) -> String {
-        String(observable.pointee.key)
-    }
-
     @Test("the table finds what was inserted and not removed, and keeps it in order")
     func table() {
         var table = ObservableTable()
+        var authors = Authors()
         var model: Set<String> = []
         for _ in 0..<20_000 {
             let key = "k.\(Int.random(in: 0..<3_000))"
             let found = withKey(key) { table.find($0, hash: table.hash($0)) }
             #expect((found != nil) == model.contains(key))
             if let found, Bool.random() {
-                table.remove(found)
+                table.remove(found, &authors)
                 model.remove(key)
             } else if found == nil {
                 _ = withKey(key) { table.insert($0, hash: table.hash($0)) }
@@ -35,14 +32,14 @@ struct ModelTests {
         let count = table.count
         #expect(count == model.count)
         var inOrder: [String] = []
-        var next = withKey("") { table.order.first(from: $0) }
+        var next = withKey("") { table.first(from: $0) }
         while let observable = next {
-            inOrder.append(name(observable))
-            next = KeyOrder.next(after: observable)
+            inOrder.append(String(table[observable].key))
+            next = table.next(after: observable)
         }
         #expect(inOrder == model.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) })
         for start in ["k.", "k.15", "k.2999", "l"] {
-            let first = withKey(start) { table.order.first(from: $0) }.map(name)
+            let first = withKey(start) { table.first(from: $0) }.map { String(table[$0].key) }
             #expect(first == inOrder.first { !Array($0.utf8).lexicographicallyPrecedes(Array(start.utf8)) })
         }
     }
@@ -51,14 +48,14 @@ struct ModelTests {
     func tree() {
         let tree = PatternTree()
         let tokens = ["a", "b", "c", "$x", "*"]
-        var patterns: [(String, SubscriptionReference, PatternNode)] = []
-        var places: [SubscriptionReference: Int] = [:]
+        var patterns: [(String, SubscriptionHandle, PatternNode)] = []
+        var places: [SubscriptionHandle: Int] = [:]
         for index in 0..<400 {
             var parts = (0..<Int.random(in: 1...4)).map { _ in tokens.randomElement() ?? "a" }
             if Bool.random() { parts.append("**") }
             let pattern = parts.joined(separator: ".")
-            guard pattern.contains("*"), let reference = SubscriptionReference(bitPattern: (index + 1) * 64)
-            else { continue }
+            guard pattern.contains("*") else { continue }
+            let reference = SubscriptionHandle(word: UInt64(index))
             let (node, place) = withKey(pattern) { tree.insert($0, reference) }
             patterns.append((pattern, reference, node))
             places[reference] = place
@@ -67,12 +64,12 @@ struct ModelTests {
             let key = (0..<Int.random(in: 1...5)).map { _ in tokens[Int.random(in: 0..<4)] }.joined(
                 separator: "."
             )
-            var found = List<SubscriptionReference>()
+            var found = List<SubscriptionHandle>()
             withKey(key) { tree.match($0, into: &found) }
             let expected = patterns.filter { entry in
                 withKey(entry.0) { pattern in withKey(key) { Pattern.matches(pattern, $0) } }
             }
-            let elements = Set(found.elements)
+            let elements = Set(found.all)
             #expect(elements == Set(expected.map(\.1)))
             let count = found.count
             #expect(count == expected.count)
@@ -81,7 +78,7 @@ struct ModelTests {
             let place = places[reference] ?? -1
             if let moved = tree.remove(at: place, from: node) { places[moved] = place }
         }
-        var found = List<SubscriptionReference>()
+        var found = List<SubscriptionHandle>()
         withKey("a.b") { tree.match($0, into: &found) }
         let left = found.count
         #expect(left == 0)
@@ -93,7 +90,7 @@ struct ModelTests {
         for number in 0..<10 { list.append(number) }
         list.removeSwapping(at: 3)
         list.removeSwapping(at: 8)
-        let elements = Array(list.elements)
+        let elements = list.all
         #expect(elements == [0, 1, 2, 9, 4, 5, 6, 7])
         list.truncate(to: 2)
         let (last, count) = (list.popLast(), list.count)

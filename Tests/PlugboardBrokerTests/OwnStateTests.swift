@@ -14,11 +14,11 @@ struct OwnStateTests {
 
     private func ownKeys(_ test: BareHub) -> [String] {
         var keys: [String] = []
-        var next = test.hub.observables.order.first(from: Span())
+        var next = test.hub.observables.first(from: Span())
         while let observable = next {
-            let key = String(observable.pointee.key)
-            if key.hasPrefix("$"), observable.pointee.hasValue { keys.append(key) }
-            next = KeyOrder.next(after: observable)
+            let key = String(test.hub.observables[observable].key)
+            if key.hasPrefix("$"), test.hub.observables[observable].hasValue { keys.append(key) }
+            next = test.hub.observables.next(after: observable)
         }
         return keys
     }
@@ -107,7 +107,7 @@ struct OwnStateTests {
         test.send("hello bob", from: other)
         let value = test.send("get $broker.clients.2", from: client).first ?? ""
         #expect(value.contains(#""name":"bob""#))
-        test.hub.forget(other)
+        test.forget(other)
         let told = test.lines(of: client)
         #expect(told.last?.hasPrefix(#"{"event":"delete","sub":1,"key":"$broker.clients.2""#) == true)
         #expect(ownKeys(test) == [])
@@ -162,7 +162,7 @@ struct OwnStateTests {
         #expect(stats.contains(#""keys":1,"clients":2,"subscriptions":1,"slow":0,"#))
         #expect(stats.contains(#""totals":{"lines":14,"writes":12,"events":10,"#))
         test.hub.own.sampledAt = 1
-        test.hub.forget(client)
+        test.forget(client)
         let after = test.send("get $broker.stats", from: observer).first ?? ""
         #expect(after.contains(#","writes":0,"events":0,"received":0,"sent":0},"totals":{"lines":15,"#))
     }
@@ -184,7 +184,9 @@ struct OwnStateTests {
         test.send("subscribe $broker.clients.*", from: client)
         test.endTurn()
         let revision = test.hub.revision
-        for session in test.hub.sessions.all { session?.pointee.line += 1 }
+        for slot in 0..<test.hub.sessions.slotCount {
+            if let session = test.hub.sessions.inSlot(slot) { test.hub.sessions[session].line += 1 }
+        }
         var rounds = 0
         while test.hub.own.nextSlot > 0 || rounds == 0 {
             lookRound(test)

@@ -48,38 +48,21 @@ struct PresenceTests {
 
     @Test("however often a client is renamed, its presence is one and is freed once")
     func renaming() {
-        let hub = TestSession(client: 7)
-        let first = hub.session.pointee.author
-        Author.retain(first)
-        for name in ["ada", "bob"] { hub.rename(name) }
-        let second = hub.session.pointee.author
-        Author.retain(second)
+        var authors = Authors()
+        var session = Session(client: 7, slot: 0)
+        let first = session.author(&authors)
+        authors.retain(first)
+        for name in ["ada", "bob"] { session.rename(Array(name.utf8).span, &authors) }
+        let second = session.author(&authors)
         #expect(first != second)
-        #expect(first.pointee.presence == second.pointee.presence)
-        #expect(first.pointee.client == 7)
-        #expect(first.pointee.isLive && second.pointee.isLive)
-        hub.session.pointee.endPresence()
-        #expect(!first.pointee.isLive && !second.pointee.isLive)
-        Author.release(first)
-        #expect(second.pointee.client == 7)
-        Author.release(second)
-    }
-}
-
-/// A session without a connection.
-private final class TestSession {
-    let session = SessionReference.allocate(capacity: 1)
-
-    init(client: UInt64) {
-        session.initialize(to: Session(client: client, slot: 0))
-    }
-
-    deinit {
-        session.deinitialize(count: 1)
-        session.deallocate()
-    }
-
-    func rename(_ name: String) {
-        session.pointee.rename(Array(name.utf8).span)
+        let presence = authors[first].presence
+        #expect(presence === authors[second].presence)
+        #expect(presence.client == 7)
+        #expect(presence.isLive)
+        session.endPresence(authors)
+        #expect(!presence.isLive)
+        authors.release(first)
+        let client = authors[second].client
+        #expect(client == 7)
     }
 }

@@ -13,7 +13,7 @@ extension StateMistake {
         case .owedTooOften, .forgottenObserver, .observerTwice, .lostGeneration:
             try mistakeObservable(in: bus, look)
         case .lostBond, .lostExpiry, .authorTooOften: try mistakeValue(in: bus, look)
-        case .wrongPlace, .wrongIndex, .lostSession, .lostRhythm, .lostTracer, .lostPause:
+        case .wrongPlace, .wrongIndex, .staleSession, .lostRhythm, .lostTracer, .lostPause:
             try mistakeSubscription(in: bus, look)
         case .touchedTwice, .touchedUnlisted, .dismissedForNothing: mistakeTurn(in: bus, look)
         case .lostGateDeadline, .lostGateSerial, .lostAcknowledgement: try mistakeGate(in: bus, look)
@@ -41,48 +41,49 @@ extension StateMistake {
         let plain = try bus.observable("a.plain")
         switch self {
         case .owedTooOften:
-            plain.pointee.owedBy += 1
+            bus.bare.hub.observables[plain].owedBy += 1
             look()
-            plain.pointee.owedBy -= 1
+            bus.bare.hub.observables[plain].owedBy -= 1
         case .forgottenObserver:
-            let foundLast = plain.pointee.observers.popLast()
+            let foundLast = bus.bare.hub.observables[plain].observers.popLast()
             let last = try #require(foundLast)
             look()
-            plain.pointee.observers.append(last)
+            bus.bare.hub.observables[plain].observers.append(last)
         case .observerTwice:
-            let foundFirst = plain.pointee.exactObservers.first
+            let foundFirst = bus.bare.hub.observables[plain].exactObservers.first
             let first = try #require(foundFirst)
-            plain.pointee.exactObservers.append(first)
+            bus.bare.hub.observables[plain].exactObservers.append(first)
             look()
-            _ = plain.pointee.exactObservers.popLast()
+            _ = bus.bare.hub.observables[plain].exactObservers.popLast()
         default:
             let gone = try bus.observable("a.gone")
-            let generation = gone.pointee.generation
-            gone.pointee.generation = 0
+            let generation = bus.bare.hub.observables[gone].generation
+            bus.bare.hub.observables[gone].generation = 0
             look()
-            gone.pointee.generation = generation
+            bus.bare.hub.observables[gone].generation = generation
         }
     }
 
     private func mistakeValue(in bus: BusyBus, _ look: () -> Void) throws {
         let timed = try bus.observable("a.timed")
-        let bond = timed.pointee.marks.bond
+        let bond = bus.bare.hub.observables[timed].marks.bond
         switch self {
         case .lostBond:
-            timed.pointee.marks.bond = nil
+            bus.bare.hub.observables[timed].marks.bond = nil
             look()
-            timed.pointee.marks.bond = bond
+            bus.bare.hub.observables[timed].marks.bond = bond
         case .lostExpiry:
-            let foundTicket = bus.bare.hub.lifetimes.bond(of: timed)?.ticket
+            let marks = bus.bare.hub.observables[timed].marks
+            let foundTicket = bus.bare.hub.lifetimes.bond(of: marks)?.ticket
             let ticket = try #require(foundTicket)
             bus.bare.hub.deadlines.cancel(ticket)
             look()
         default:
-            let foundAuthor = timed.pointee.writer
+            let foundAuthor = bus.bare.hub.observables[timed].writer
             let author = try #require(foundAuthor)
-            Author.retain(author)
+            bus.bare.hub.authors.retain(author)
             look()
-            Author.release(author)
+            bus.bare.hub.authors.release(author)
         }
     }
 
@@ -91,30 +92,30 @@ extension StateMistake {
         let tracer = bus.subscription(3, of: bus.observer)
         switch self {
         case .wrongPlace:
-            plain.pointee.place += 1
+            bus.bare.hub.subscriptions[plain].place += 1
             look()
-            plain.pointee.place -= 1
+            bus.bare.hub.subscriptions[plain].place -= 1
         case .wrongIndex:
-            plain.pointee.keys.mutableElements[0].index += 1
+            bus.bare.hub.subscriptions[plain].keys[0].index += 1
             look()
-            plain.pointee.keys.mutableElements[0].index -= 1
-        case .lostSession:
-            bus.bare.hub.sessions.remove(bus.slow)
+            bus.bare.hub.subscriptions[plain].keys[0].index -= 1
+        case .staleSession:
+            bus.bare.hub.touched.append(bus.stale)
             look()
-            bus.bare.hub.sessions.insert(bus.slow)
+            bus.bare.hub.touched.removeAll()
         case .lostRhythm:
-            bus.bare.hub.windowed[rhythm.pointee.serial] = plain
+            bus.bare.hub.windowed[bus.bare.hub.subscriptions[rhythm].serial] = plain
             look()
-            bus.bare.hub.windowed[rhythm.pointee.serial] = rhythm
+            bus.bare.hub.windowed[bus.bare.hub.subscriptions[rhythm].serial] = rhythm
         case .lostTracer:
-            tracer.pointee.isTracer = false
+            bus.bare.hub.subscriptions[tracer].isTracer = false
             look()
-            tracer.pointee.isTracer = true
+            bus.bare.hub.subscriptions[tracer].isTracer = true
         default:
             bus.bare.take(#"{"op":"pause","sub":1}"#, from: bus.observer)
             bus.bare.take("publish a.plain 5", from: bus.writer)
             bus.endTurn()
-            plain.pointee.backlog?.pointee.isPaused = false
+            bus.bare.hub.subscriptions[plain].backlog?.isPaused = false
             look()
         }
     }
@@ -126,11 +127,11 @@ extension StateMistake {
             bus.bare.hub.touched.append(bus.writer)
             look()
             bus.bare.hub.touched.removeAll()
-            bus.writer.pointee.isTouched = false
+            bus.bare.hub.sessions[bus.writer].isTouched = false
         case .touchedUnlisted:
-            bus.writer.pointee.isTouched = true
+            bus.bare.hub.sessions[bus.writer].isTouched = true
             look()
-            bus.writer.pointee.isTouched = false
+            bus.bare.hub.sessions[bus.writer].isTouched = false
         default:
             bus.bare.hub.slow.append(bus.writer)
             look()
@@ -159,57 +160,57 @@ extension StateMistake {
     }
 
     private func mistakeCatchup(in bus: BusyBus, _ look: () -> Void) throws {
-        let foundCatchup = bus.slow.pointee.catchup
+        let foundCatchup = bus.bare.hub.sessions[bus.slow].catchup
         let catchup = try #require(foundCatchup)
         let first = bus.subscription(0, of: bus.slow)
         switch self {
         case .owedTooMany:
-            catchup.pointee.owedCount += 1
+            catchup.owedCount += 1
             look()
-            catchup.pointee.owedCount -= 1
+            catchup.owedCount -= 1
         case .queuedTooMany:
-            catchup.pointee.queuedBytes += 1
+            catchup.queuedBytes += 1
             look()
-            catchup.pointee.queuedBytes -= 1
+            catchup.queuedBytes -= 1
         case .awaitedTooMany:
-            first.pointee.backlog?.pointee.awaitedCount += 1
+            bus.bare.hub.subscriptions[first].backlog?.awaitedCount += 1
             look()
-            first.pointee.backlog?.pointee.awaitedCount -= 1
+            bus.bare.hub.subscriptions[first].backlog?.awaitedCount -= 1
         default:
-            let foundLast = catchup.pointee.ready.popLast()
+            let foundLast = catchup.ready.popLast()
             let last = try #require(foundLast)
             look()
-            catchup.pointee.ready.append(last)
+            catchup.ready.append(last)
         }
     }
 
     private func mistakeSession(in bus: BusyBus, _ look: () -> Void) {
         switch self {
         case .lostReply:
-            bus.slow.pointee.isHeld = false
+            bus.bare.hub.sessions[bus.slow].isHeld = false
             look()
-            bus.slow.pointee.isHeld = true
+            bus.bare.hub.sessions[bus.slow].isHeld = true
         case .lostReason:
-            bus.slow.pointee.isBehind = false
+            bus.bare.hub.sessions[bus.slow].isBehind = false
             look()
-            bus.slow.pointee.isBehind = true
+            bus.bare.hub.sessions[bus.slow].isBehind = true
         default:
-            bus.writer.pointee.awaitedWrites += 1
+            bus.bare.hub.sessions[bus.writer].awaitedWrites += 1
             look()
-            bus.writer.pointee.awaitedWrites -= 1
+            bus.bare.hub.sessions[bus.writer].awaitedWrites -= 1
         }
     }
 
     private func mistakeCall(in bus: BusyBus, _ look: () -> Void) throws {
-        let foundCall = bus.guest.pointee.duties?.pointee.made.first
+        let foundCall = bus.bare.hub.sessions[bus.guest].duties?.made.first
         let call = try #require(foundCall)
         switch self {
         case .wrongCallPlace:
-            call.pointee.callerPlace += 1
+            call.callerPlace += 1
             look()
-            call.pointee.callerPlace -= 1
+            call.callerPlace -= 1
         case .lostCallDeadline:
-            let foundDeadline = call.pointee.deadline
+            let foundDeadline = call.deadline
             bus.bare.hub.deadlines.cancel(try #require(foundDeadline))
             look()
         case .heldTooMany:
@@ -220,14 +221,14 @@ extension StateMistake {
             plugin.heldCalls -= 1
         default:
             let reporter = bus.bare.hub.supervision.reporter
-            bus.bare.hub.supervision.reporter = reporter.map { $0 + 1 }
+            bus.bare.hub.supervision.reporter = reporter.map { _ in .none }
             look()
             bus.bare.hub.supervision.reporter = reporter
         }
     }
 
     private func mistakeAccount(in bus: BusyBus, _ look: () -> Void) throws {
-        let foundClearance = bus.guest.pointee.clearance
+        let foundClearance = bus.bare.hub.sessions[bus.guest].clearance
         let clearance = try #require(foundClearance)
         let foundAccount = clearance.account
         let account = try #require(foundAccount)

@@ -12,15 +12,17 @@ import Testing
 final class BusyBus {
     let bare = BareHub()
     /// Writes, with bounds and durably.
-    let writer: SessionReference
+    let writer: SessionHandle
     /// Observes, by names, patterns and at a rhythm; traces.
-    let observer: SessionReference
+    let observer: SessionHandle
     /// Has stopped reading: it is owed keys, lines, a snapshot and a reply.
-    let slow: SessionReference
+    let slow: SessionHandle
     /// Acknowledges, which others wait for.
-    let tax: SessionReference
+    let tax: SessionHandle
     /// Asks others, and has a quota.
-    let guest: SessionReference
+    let guest: SessionHandle
+    /// Was there once.
+    let stale: SessionHandle
 
     init() throws {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
@@ -37,6 +39,8 @@ final class BusyBus {
         slow = bare.client(PeerIdentity(process: 3, user: 1_000))
         tax = bare.client(PeerIdentity(process: 4, user: 1_000))
         guest = bare.client(PeerIdentity(process: 5, user: 9))
+        stale = bare.client(PeerIdentity(process: 6, user: 1_000))
+        bare.forget(stale)
         publishAndObserve()
         fallBehind()
         callAndServe(supervisor: bare.client(PeerIdentity(process: 7, user: 1_000)))
@@ -52,9 +56,9 @@ final class BusyBus {
     /// Ends a turn in which everybody who reads has read.
     func endTurn() {
         for index in 0..<bare.hub.touched.count {
-            let session = bare.hub.touched.elements[index]
+            let session = bare.hub.touched[index]
             bare.hub.openOwn(of: session)
-            if session != slow, session.pointee.isBehind { bare.hub.settle(session) }
+            if session != slow, bare.hub.sessions[session].isBehind { bare.hub.settle(session) }
         }
         bare.endTurn()
     }
@@ -83,14 +87,14 @@ final class BusyBus {
         bare.take("subscribe a.plain", from: slow)
         bare.take(#"{"op":"subscribe","key":"a.log","delivery":"all"}"#, from: slow)
         endTurn()
-        slow.pointee.isBehind = true
+        bare.hub.sessions[slow].isBehind = true
         bare.take("publish a.plain 3", from: writer)
         bare.take("publish a.log 2", from: writer)
         bare.take("subscribe a.*", from: slow)
         endTurn()
     }
 
-    private func callAndServe(supervisor: SessionReference) {
+    private func callAndServe(supervisor: SessionHandle) {
         let plugin = #"{"name":"lamp","state":"running","pid":1200,"may":{"serve":["lamp.*"]}}"#
         bare.take(
             #"{"op":"publish","key":"$broker.plugins.lamp","value":\#(plugin),"while":"connected"}"#,
@@ -102,15 +106,15 @@ final class BusyBus {
         }
     }
 
-    func observable(_ key: String) throws -> ObservableReference {
+    func observable(_ key: String) throws -> ObservableHandle {
         let bytes = Array(key.utf8)
         let found = bare.hub.observables.find(bytes.span, hash: bare.hub.observables.hash(bytes.span))
         return try #require(found)
     }
 
     /// A subscription by its place in the session's list.
-    func subscription(_ place: Int, of session: SessionReference) -> SubscriptionReference {
-        session.pointee.subscriptions.list.elements[place]
+    func subscription(_ place: Int, of session: SessionHandle) -> SubscriptionHandle {
+        bare.hub.sessions[session].subscriptions.list[place]
     }
 }
 
@@ -119,7 +123,7 @@ final class BusyBus {
 enum StateMistake: CaseIterable {
     case keyTooMany, bytesTooMany, revisionTooSmall, owedTooOften, forgottenObserver, observerTwice
     case lostBond, lostExpiry, lostGeneration, authorTooOften
-    case wrongPlace, wrongIndex, lostSession, lostRhythm, lostTracer, lostDemand
+    case wrongPlace, wrongIndex, staleSession, lostRhythm, lostTracer, lostDemand
     case touchedTwice, touchedUnlisted, dismissedForNothing
     case lostGateDeadline, lostGateSerial, lostAcknowledgement
     case owedTooMany, queuedTooMany, awaitedTooMany, lostReady, lostReply, lostReason, lostPause
@@ -141,7 +145,7 @@ enum StateMistake: CaseIterable {
         case .authorTooOften: ("Author", "it counts who refers to it")
         case .wrongPlace: ("SubscriptionSet", "a subscription knows its place")
         case .wrongIndex: ("Subscription", "it observes its keys where it says")
-        case .lostSession: ("PatternTree", "nobody stands there who is gone")
+        case .staleSession: ("Hub", "who is touched is there")
         case .lostRhythm: ("Window", "a rhythm is found by its serial")
         case .lostTracer: ("Tracing", "it knows all who trace")
         case .lostDemand: ("Supervision", "who reports is there")

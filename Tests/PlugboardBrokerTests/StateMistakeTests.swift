@@ -15,8 +15,8 @@ struct StateMistakeTests {
     func whole() throws {
         let bus = try BusyBus()
         #expect(bus.bare.brokenInvariant() == nil)
-        let owed = bus.slow.pointee.catchup?.pointee.owedCount ?? 0
-        let (isHeld, bound) = (bus.slow.pointee.isHeld, bus.bare.hub.lifetimes.count)
+        let owed = bus.bare.hub.sessions[bus.slow].catchup?.owedCount ?? 0
+        let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.lifetimes.count)
         #expect(owed > 1 && isHeld && bound == 3)
         let waiting = (bus.bare.hub.gates.isEmpty, bus.bare.hub.durability.waitingCount == 0)
         #expect(waiting == (false, false) && !bus.bare.hub.supervision.heldCalls.isEmpty)
@@ -38,7 +38,7 @@ struct StateMistakeTests {
         let (observer, writer) = (bare.client(), bare.client())
         bare.take(#"{"op":"subscribe","key":"a","every":1000}"#, from: observer)
         bare.take("publish a 1", from: writer)
-        bare.hub.writeOff(observer.pointee.subscriptions.list.elements[0])
+        bare.hub.writeOff(bare.hub.sessions[observer].subscriptions.list[0])
         let (rhythms, deadlines) = (bare.hub.windowed.count, bare.hub.deadlines.count)
         #expect(rhythms == 0 && deadlines == 0)
     }
@@ -66,14 +66,14 @@ struct StateMistakeTests {
         let observer = bare.client()
         bare.take("subscribe a", from: observer)
         bare.take("pause 1", from: observer)
-        let subscription = observer.pointee.subscriptions.list.elements[0]
+        let subscription = bare.hub.sessions[observer].subscriptions.list[0]
         bare.hub.beginReplay(subscription, from: ReadPlace(segment: 0), after: 0)
         bare.hub.settle(observer)
-        let wasBehind = observer.pointee.isBehind
+        let wasBehind = bare.hub.sessions[observer].isBehind
         bare.take("resume 1", from: observer)
-        let isBehind = observer.pointee.isBehind
+        let isBehind = bare.hub.sessions[observer].isBehind
         #expect(!wasBehind && isBehind)
-        for session in bare.hub.touched.elements { bare.hub.openOwn(of: session) }
+        for session in bare.hub.touched.all { bare.hub.openOwn(of: session) }
         bare.endTurn()
         #expect(bare.brokenInvariant() == nil)
     }

@@ -22,7 +22,7 @@ final class TestHub {
             yield &box.hub
         }
     }
-    private var sessions: [SessionReference] = []
+    private var sessions: [SessionHandle] = []
     /// Later than any real clock, so that time passes only where the test lets it.
     private static let start: UInt64 = .max / 2
 
@@ -34,19 +34,11 @@ final class TestHub {
         hub.expire(now: Self.start)
     }
 
-    deinit {
-        for session in sessions {
-            hub.forget(session)
-            session.deinitialize(count: 1)
-            session.deallocate()
-        }
-    }
-
     /// A new client; its greeting is dropped.
     func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> Int {
-        let session = SessionReference.allocate(capacity: 1)
         let peer = PeerIdentity(process: process, user: user)
-        session.initialize(to: Session(client: UInt64(sessions.count + 1), slot: sessions.count, peer: peer))
+        let number = UInt64(sessions.count + 1)
+        let session = hub.sessions.insert(Session(client: number, slot: sessions.count, peer: peer))
         sessions.append(session)
         hub.place(session, groups)
         hub.greet(session)
@@ -72,7 +64,7 @@ final class TestHub {
     func follow(_ policy: String) throws -> [String] {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
         let dismissed = hub.replacePolicy(try PolicyReader.policy(in: Array(policy.utf8), nobody))
-        return dismissed.map { "\($0.0.pointee.client - 1) \($0.1.reason)" }
+        return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.reason)" }
     }
 
     /// Whether somebody may connect.
@@ -80,15 +72,20 @@ final class TestHub {
         hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
 
-    func isHeld(_ client: Int) -> Bool { sessions[client].pointee.isHeld }
+    func isHeld(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isHeld }
 
-    func isOpen(_ client: Int) -> Bool { sessions[client].pointee.isOpen }
+    func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
 
     /// Whether there is still something to catch up with.
-    func hasCatchup(_ client: Int) -> Bool { sessions[client].pointee.catchup != nil }
+    func hasCatchup(_ client: Int) -> Bool {
+        isThere(client) && hub.sessions[sessions[client]].catchup != nil
+    }
 
     /// Whether it serves something, or a call waits of it or for it.
-    func hasDuties(_ client: Int) -> Bool { sessions[client].pointee.duties != nil }
+    func hasDuties(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].duties != nil }
+
+    /// Whether its connection has not ended: nothing is known of who has left.
+    private func isThere(_ client: Int) -> Bool { hub.sessions.inSlot(client) == sessions[client] }
 
     /// What is counted is not what is there.
     private var isPretending = false
@@ -96,7 +93,7 @@ final class TestHub {
     /// Pretends that so many keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
         (isPretending, hasChanged) = (true, true)
-        sessions[client].pointee.catchup?.pointee.owedCount = count
+        hub.sessions[sessions[client]].catchup?.owedCount = count
     }
 
     /// Executes lines from a client.
@@ -104,7 +101,7 @@ final class TestHub {
         for line in Array(lines.utf8).lines {
             var bytes = line
             var span = bytes.mutableSpan
-            hub.take(&span, from: sessions[client])
+            _ = hub.take(&span, number: 0, from: sessions[client])
             hub.finishLines()
         }
         endTurn()
@@ -122,17 +119,16 @@ final class TestHub {
         hub.touch(sessions[client])
         hub.setAside(sessions[client], .slow)
         hub.forget(sessions[client])
-        hub.sessions.insert(sessions[client])
         return hub.touched.count + hub.slow.count
     }
 
     /// What a loop does at the end of a turn, short of writing.
     func endTurn() {
         if !box.hub.touched.isEmpty { hasChanged = true }
-        for session in box.hub.touched.elements {
-            session.pointee.isTouched = false
+        for session in box.hub.touched.all {
+            box.hub.sessions[session].isTouched = false
             box.hub.openOwn(of: session)
-            session.pointee.isTouched = false
+            box.hub.sessions[session].isTouched = false
         }
         box.hub.touched.removeAll()
         box.hub.endTurn()
@@ -154,10 +150,10 @@ final class TestHub {
 
     /// Reads what waits for a client, once, without asking for more.
     func readOnce(_ client: Int) -> [String] {
-        let session = sessions[client]
-        defer { session.pointee.outbox.own.removeAll() }
-        if !session.pointee.outbox.own.isEmpty { hasChanged = true }
-        return Array(session.pointee.outbox.own.bytes).lines.map { String(decoding: $0, as: UTF8.self) }
+        guard isThere(client) else { return [] }
+        let lines = Array(box.hub.sessions[sessions[client]].outbox.own.bytes).lines
+        if !lines.isEmpty { hub.sessions[sessions[client]].outbox.own.removeAll() }
+        return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Reads on for as long as more comes.
@@ -167,7 +163,7 @@ final class TestHub {
         while true {
             let more = readOnce(client)
             lines += more
-            if more.isEmpty, !sessions[client].pointee.isBehind { return lines }
+            if more.isEmpty, !isThere(client) || !hub.sessions[sessions[client]].isBehind { return lines }
             hub.settle(sessions[client])
             endTurn()
         }
@@ -175,23 +171,22 @@ final class TestHub {
 
     /// Makes a client one that has stopped reading: what comes is owed.
     func stopReading(_ client: Int) {
-        hasChanged = true
-        sessions[client].pointee.isBehind = true
+        hub.sessions[sessions[client]].isBehind = true
     }
 
     /// Memory of the outbox and of what waits beside it, without keys owed.
     func waitingBytes(_ client: Int) -> Int {
         let session = sessions[client]
-        return session.pointee.outbox.count + (session.pointee.catchup?.pointee.queuedBytes ?? 0)
+        return hub.sessions[session].outbox.count + (hub.sessions[session].catchup?.queuedBytes ?? 0)
     }
 
     /// The keys that somebody or something but the history needs.
     var keyCount: Int {
         var count = 0
-        var next = hub.observables.order.first(from: Span())
+        var next = hub.observables.first(from: Span())
         while let observable = next {
-            if observable.pointee.isNeeded { count += 1 }
-            next = KeyOrder.next(after: observable)
+            if hub.observables[observable].isNeeded { count += 1 }
+            next = hub.observables.next(after: observable)
         }
         return count
     }
@@ -199,10 +194,10 @@ final class TestHub {
     /// All keys that the hub remembers, needed or not.
     var observableCount: Int {
         var count = 0
-        var next = hub.observables.order.first(from: Span())
+        var next = hub.observables.first(from: Span())
         while let observable = next {
             count += 1
-            next = KeyOrder.next(after: observable)
+            next = hub.observables.next(after: observable)
         }
         return count
     }
@@ -230,9 +225,6 @@ final class TestHub {
     /// Ends a client's connection.
     func leave(_ client: Int) {
         hub.forget(sessions[client])
-        hub.sessions.insert(sessions[client])
-        let isTouched = sessions[client].pointee.isTouched
-        #expect(!isTouched)
         endTurn()
     }
 }

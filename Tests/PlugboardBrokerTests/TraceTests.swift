@@ -8,7 +8,7 @@ import Testing
 @Suite("tracing what the bus does", .someAtATime)
 struct TraceTests {
     /// What a tracer is told at the end of a turn.
-    private func traces(_ test: BareHub, _ tracer: SessionReference) -> [String] {
+    private func traces(_ test: BareHub, _ tracer: SessionHandle) -> [String] {
         test.hub.tellTraces()
         return test.lines(of: tracer).filter { $0.contains(#""event":"trace""#) || $0.contains("lagged") }
     }
@@ -61,7 +61,7 @@ struct TraceTests {
         let (tracer, observer, writer) = (test.client(), test.client(), test.client())
         test.send("trace a", from: tracer)
         test.send("subscribe a", from: observer)
-        observer.pointee.isBehind = true
+        test.hub.sessions[observer].isBehind = true
         test.send("publish a 1", from: writer)
         test.send("emit a 1", from: writer)
         let told = traces(test, tracer)
@@ -110,13 +110,13 @@ struct TraceTests {
             count += 1
         }
         test.take("publish \(key) 1", from: writer)
-        tracer.pointee.isBehind = false
+        test.hub.sessions[tracer].isBehind = false
         test.hub.tellTraces()
         // Most of it waits, as there is more than a client is sent at once.
-        let isBehind = tracer.pointee.isBehind
+        let isBehind = test.hub.sessions[tracer].isBehind
         #expect(isBehind)
         var lines = test.lines(of: tracer)
-        while tracer.pointee.isBehind {
+        while test.hub.sessions[tracer].isBehind {
             test.hub.settle(tracer)
             lines += test.lines(of: tracer)
         }

@@ -22,7 +22,7 @@ struct WhyTests {
     private func why(
         _ key: String,
         _ test: BareHub,
-        _ client: SessionReference,
+        _ client: SessionHandle,
         limit: Int? = nil
     ) -> String {
         let limit = limit.map { #","limit":\#($0)"# } ?? ""

@@ -7,7 +7,7 @@ struct RoomTests {
     /// Folder and structure.
     private static let rooms = [("Access", "Access"), ("Durability", "Durability")]
     /// Both only ever fall.
-    private static let hubFieldsMax = 46
+    private static let hubFieldsMax = 45
     private static let hubFilesMax = 35
 
     private static func broker() throws -> [SourceFile] {

@@ -60,12 +60,12 @@ struct Access {
 
     /// Throws unless a client may make a write.
     @inline(never)
-    func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: SessionReference) throws(Refusal) {
+    func checkWrite(_ request: Request, _ line: Span<UInt8>, _ session: borrowing Session) throws(Refusal) {
         let key = request.key.bytes(of: line)
         try check(request.operation == .emit ? .emit : .publish, request, line, session)
         let isBlind = request.operation == .publish || request.operation == .emit
         guard !isBlind || request.has(.ifRevision) else { return }
-        guard session.pointee.authorize(.subscribe, key) else {
+        guard session.authorize(.subscribe, key) else {
             var refusal = Self.forbidden(.subscribe, request.key, line, session)
             refusal.hint = "patch, delete and \"if\" depend on what is there: they need that right as well"
             throw refusal
@@ -77,10 +77,10 @@ struct Access {
         _ action: PolicyAction,
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: borrowing Session
     ) throws(Refusal) {
-        guard session.pointee.isGuarded else { return }
-        guard session.pointee.authorize(action, request.key.bytes(of: line)) else {
+        guard session.isGuarded else { return }
+        guard session.authorize(action, request.key.bytes(of: line)) else {
             throw Self.forbidden(action, request.key, line, session)
         }
     }
@@ -89,10 +89,10 @@ struct Access {
     func checkPatterns(
         _ wanted: [ByteRange],
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: borrowing Session
     ) throws(Refusal) {
-        guard session.pointee.isGuarded else { return }
-        for range in wanted where !session.pointee.authorizeSome(.subscribe, range.bytes(of: line)) {
+        guard session.isGuarded else { return }
+        for range in wanted where !session.authorizeSome(.subscribe, range.bytes(of: line)) {
             throw Self.forbidden(.subscribe, range, line, session)
         }
     }
@@ -101,11 +101,11 @@ struct Access {
         _ action: PolicyAction,
         _ range: ByteRange,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: borrowing Session
     ) -> Refusal {
         let word = action == .subscribe ? "see" : action.rawValue
         let objection =
-            session.pointee.clearance?.objection(action, range.bytes(of: line)) ?? Clearance.policyObjection
+            session.clearance?.objection(action, range.bytes(of: line)) ?? Clearance.policyObjection
         let message = "\(objection.who) does not let this client \(word) \"\(range.excerpt(of: line))\""
         return Refusal(.forbidden, message, hint: objection.hint, at: range.start)
     }
@@ -122,17 +122,17 @@ struct Access {
     }
 
     /// What a client takes up is counted from here on.
-    mutating func openAccount(of session: SessionReference) {
-        guard let clearance = session.pointee.clearance,
-            let account = account(of: session.pointee.peer.user)
+    mutating func openAccount(of session: borrowing Session) {
+        guard let clearance = session.clearance,
+            let account = account(of: session.peer.user)
         else { return }
         account.connections += 1
         clearance.account = account
     }
 
     /// A client has left.
-    func closeAccount(of session: SessionReference) {
-        guard let clearance = session.pointee.clearance, let account = clearance.account else { return }
+    func closeAccount(of session: borrowing Session) {
+        guard let clearance = session.clearance, let account = clearance.account else { return }
         account.owed -= clearance.owed
         account.connections -= 1
         clearance.account = nil
@@ -143,8 +143,8 @@ struct Access {
 
     /// Throws where so many patterns more would be too many for a client's user: a subscription has
     /// up to dozens of them, and what is served is remembered as well.
-    func checkSubscriptions(of session: SessionReference, patterns: Int) throws(Refusal) {
-        guard let account = session.pointee.clearance?.account,
+    func checkSubscriptions(of session: borrowing Session, patterns: Int) throws(Refusal) {
+        guard let account = session.clearance?.account,
             account.subscriptions + patterns > account.quota.subscriptions
         else { return }
         let most = account.quota.subscriptions
@@ -152,46 +152,35 @@ struct Access {
     }
 
     /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
-    func charge(_ subscription: SubscriptionReference, traced: Int, _ sign: Int = 1) {
-        guard let account = subscription.pointee.session.pointee.clearance?.account else { return }
-        let observed = subscription.pointee.keys.count + subscription.pointee.patterns.count
+    func charge(
+        _ session: borrowing Session,
+        for subscription: borrowing Subscription,
+        traced: Int,
+        _ sign: Int = 1
+    ) {
+        guard let account = session.clearance?.account else { return }
+        let observed = subscription.keys.count + subscription.patterns.count
         account.subscriptions += sign * (observed + traced)
-        account.kept += sign * (subscription.pointee.filter?.bytes ?? 0)
+        account.kept += sign * (subscription.filter?.bytes ?? 0)
     }
 
     /// Throws where so many bytes more would be too much for the user of a client, of what is kept for
     /// it beside its values.
-    func checkKept(_ bytes: Int, of session: SessionReference) throws(Refusal) {
-        guard bytes > 0, let account = session.pointee.clearance?.account,
+    func checkKept(_ bytes: Int, of session: borrowing Session) throws(Refusal) {
+        guard bytes > 0, let account = session.clearance?.account,
             account.kept + bytes > account.quota.kept
         else { return }
         throw Self.overKept(account)
     }
 
-    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
-    func replaceWill(of session: SessionReference, by will: consuming Will?) throws(Refusal) {
-        let bytes = Legacy.bytes(of: will)
-        let change = bytes - (session.pointee.legacy?.pointee.willBytes ?? 0)
-        try checkKept(change, of: session)
-        session.pointee.clearance?.account?.kept += change
-        if bytes > 0 {
-            session.pointee.makeLegacy().pointee.will = will
-        } else {
-            session.pointee.legacy?.pointee.will = nil
-        }
+    /// Counts a will of so many bytes in place of another, or throws; 0 for none.
+    func replaceWill(of session: borrowing Session, _ before: Int, by bytes: Int) throws(Refusal) {
+        try checkKept(bytes - before, of: session)
+        session.clearance?.account?.kept += bytes - before
     }
 
-    /// Throws where a value of `count` bytes would be too much for its writer's user.
-    func checkQuota(
-        _ key: Span<UInt8>,
-        _ observable: ObservableReference?,
-        count: Int,
-        _ session: SessionReference
-    ) throws(Refusal) {
-        guard let account = session.pointee.clearance?.account else { return }
-        let own = observable.flatMap { $0.pointee.hasValue && $0.pointee.account === account ? $0 : nil }
-        let keys = own == nil ? 1 : 0
-        let bytes = key.count + count - (own?.pointee.keptBytes ?? 0)
+    /// Throws where so many keys and bytes more would be too much for a writer's user.
+    func checkQuota(_ account: UserAccount, keys: Int, bytes: Int) throws(Refusal) {
         guard keys == 0 || account.keys + account.planned.keys + keys <= account.quota.keys else {
             throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
         }
@@ -204,8 +193,8 @@ struct Access {
     }
 
     /// Before the writes of a batch are checked: each counts for those behind it.
-    mutating func beginPlanning(for session: SessionReference) {
-        planning = session.pointee.clearance?.account
+    mutating func beginPlanning(for session: borrowing Session) {
+        planning = session.clearance?.account
         planning?.planned = (0, 0)
     }
 
@@ -215,32 +204,11 @@ struct Access {
         planning = nil
     }
 
-    /// A value is about to take the place of another, or of none.
-    @inline(never)
-    func charge(_ observable: ObservableReference, count: Int, to author: AuthorReference) {
-        discharge(observable)
-        guard !observable.pointee.isReserved, let account = author.pointee.presence.pointee.account else {
-            return
-        }
-        account.keys += 1
-        account.kept += observable.pointee.key.count + count
-    }
-
-    /// A value is about to go.
-    @inline(never)
-    func discharge(_ observable: ObservableReference) {
-        guard observable.pointee.hasValue, !observable.pointee.isReserved,
-            let account = observable.pointee.account
-        else { return }
-        account.keys -= 1
-        account.kept -= observable.pointee.keptBytes
-    }
-
     /// Counts anew what a client is owed. True where its user is owed too much by that.
     @inline(never)
-    func recountOwed(_ session: SessionReference) -> Bool {
-        guard let clearance = session.pointee.clearance, let account = clearance.account else { return false }
-        let owed = session.pointee.owedBytes
+    func recountOwed(_ session: borrowing Session) -> Bool {
+        guard let clearance = session.clearance, let account = clearance.account else { return false }
+        let owed = session.owedBytes
         let hasGrown = owed > clearance.owed
         account.owed += owed - clearance.owed
         clearance.owed = owed

@@ -8,30 +8,30 @@ extension Hub {
         guard access.counts else { return use }
         for session in living.sessions { countUse(of: session, &use) }
         for observable in living.observables
-        where observable.pointee.hasValue && !observable.pointee.isReserved {
-            use.add(to: observable.pointee.account) {
+        where observables[observable].hasValue && !observables[observable].isReserved {
+            use.add(to: authors.account(observables[observable].writer)) {
                 $0.keys += 1
-                $0.kept += observable.pointee.keptBytes
+                $0.kept += observables[observable].keptBytes
             }
         }
         return use
     }
 
-    private func countUse(of session: SessionReference, _ use: inout FoundUse) {
-        guard let clearance = session.pointee.clearance else { return }
-        let services = session.pointee.duties?.pointee.services.count ?? 0
+    private func countUse(of session: SessionHandle, _ use: inout FoundUse) {
+        guard let clearance = sessions[session].clearance else { return }
+        let services = sessions[session].duties?.services.count ?? 0
         use.add(to: clearance.account) {
             $0.connections += 1
             $0.owed += clearance.owed
-            $0.kept += session.pointee.legacy?.pointee.willBytes ?? 0
+            $0.kept += willBytes(of: session)
             $0.subscriptions += services
         }
-        for subscription in session.pointee.subscriptions.list.elements {
-            let observed = subscription.pointee.keys.count + subscription.pointee.patterns.count
-            let traced = subscription.pointee.isTracer ? tracing.patterns(of: subscription).count : 0
+        for subscription in sessions[session].subscriptions.list.all {
+            let observed = subscriptions[subscription].keys.count + subscriptions[subscription].patterns.count
+            let traced = subscriptions[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
             use.add(to: clearance.account) {
                 $0.subscriptions += observed + traced
-                $0.kept += subscription.pointee.filter?.bytes ?? 0
+                $0.kept += subscriptions[subscription].filter?.bytes ?? 0
             }
         }
     }

@@ -4,9 +4,6 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Session {
-    /// A policy or a plugin's declaration says what this client may do.
-    @inline(__always) var isGuarded: Bool { clearance != nil }
-
     /// Whether this client may do something with a key.
     @inline(__always)
     func authorize(_ action: PolicyAction, _ key: Span<UInt8>) -> Bool {
@@ -30,17 +27,9 @@ extension Session {
 
     /// Something was queued for it that it has not been sent.
     var hasUnread: Bool {
-        if let catchup, !catchup.pointee.isEmpty { return true }
+        if let catchup, !catchup.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
     }
-}
-
-extension Observable {
-    /// Whose it is counted to be.
-    var account: UserAccount? { writer?.pointee.presence.pointee.account }
-
-    /// What of it is counted.
-    var keptBytes: Int { key.count + value.count }
 }
 
 extension Session {
@@ -50,10 +39,10 @@ extension Session {
     /// What waits for it to be read: in its outbox, beside it, as keys by name, and as answers.
     var owedBytes: Int {
         guard isOpen else { return outbox.own.count }
-        let calls = (duties?.pointee.made.count ?? 0) * Self.callBytes
+        let calls = (duties?.made.count ?? 0) * Self.callBytes
         let waiting = catchup.map {
-            $0.pointee.queuedBytes + $0.pointee.deferred.count
-                + $0.pointee.owedCount * MemoryLayout<OwedKey>.stride
+            $0.queuedBytes + $0.deferred.count
+                + $0.owedCount * OwedKey.countedBytes
         }
         return outbox.own.count + calls + (waiting ?? 0)
     }

@@ -4,74 +4,72 @@
 import PlugboardMemory
 import PlugboardWire
 
-typealias CallReference = UnsafeMutablePointer<Call>
-
 /// One call under way.
-struct Call: ~Copyable {
+final class Call {
     /// Its name, unique while the broker runs.
     let number: UInt64
-    let caller: SessionReference
+    let caller: SessionHandle
     /// Who is to answer it; while nobody serves it, who is to see to that.
-    fileprivate(set) var server: SessionReference
+    fileprivate(set) var server: SessionHandle
     /// The caller's line that made it, for a reply to a call without an `id`.
     let line: UInt64
     /// Milliseconds that it waits.
     let timeout: UInt32
     /// The `id` and the key, one behind the other.
-    private let text: UnsafeMutableRawBufferPointer
+    private let text: ByteBlock
     private let idCount: Int
     /// When it has waited long enough.
     var deadline: DeadlineTicket?
     /// Its place among the calls that its caller made.
-    var callerPlace: Int32 = 0
+    var callerPlace = 0
     /// Its place among the calls that its server is to answer.
-    var serverPlace: Int32 = 0
+    var serverPlace = 0
 
-    init(
+    fileprivate init(
         number: UInt64,
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
-        from caller: SessionReference,
-        to server: SessionReference
+        from caller: SessionHandle,
+        _ line: UInt64,
+        to server: SessionHandle
     ) {
         self.number = number
         self.caller = caller
+        self.line = line
         self.server = server
         self.timeout = timeout
-        line = caller.pointee.line
         idCount = id.count
-        text = .allocate(byteCount: id.count + key.count, alignment: 1)
-        UnsafeMutableRawBufferPointer(rebasing: text[..<id.count]).copyMemory(from: id.raw)
-        UnsafeMutableRawBufferPointer(rebasing: text[id.count...]).copyMemory(from: key.raw)
-    }
-
-    deinit {
-        text.deallocate()
+        var text = ByteBlock(count: id.count + key.count)
+        text.write(id, at: 0)
+        text.write(key, at: id.count)
+        self.text = text
     }
 
     /// The caller's `id` as it was written; empty where there was none.
-    var id: Span<UInt8> { Span(kept: text)[..<idCount] }
-    var key: Span<UInt8> { Span(kept: text)[idCount...] }
+    var id: Span<UInt8> {
+        @_lifetime(immortal)
+        get { text.kept[..<idCount] }
+    }
+    var key: Span<UInt8> {
+        @_lifetime(immortal)
+        get { text.kept[idCount...] }
+    }
 }
 
 /// All calls under way. Owns them.
 struct CallTable: ~Copyable {
-    private var calls: [UInt64: CallReference] = [:]
+    private var calls: [UInt64: Call] = [:]
     /// The number of the last call that was made, from 1.
     private(set) var lastNumber: UInt64 = 0
     private var asked = AskedClients()
 
     init() {}
 
-    deinit {
-        for call in calls.values { Self.destroy(call) }
-    }
-
     /// How many wait.
     var count: Int { calls.count }
 
-    func find(_ number: UInt64) -> CallReference? {
+    func find(_ number: UInt64) -> Call? {
         calls[number]
     }
 
@@ -85,45 +83,46 @@ struct CallTable: ~Copyable {
         id: Span<UInt8>,
         key: Span<UInt8>,
         timeout: UInt32,
-        from caller: SessionReference,
-        to server: SessionReference
-    ) -> CallReference {
+        from caller: SessionHandle,
+        to server: SessionHandle,
+        _ sessions: inout SessionTable
+    ) -> Call {
         lastNumber += 1
-        let call = CallReference.allocate(capacity: 1)
-        call.initialize(
-            to: Call(number: lastNumber, id: id, key: key, timeout: timeout, from: caller, to: server)
+        let line = sessions[caller].line
+        let call = Call(
+            number: lastNumber,
+            id: id,
+            key: key,
+            timeout: timeout,
+            from: caller,
+            line,
+            to: server
         )
         calls[lastNumber] = call
-        asked.note(server.pointee.client, for: lastNumber)
-        caller.pointee.makeDuties().pointee.addMade(call)
-        server.pointee.makeDuties().pointee.addToAnswer(call)
+        asked.note(sessions[server].client, for: lastNumber)
+        sessions[caller].makeDuties().addMade(call)
+        sessions[server].makeDuties().addToAnswer(call)
         return call
     }
 
     /// Has another server answer a call.
-    mutating func move(_ call: CallReference, to server: SessionReference) {
-        asked.note(server.pointee.client, for: call.pointee.number)
-        let before = call.pointee.server
-        before.pointee.duties?.pointee.removeToAnswer(call)
-        before.pointee.dropEmptyDuties()
-        call.pointee.server = server
-        server.pointee.makeDuties().pointee.addToAnswer(call)
+    mutating func move(_ call: Call, to server: SessionHandle, _ sessions: inout SessionTable) {
+        asked.note(sessions[server].client, for: call.number)
+        let before = call.server
+        sessions[before].duties?.removeToAnswer(call)
+        sessions[before].dropEmptyDuties()
+        call.server = server
+        sessions[server].makeDuties().addToAnswer(call)
     }
 
     /// Ends a call, and takes it out on both sides.
-    mutating func remove(_ call: CallReference) {
-        calls[call.pointee.number] = nil
-        let (caller, server) = (call.pointee.caller, call.pointee.server)
-        caller.pointee.duties?.pointee.removeMade(call)
-        server.pointee.duties?.pointee.removeToAnswer(call)
-        Self.destroy(call)
-        caller.pointee.dropEmptyDuties()
-        server.pointee.dropEmptyDuties()
-    }
-
-    private static func destroy(_ call: CallReference) {
-        call.deinitialize(count: 1)
-        call.deallocate()
+    mutating func remove(_ call: Call, _ sessions: inout SessionTable) {
+        calls[call.number] = nil
+        let (caller, server) = (call.caller, call.server)
+        sessions[caller].duties?.removeMade(call)
+        sessions[server].duties?.removeToAnswer(call)
+        sessions[caller].dropEmptyDuties()
+        sessions[server].dropEmptyDuties()
     }
 }
 
@@ -133,25 +132,26 @@ extension CallTable {
     /// Each call is known to both sides and to its deadline.
     func checkInvariants(
         _ living: borrowing Living,
-        _ deadlines: borrowing Deadlines
+        _ deadlines: borrowing Deadlines,
+        _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         for (number, call) in calls {
             let name = "call \(number)"
-            try Self.always.agree("a call is found by its number", call.pointee.number, number)
-            let (caller, server) = (call.pointee.caller, call.pointee.server)
+            try Self.always.agree("a call is found by its number", call.number, number)
+            let (caller, server) = (call.caller, call.server)
             let areThere = living.sessions.contains(caller) && living.sessions.contains(server)
             try Self.always.hold("who calls and who answers is there", areThere, of: name)
-            let isMade = caller.pointee.duties?.pointee.has(made: call) ?? false
+            let isMade = sessions[caller].duties?.has(made: call) ?? false
             try Self.always.hold("its caller knows it", isMade, of: name)
-            let isAsked = server.pointee.duties?.pointee.has(toAnswer: call) ?? false
+            let isAsked = sessions[server].duties?.has(toAnswer: call) ?? false
             try Self.always.hold("its server knows it", isAsked, of: name)
-            let end = call.pointee.deadline.flatMap { deadlines.deadline(of: $0) }
+            let end = call.deadline.flatMap { deadlines.deadline(of: $0) }
             try Self.always.hold("a call ends in time", end == .call(number), of: name)
         }
         var (made, toAnswer) = (0, 0)
         for session in living.sessions {
-            made += session.pointee.duties?.pointee.made.count ?? 0
-            toAnswer += session.pointee.duties?.pointee.toAnswer.count ?? 0
+            made += sessions[session].duties?.made.count ?? 0
+            toAnswer += sessions[session].duties?.toAnswer.count ?? 0
         }
         try Self.always.agree("callers know no others", calls.count, made)
         try Self.always.agree("servers know no others", calls.count, toAnswer)

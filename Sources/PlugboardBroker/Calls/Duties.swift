@@ -1,65 +1,60 @@
 // What a session has to do with calls: what it serves, what it asked and what it was
 // asked. Exists while there is such a thing, no longer: most clients never have one.
 
-import PlugboardMemory
-
-typealias DutiesReference = UnsafeMutablePointer<Duties>
-
-/// A session's side of services and calls, which their tables own.
-struct Duties: ~Copyable {
+/// A session's side of services and calls, which their tables know as well.
+final class Duties {
     /// What it serves.
-    private(set) var services = List<ServiceReference>()
+    private(set) var services: [Service] = []
     /// Calls that it made and waits for.
-    private(set) var made = List<CallReference>()
+    private(set) var made: [Call] = []
     /// Calls that wait for its answer.
-    private(set) var toAnswer = List<CallReference>()
-
-    init() {}
+    private(set) var toAnswer: [Call] = []
 
     var isEmpty: Bool { services.isEmpty && made.isEmpty && toAnswer.isEmpty }
 
-    mutating func add(_ service: ServiceReference) {
-        service.pointee.place = Int32(services.count)
+    func add(_ service: Service) {
+        service.place = services.count
         services.append(service)
     }
 
-    mutating func remove(_ service: ServiceReference) {
-        let place = Int(service.pointee.place)
-        services.removeSwapping(at: place)
-        if place < services.count { services.elements[place].pointee.place = Int32(place) }
+    func remove(_ service: Service) {
+        let place = service.place
+        services.swapAt(place, services.count - 1)
+        services.removeLast()
+        if place < services.count { services[place].place = place }
     }
 
-    mutating func addMade(_ call: CallReference) {
-        call.pointee.callerPlace = Int32(made.count)
+    func addMade(_ call: Call) {
+        call.callerPlace = made.count
         made.append(call)
     }
 
-    mutating func removeMade(_ call: CallReference) {
-        let place = Int(call.pointee.callerPlace)
-        made.removeSwapping(at: place)
-        if place < made.count { made.elements[place].pointee.callerPlace = Int32(place) }
+    func removeMade(_ call: Call) {
+        let place = call.callerPlace
+        made.swapAt(place, made.count - 1)
+        made.removeLast()
+        if place < made.count { made[place].callerPlace = place }
     }
 
-    mutating func addToAnswer(_ call: CallReference) {
-        call.pointee.serverPlace = Int32(toAnswer.count)
+    func addToAnswer(_ call: Call) {
+        call.serverPlace = toAnswer.count
         toAnswer.append(call)
     }
 
-    mutating func removeToAnswer(_ call: CallReference) {
-        let place = Int(call.pointee.serverPlace)
-        toAnswer.removeSwapping(at: place)
-        if place < toAnswer.count { toAnswer.elements[place].pointee.serverPlace = Int32(place) }
+    func removeToAnswer(_ call: Call) {
+        let place = call.serverPlace
+        toAnswer.swapAt(place, toAnswer.count - 1)
+        toAnswer.removeLast()
+        if place < toAnswer.count { toAnswer[place].serverPlace = place }
     }
 }
 
 extension Duties {
-    func has(made call: CallReference) -> Bool {
-        let place = Int(call.pointee.callerPlace)
-        return place < made.count && made.elements[place] == call
+    func has(made call: Call) -> Bool {
+        made.indices.contains(call.callerPlace) && made[call.callerPlace] === call
     }
 
-    func has(toAnswer call: CallReference) -> Bool {
-        let place = Int(call.pointee.serverPlace)
-        return place < toAnswer.count && toAnswer.elements[place] == call
+    func has(toAnswer call: Call) -> Bool {
+        toAnswer.indices.contains(call.serverPlace) && toAnswer[call.serverPlace] === call
     }
 }

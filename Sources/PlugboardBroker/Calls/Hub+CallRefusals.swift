@@ -9,18 +9,18 @@ extension Hub {
     static let wrappingBytes = 1_024
 
     /// Bytes that may still be queued for a client.
-    func room(of session: SessionReference) -> Int {
-        let deferred = session.pointee.catchup?.pointee.deferred.count ?? 0
-        return Limits.outboxBytesMax - session.pointee.outbox.count - deferred
+    func room(of session: SessionHandle) -> Int {
+        let deferred = sessions[session].catchup?.deferred.count ?? 0
+        return Limits.outboxBytesMax - sessions[session].outbox.count - deferred
     }
 
     /// Throws unless a client may ask one call more, and its server can be sent it.
     func checkRoom(
         for request: Request,
-        from caller: SessionReference,
-        to server: SessionReference
+        from caller: SessionHandle,
+        to server: SessionHandle
     ) throws(Refusal) {
-        let waiting = caller.pointee.duties?.pointee.made.count ?? 0
+        let waiting = sessions[caller].duties?.made.count ?? 0
         guard waiting < Limits.callsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.callsMax) calls waiting at a time")
         }

@@ -8,12 +8,12 @@ extension Hub {
     mutating func call(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
-        try access.check(.call, request, line, session)
-        guard let server = services.server(of: key)?.pointee.session, server.pointee.isOpen else {
+        try access.check(.call, request, line, sessions[session])
+        guard let server = services.server(of: key)?.session, sessions[server].isOpen else {
             if try hold(request, line, session) { return }
             throw Self.noProvider(request, line)
         }
@@ -26,22 +26,23 @@ extension Hub {
     mutating func begin(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference,
-        to server: SessionReference
-    ) -> CallReference {
+        _ session: SessionHandle,
+        to server: SessionHandle
+    ) -> Call {
         let key = request.key.bytes(of: line)
         let (id, timeout) = (request.id.bytes(of: line), decoder.options.timeout)
-        let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server)
+        let call = calls.insert(id: id, key: key, timeout: timeout, from: session, to: server, &sessions)
         let now = clock()
-        if server.pointee.isGuarded { noteAsked(server, at: now) }
+        if sessions[server].isGuarded { noteAsked(server, at: now) }
         let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
-        call.pointee.deadline = deadlines.add(at: time, .call(call.pointee.number))
+        call.deadline = deadlines.add(at: time, .call(call.number))
+        let author = sessions[session].author(&authors)
         scratch.removeAll()
         CallEncoder.appendEvent(
-            call: call.pointee.number,
+            call: call.number,
             key: key,
             value: request.has(.value) ? request.value.bytes(of: line) : nil,
-            by: session.pointee.author.pointee.by,
+            by: authors[author].by,
             cause: request.cause,
             to: &scratch
         )
@@ -52,10 +53,10 @@ extension Hub {
     mutating func answer(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let name = decoder.options.call.bytes(of: line)
-        guard let number = Self.callNumber(name), calls.wasAsked(session.pointee.client, number) else {
+        guard let number = Self.callNumber(name), calls.wasAsked(sessions[session].client, number) else {
             throw unknownCall(line)
         }
         let call = calls.find(number)
@@ -66,53 +67,54 @@ extension Hub {
             id: request.id.bytes(of: line),
             call: number,
             isLate: call == nil,
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
     }
 
     /// A call has waited long enough, if it still waits.
     mutating func timeOut(call number: UInt64) {
         guard let call = calls.find(number) else { return }
-        call.pointee.deadline = nil
+        call.deadline = nil
         let plugin = supervision.heldCalls.plugin(of: number)
         let what = plugin.map { "the plugin \"\($0.name)\" didn't serve it" } ?? "no answer came"
-        fail(call, Refusal(.timeout, "\(what) within \(call.pointee.timeout) ms"))
+        fail(call, Refusal(.timeout, "\(what) within \(call.timeout) ms"))
     }
 
     /// Ends what a client serves, what it was asked and what it asked.
-    mutating func leaveCalls(_ session: SessionReference) {
-        while let service = session.pointee.duties?.pointee.services.elements.last { end(service) }
-        while let call = session.pointee.duties?.pointee.made.elements.last { finish(call) }
+    mutating func leaveCalls(_ session: SessionHandle) {
+        while let service = sessions[session].duties?.services.last { end(service) }
+        while let call = sessions[session].duties?.made.last { finish(call) }
         // Callers hear of it in the order in which they asked.
-        let unanswered = session.pointee.duties?.pointee.toAnswer.elements.map { $0 } ?? []
-        for call in unanswered.sorted(by: { $0.pointee.number < $1.pointee.number }) {
+        let unanswered = sessions[session].duties?.toAnswer ?? []
+        for call in unanswered.sorted(by: { $0.number < $1.number }) {
             fail(call, Self.providerGone)
         }
     }
 
     /// Tells the caller what its server said.
-    private mutating func passOn(_ call: CallReference, _ request: Request, _ line: Span<UInt8>) {
-        let caller = call.pointee.caller
+    private mutating func passOn(_ call: Call, _ request: Request, _ line: Span<UInt8>) {
+        let caller = call.caller
         let value = request.value.bytes(of: line)
         let message = decoder.options.errorMessage.bytes(of: line)
         guard room(of: caller) >= max(value.count, message.count) + Self.wrappingBytes else {
             return fail(call, Self.unreadAnswer)
         }
-        let by = call.pointee.server.pointee.author.pointee.by
+        let author = sessions[call.server].author(&authors)
+        let by = authors[author].by
         scratch.removeAll()
         if request.has(.error) {
             CallEncoder.appendFailure(
                 code: decoder.options.errorCode.bytes(of: line),
                 message: message,
-                id: call.pointee.id,
-                line: call.pointee.line,
+                id: call.id,
+                line: call.line,
                 by: by,
                 to: &scratch
             )
         } else {
             CallEncoder.appendAnswer(
-                id: call.pointee.id,
-                key: call.pointee.key,
+                id: call.id,
+                key: call.key,
                 value: value,
                 by: by,
                 to: &scratch
@@ -123,32 +125,32 @@ extension Hub {
     }
 
     /// Tells the caller that there is no answer.
-    mutating func fail(_ call: CallReference, _ refusal: Refusal) {
+    mutating func fail(_ call: Call, _ refusal: Refusal) {
         scratch.removeAll()
-        ReplyEncoder.appendRefusal(refusal, id: call.pointee.id, line: call.pointee.line, to: &scratch)
-        appendScratch(to: call.pointee.caller)
+        ReplyEncoder.appendRefusal(refusal, id: call.id, line: call.line, to: &scratch)
+        appendScratch(to: call.caller)
         finish(call)
     }
 
-    private mutating func finish(_ call: CallReference) {
-        if let deadline = call.pointee.deadline { deadlines.cancel(deadline) }
+    private mutating func finish(_ call: Call) {
+        if let deadline = call.deadline { deadlines.cancel(deadline) }
         if !supervision.heldCalls.isEmpty { forgetHeld(call) }
-        calls.remove(call)
+        calls.remove(call, &sessions)
     }
 
     /// Adds a line that is no reply to the line being executed. A client that is behind gets
     /// it after what it is owed by now.
-    mutating func appendScratch(to session: SessionReference) {
-        guard session.pointee.isOpen else { return }
+    mutating func appendScratch(to session: SessionHandle) {
+        guard sessions[session].isOpen else { return }
         touch(session)
-        guard session.pointee.isBehind else {
+        guard sessions[session].isBehind else {
             openOwn(of: session)
-            return session.pointee.outbox.own.append(scratch.bytes)
+            return sessions[session].outbox.own.append(contentsOf: scratch)
         }
-        session.pointee.makeCatchup()
-        guard let catchup = session.pointee.catchup else { return }
-        catchup.pointee.deferred.append(scratch.bytes)
-        catchup.pointee.deferredUntil = revision
-        session.pointee.isHeld = true
+        sessions[session].makeCatchup()
+        guard let catchup = sessions[session].catchup else { return }
+        catchup.deferred.append(contentsOf: scratch)
+        catchup.deferredUntil = revision
+        sessions[session].isHeld = true
     }
 }

@@ -3,25 +3,22 @@
 
 import PlugboardMemory
 
-typealias ServiceReference = UnsafeMutablePointer<Service>
-
 /// One served key or pattern.
-struct Service: ~Copyable {
+final class Service {
     /// Who serves.
-    let session: SessionReference
-    private let text: UnsafeMutableRawBufferPointer
+    let session: SessionHandle
+    private let text: ByteBlock
     /// Its place in its session's list.
-    var place: Int32 = 0
+    var place = 0
 
-    init(pattern: Span<UInt8>, session: SessionReference) {
-        text = .copy(of: pattern)
+    init(pattern: Span<UInt8>, session: SessionHandle) {
+        text = ByteBlock(pattern)
         self.session = session
     }
 
-    deinit {
-        text.deallocate()
-    }
-
     /// What it serves, as it was spelled.
-    var pattern: Span<UInt8> { Span(kept: text) }
+    var pattern: Span<UInt8> {
+        @_lifetime(immortal)
+        get { text.kept }
+    }
 }

@@ -8,7 +8,7 @@ import PlugboardWire
 /// A token's node: where served patterns pass through or end.
 private final class ServiceNode {
     let token: [UInt8]
-    unowned(unsafe) let parent: ServiceNode?
+    unowned let parent: ServiceNode?
     /// Those with a token of their own, by its hash.
     private var children: [UInt64: [ServiceNode]] = [:]
     /// The child for `*`.
@@ -16,7 +16,7 @@ private final class ServiceNode {
     /// The child for a last `**`.
     var anyTail: ServiceNode?
     /// What is served by the pattern that ends here.
-    var service: ServiceReference?
+    var service: Service?
 
     init(token: Span<UInt8>, parent: ServiceNode?) {
         self.token = Array(token)
@@ -46,43 +46,37 @@ private final class ServiceNode {
 final class ServiceTree {
     private let root = ServiceNode(token: Span(), parent: nil)
 
-    deinit {
-        Self.destroyAll(below: root)
-    }
-
     /// Who serves just this pattern.
-    func find(pattern: Span<UInt8>) -> ServiceReference? {
+    func find(pattern: Span<UInt8>) -> Service? {
         node(of: pattern)?.service
     }
 
     /// Who is to answer a call of a well-formed key.
-    func server(of key: Span<UInt8>) -> ServiceReference? {
+    func server(of key: Span<UInt8>) -> Service? {
         visit(root, Tokens(key))
     }
 
     /// Adds a service at a well-formed pattern that nobody serves yet.
-    func insert(_ pattern: Span<UInt8>, _ session: SessionReference) -> ServiceReference {
+    func insert(_ pattern: Span<UInt8>, _ session: SessionHandle) -> Service {
         var node = root
         var tokens = Tokens(pattern)
         while let token = tokens.next() { node = child(of: node, token) }
-        let service = ServiceReference.allocate(capacity: 1)
-        service.initialize(to: Service(pattern: pattern, session: session))
+        let service = Service(pattern: pattern, session: session)
         node.service = service
         return service
     }
 
-    /// Takes a service out and frees it, with the nodes that nothing else needs.
-    func remove(_ service: ServiceReference) {
-        var unused = node(of: service.pointee.pattern)
+    /// Takes a service out, with the nodes that nothing else needs.
+    func remove(_ service: Service) {
+        var unused = node(of: service.pattern)
         unused?.service = nil
         while let node = unused, node.isUnused, let parent = node.parent {
             detach(node, from: parent)
             unused = parent
         }
-        Self.destroy(service)
     }
 
-    private func visit(_ node: ServiceNode, _ tokens: Tokens) -> ServiceReference? {
+    private func visit(_ node: ServiceNode, _ tokens: Tokens) -> Service? {
         var rest = tokens
         if let token = rest.next() {
             if let child = node.child(token), let found = visit(child, rest) {
@@ -148,44 +142,37 @@ final class ServiceTree {
         guard token[0] == UInt8(ascii: "*") else { return nil }
         return token.count == 1 ? .one : .tail
     }
-
-    private static func destroyAll(below node: ServiceNode) {
-        if let service = node.service { destroy(service) }
-        node.all.forEach(destroyAll)
-    }
-
-    private static func destroy(_ service: ServiceReference) {
-        service.deinitialize(count: 1)
-        service.deallocate()
-    }
 }
 
 extension ServiceTree {
     private static var always: Invariants { Invariants(of: "ServiceTree") }
 
     /// Each service stands at its pattern, and is known to who serves.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
-        var known: Set<ServiceReference> = []
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        var known = 0
         for session in living.sessions {
-            guard let duties = session.pointee.duties else { continue }
-            for (place, service) in duties.pointee.services.elements.enumerated() {
-                known.insert(service)
+            guard let duties = sessions[session].duties else { continue }
+            for (place, service) in duties.services.enumerated() {
+                known += 1
                 try standsAtItsPattern(service, of: session, place: place)
             }
         }
         let found = try count(below: root)
-        try Self.always.agree("it has no others", found, known.count)
+        try Self.always.agree("it has no others", found, known)
     }
 
     private func standsAtItsPattern(
-        _ service: ServiceReference,
-        of session: SessionReference,
+        _ service: Service,
+        of session: SessionHandle,
         place: Int
     ) throws(BrokenInvariant) {
-        let pattern = service.pointee.pattern
-        let isItsOwn = service.pointee.session == session && service.pointee.place == Int32(place)
+        let pattern = service.pattern
+        let isItsOwn = service.session == session && service.place == place
         try Self.always.hold("a service knows its place", isItsOwn, of: String(pattern))
-        let isFound = find(pattern: pattern) == service
+        let isFound = find(pattern: pattern) === service
         try Self.always.hold("a service stands at its pattern", isFound, of: String(pattern))
     }
 

@@ -4,10 +4,8 @@
 
 import PlugboardWire
 
-typealias BacklogReference = UnsafeMutablePointer<Backlog>
-
 /// The waiting side of one subscription. Owned by it.
-struct Backlog: ~Copyable {
+final class Backlog {
     /// What is told next.
     enum Front {
         case nothing
@@ -15,7 +13,7 @@ struct Backlog: ~Copyable {
         case synced
         /// An event of the journal, as soon as it was read.
         case replayed
-        case key(UnsafeMutablePointer<OwedKey>)
+        case key(OwedKeys.Place)
         /// A line, or the gap behind the last of them.
         case line
     }
@@ -53,13 +51,13 @@ struct Backlog: ~Copyable {
     var owedCount: Int { keys.count + lines.count + (replay?.readyCount ?? 0) }
 
     /// It may go on. `isPlain`: the newest value of each key is told, and as it is.
-    mutating func beginReady(isPlain: Bool) {
+    func beginReady(isPlain: Bool) {
         isReady = true
         isRenewed = isPlain
     }
 
     /// It is done, or must wait.
-    mutating func endReady() {
+    func endReady() {
         isReady = false
         isRenewed = false
     }
@@ -72,7 +70,7 @@ struct Backlog: ~Copyable {
     var front: Front {
         if replay != nil { return .replayed }
         if owesSynced, awaitedCount == 0, !awaitsGap { return .synced }
-        if let owed = keys.front, owed.pointee.event <= lines.frontEvent ?? .max { return .key(owed) }
+        if let owed = keys.front, keys[owed].event <= lines.frontEvent ?? .max { return .key(owed) }
         return lines.isEmpty ? .nothing : .line
     }
 
@@ -84,19 +82,19 @@ struct Backlog: ~Copyable {
         case .nothing, .synced: return false
         case .replayed: return replay?.readyCount == 0
         case .key(let owed):
-            return window?.holds(owed.pointee.observable.pointee.hash, event: owed.pointee.event) ?? false
+            return window?.holds(keys[owed].keyHash, event: keys[owed].event) ?? false
         case .line:
-            guard let keyHash = lines.frontKeyHash, let event = lines.frontEvent else { return false }
-            return window?.holds(keyHash, event: event) ?? false
+            guard let header = lines.frontHeader else { return false }
+            return window?.holds(header.keyHash, event: header.event) ?? false
         }
     }
 
     /// What comes next waits for the gate of this observable, if that is closed.
-    var frontObservable: ObservableReference? {
+    var frontObservable: ObservableHandle? {
         switch front {
         case .nothing, .synced, .replayed: nil
-        case .key(let owed): owed.pointee.isGated ? owed.pointee.observable : nil
-        case .line: lines.frontObservable
+        case .key(let owed): keys[owed].isGated ? keys[owed].observable : nil
+        case .line: lines.frontHeader?.observable
         }
     }
 
@@ -106,7 +104,7 @@ struct Backlog: ~Copyable {
         case .nothing: nil
         case .synced: lastRevision
         case .replayed: replay?.frontRevision
-        case .key(let owed): owed.pointee.revision
+        case .key(let owed): keys[owed].revision
         case .line: lines.frontRevision
         }
     }
@@ -118,11 +116,12 @@ extension Backlog {
     /// What it counts is what it has. Counts in `owedBy` whom each key is owed to.
     func checkInvariants(
         _ living: borrowing Living,
-        _ owedBy: inout [ObservableReference: Int]
+        _ observables: borrowing ObservableTable,
+        _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        try keys.checkInvariants(living, &owedBy)
+        try keys.checkInvariants(living, observables, &owedBy)
         try lines.checkInvariants()
-        try replay?.gathered.checkInvariants(living, &owedBy)
+        try replay?.gathered.checkInvariants(living, observables, &owedBy)
         var awaited = 0
         keys.forEach { if $0.isAwaited { awaited += 1 } }
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)

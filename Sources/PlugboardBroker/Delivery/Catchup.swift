@@ -4,21 +4,19 @@
 import PlugboardMemory
 import PlugboardWire
 
-typealias CatchupReference = UnsafeMutablePointer<Catchup>
-
 /// The waiting side of one session.
-struct Catchup: ~Copyable {
+final class Catchup {
     /// Subscriptions that are owed something and wait for nothing but room.
-    var ready = List<SubscriptionReference>()
+    var ready = List<SubscriptionHandle>()
     /// Whose turn it is among them.
     var turn = 0
     /// A reply that comes after everything up to `deferredUntil`.
     var deferred = ByteBuffer()
     var deferredUntil: UInt64 = 0
     /// Subscriptions whose reply is among what is deferred; they begin behind it.
-    var unanswered = List<SubscriptionReference>()
+    var unanswered = List<SubscriptionHandle>()
     /// Subscriptions that are told again what is in the journal.
-    var replaying = List<SubscriptionReference>()
+    var replaying = List<SubscriptionHandle>()
     /// Bytes in the line queues of all its subscriptions.
     var queuedBytes = 0
     /// Keys owed to all its subscriptions.
@@ -28,12 +26,12 @@ struct Catchup: ~Copyable {
 
     /// A piece of the journal is on its way to one of them, which isn't paused, with what was
     /// written up to a revision.
-    func isReading(upTo revision: UInt64 = .max) -> Bool {
-        replaying.elements.contains { subscription in
-            guard let backlog = subscription.pointee.backlog, !backlog.pointee.isPaused else { return false }
-            guard let replay = backlog.pointee.replay else { return false }
-            return replay.isReading && replay.frontRevision <= revision
+    func isReading(upTo revision: UInt64 = .max, _ subscriptions: borrowing Slab<Subscription>) -> Bool {
+        for place in replaying.indices {
+            guard let backlog = subscriptions[replaying[place]].backlog, !backlog.isPaused else { continue }
+            if let replay = backlog.replay, replay.isReading, replay.frontRevision <= revision { return true }
         }
+        return false
     }
 
     var isEmpty: Bool {
@@ -46,9 +44,9 @@ extension Catchup {
     private static var always: Invariants { Invariants(of: "Catchup") }
 
     /// What it counts and lists is what the subscriptions of its session have.
-    func checkInvariants(of session: SessionReference) throws(BrokenInvariant) {
-        let client = "client \(session.pointee.client)"
-        let waiting = Waiting(session)
+    func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
+        let client = "client \(hub.sessions[session].client)"
+        let waiting = Waiting(session, hub)
         try Self.always.agree("it counts the keys that are owed", owedCount, waiting.owedCount, of: client)
         try Self.always.agree(
             "it counts the bytes that are queued",
@@ -56,13 +54,13 @@ extension Catchup {
             waiting.queuedBytes,
             of: client
         )
-        let areListed = Set(ready.elements) == waiting.ready && ready.count == waiting.ready.count
+        let areListed = Set(ready.all) == waiting.ready && ready.count == waiting.ready.count
         try Self.always.hold("it lists what is ready, each once", areListed, of: client)
         let areUnanswered =
-            Set(unanswered.elements) == waiting.unanswered && unanswered.count == waiting.unanswered.count
+            Set(unanswered.all) == waiting.unanswered && unanswered.count == waiting.unanswered.count
         try Self.always.hold("it lists what is unanswered, each once", areUnanswered, of: client)
         let areReplaying =
-            Set(replaying.elements) == waiting.replaying && replaying.count == waiting.replaying.count
+            Set(replaying.all) == waiting.replaying && replaying.count == waiting.replaying.count
         try Self.always.hold("it lists what is told again, each once", areReplaying, of: client)
     }
 
@@ -70,18 +68,18 @@ extension Catchup {
     struct Waiting {
         private(set) var owedCount = 0
         private(set) var queuedBytes = 0
-        private(set) var ready: Set<SubscriptionReference> = []
-        private(set) var unanswered: Set<SubscriptionReference> = []
-        private(set) var replaying: Set<SubscriptionReference> = []
+        private(set) var ready: Set<SubscriptionHandle> = []
+        private(set) var unanswered: Set<SubscriptionHandle> = []
+        private(set) var replaying: Set<SubscriptionHandle> = []
 
-        init(_ session: SessionReference) {
-            for subscription in session.pointee.subscriptions.list.elements {
-                guard let backlog = subscription.pointee.backlog else { continue }
-                owedCount += backlog.pointee.keys.count
-                queuedBytes += backlog.pointee.lineBytes
-                if backlog.pointee.isReady { ready.insert(subscription) }
-                if backlog.pointee.awaitsReply { unanswered.insert(subscription) }
-                if backlog.pointee.replay != nil { replaying.insert(subscription) }
+        init(_ session: SessionHandle, _ hub: borrowing Hub) {
+            for subscription in hub.sessions[session].subscriptions.list.all {
+                guard let backlog = hub.subscriptions[subscription].backlog else { continue }
+                owedCount += backlog.keys.count
+                queuedBytes += backlog.lineBytes
+                if backlog.isReady { ready.insert(subscription) }
+                if backlog.awaitsReply { unanswered.insert(subscription) }
+                if backlog.replay != nil { replaying.insert(subscription) }
             }
         }
 

@@ -25,35 +25,35 @@ struct AckBarrier {
     /// The phase that is told last; later ones wait.
     let phase: UInt8
     /// Those of it that are told the write and have to acknowledge it.
-    let told: [SubscriptionReference]
+    let told: [SubscriptionHandle]
     /// Those of it that have yet to acknowledge an earlier write.
     let earlier: [Acknowledger]
 
     /// All that are waited for.
-    var subscriptions: [SubscriptionReference] { told + earlier.map(\.subscription) }
+    var subscriptions: [SubscriptionHandle] { told + earlier.map(\.subscription) }
 
-    func holds(_ subscription: SubscriptionReference) -> Bool { subscription.pointee.phase > phase }
+    func holds(_ subscription: borrowing Subscription) -> Bool { subscription.phase > phase }
 }
 
 /// A subscription that a gate waits for. The newest write may be none of those it asked for:
 /// then it still has to acknowledge the one before.
 struct Acknowledger: BitwiseCopyable {
-    let subscription: SubscriptionReference
+    let subscription: SubscriptionHandle
     let revision: UInt64
 }
 
 /// What a subscription with `ack` was told and has not acknowledged.
 struct Awaited: BitwiseCopyable {
-    let observable: ObservableReference
+    let observable: ObservableHandle
     let revision: UInt64
 }
 
 /// The gates of a bus, and who is waited for.
 struct GateTable: ~Copyable {
-    var gates: [ObservableReference: Gate] = [:]
-    var bySerial: [UInt64: ObservableReference] = [:]
+    var gates: [ObservableHandle: Gate] = [:]
+    var bySerial: [UInt64: ObservableHandle] = [:]
     /// In the order they were told.
-    var awaited: [SubscriptionReference: [Awaited]] = [:]
+    var awaited: [SubscriptionHandle: [Awaited]] = [:]
     var lastSerial: UInt64 = 0
 
     init() {}
@@ -61,24 +61,23 @@ struct GateTable: ~Copyable {
     @inline(__always) var isEmpty: Bool { gates.isEmpty }
 
     /// What a subscription was told of a key last and has not acknowledged.
-    func awaits(_ observable: ObservableReference, from subscription: SubscriptionReference) -> Acknowledger?
-    {
+    func awaits(_ observable: ObservableHandle, from subscription: SubscriptionHandle) -> Acknowledger? {
         guard let last = awaited[subscription]?.last(where: { $0.observable == observable }) else {
             return nil
         }
         return Acknowledger(subscription: subscription, revision: last.revision)
     }
 
-    /// Waits no longer for what a subscription was told of a key.
-    mutating func giveUp(_ observable: ObservableReference, from late: Acknowledger) {
-        guard let all = awaited[late.subscription] else { return }
+    /// Waits no longer for what a subscription was told of a key. Returns how many events that were.
+    mutating func giveUp(_ observable: ObservableHandle, from late: Acknowledger) -> Int32 {
+        guard let all = awaited[late.subscription] else { return 0 }
         let rest = all.filter { $0.observable != observable || $0.revision > late.revision }
         awaited[late.subscription] = rest.isEmpty ? nil : rest
-        for _ in rest.count..<all.count { observable.pointee.owedBy -= 1 }
+        return Int32(all.count - rest.count)
     }
 
     /// Whether a key has yet to be let through to a phase.
-    func holds(_ observable: ObservableReference, from phase: UInt8) -> Bool {
+    func holds(_ observable: ObservableHandle, from phase: UInt8) -> Bool {
         guard let gate = gates[observable] else { return false }
         return gate.phase < phase
     }
@@ -91,12 +90,12 @@ extension GateTable {
     /// keeps keys from being forgotten.
     func checkInvariants(
         _ living: borrowing Living,
-        _ deadlines: borrowing Deadlines,
-        _ owedBy: inout [ObservableReference: Int]
+        _ hub: borrowing Hub,
+        _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         for (subscription, told) in awaited {
             let acknowledges =
-                living.subscriptions.contains(subscription) && subscription.pointee.acknowledges
+                living.subscriptions.contains(subscription) && hub.subscriptions[subscription].acknowledges
             try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
             for entry in told {
                 let isThere = living.observables.contains(entry.observable)
@@ -108,20 +107,20 @@ extension GateTable {
             let isThere = living.observables.contains(observable)
             try Self.always.hold("a gate is of a key that is there", isThere, of: "gate \(gate.serial)")
             owedBy[observable, default: 0] += 1
-            try gateWillOpen(gate, of: observable, deadlines)
+            try gateWillOpen(gate, of: observable, hub)
         }
         try Self.always.agree("gates are found by their serials", bySerial.count, gates.count)
     }
 
     private func gateWillOpen(
         _ gate: Gate,
-        of observable: ObservableReference,
-        _ deadlines: borrowing Deadlines
+        of observable: ObservableHandle,
+        _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
-        let key = String(observable.pointee.key)
+        let key = String(hub.observables[observable].key)
         let isFound = bySerial[gate.serial] == observable
         try Self.always.hold("a gate is found by its serial", isFound, of: key)
-        let isTimed = deadlines.deadline(of: gate.ticket) == .gate(gate.serial)
+        let isTimed = hub.deadlines.deadline(of: gate.ticket) == .gate(gate.serial)
         try Self.always.hold("the deadline of a gate is there", isTimed, of: key)
         try Self.always.hold("a gate waits for somebody", !gate.waiting.isEmpty, of: key)
         for waiting in gate.waiting {

@@ -7,106 +7,186 @@ import PlugboardWire
 extension Hub {
     /// Brings an observable's list of observers up to date.
     @inline(__always)
-    mutating func refreshObservers(of observable: ObservableReference) {
-        if observable.pointee.observersGeneration != patterns.generation { rebuildObservers(of: observable) }
+    mutating func refreshObservers(of observable: ObservableHandle) {
+        if observables[observable].observersGeneration != patterns.generation {
+            rebuildObservers(of: observable)
+        }
     }
 
     /// Whether there is anybody to be told of an event of a key.
     @inline(__always)
-    mutating func isObserved(_ observable: ObservableReference) -> Bool {
-        refreshObservers(of: observable)
-        return !observable.pointee.observers.isEmpty
+    mutating func isObserved(_ observable: ObservableHandle) -> Bool {
+        if let known = observables[observable].isObserved(asOf: patterns.generation) { return known }
+        rebuildObservers(of: observable)
+        return !observables[observable].observers.isEmpty
     }
 
     /// Tells the observers of a key, if it has any, what becomes of it now. Call it before the value changes.
     @inline(__always)
     mutating func tellNews(
         _ event: Event,
-        of observable: ObservableReference,
+        of observable: ObservableHandle,
         to value: Span<UInt8>,
-        by author: AuthorReference,
+        by author: AuthorHandle,
         _ cause: WriteCause,
         _ reason: EventReason? = nil
     ) {
-        guard isObserved(observable) else { return }
-        let tail = EventTail(
-            keyPrefix: observable.pointee.keyPrefix,
+        if isObserved(observable) {
+            tellObservers(event, of: observable, to: value, by: author, cause, reason)
+        }
+    }
+
+    /// Apart from the way of a write that nobody observes: that is to be short.
+    @inline(never)
+    private mutating func tellObservers(
+        _ event: Event,
+        of observable: ObservableHandle,
+        to value: Span<UInt8>,
+        by author: AuthorHandle,
+        _ cause: WriteCause,
+        _ reason: EventReason?
+    ) {
+        let by = authors[author].by
+        let tail = observables[observable].tail(
+            of: event,
             revision: revision,
-            value: value,
-            old: event == .emit ? Span() : observable.pointee.value,
-            by: author.pointee.by,
-            cause: cause,
-            reason: reason
+            to: value,
+            by: by,
+            cause,
+            reason
         )
         tell(event, tail, to: observable)
     }
 
-    /// Tells the observers of a key one event, where it is observed. Encode before the value
-    /// changes: `tail` may refer to the old one.
-    @inline(__always)
-    mutating func tell(_ event: Event, _ tail: borrowing EventTail, to observable: ObservableReference) {
-        if observable.pointee.hasAcknowledgers, event != .emit {
+    /// Tells the observers of a key one event. Call it before the value changes: `tail` may refer to
+    /// the old one.
+    @inline(always)
+    private mutating func tell(_ event: Event, _ tail: borrowing EventTail, to observable: ObservableHandle) {
+        if observables[observable].hasAcknowledgers, event != .emit {
             return tellInPhases(event, tail, of: observable)
         }
-        deliver(event, tail, of: observable, to: observable.pointee.observers.elements)
+        deliver(event, tail, of: observable)
     }
 
+    @inline(always)
     private mutating func deliver(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableReference?,
-        to observers: UnsafeBufferPointer<SubscriptionReference>
+        of observable: ObservableHandle
     ) {
         log.beginEvent()
+        // Lent meanwhile: nobody else asks for the observers of a key while they are told of it.
+        var observers = List<Recipient>()
+        swap(&observers, &observables[observable].observers)
+        defer { swap(&observers, &observables[observable].observers) }
         own.events &+= UInt64(observers.count)
-        for subscription in observers {
-            let session = subscription.pointee.session
-            guard subscription.pointee.isDirect, session.pointee.keepsUp else {
-                if event == .update, let observable, renewOwed(observable, tail.revision, to: subscription) {
-                    continue
-                }
-                tellOrOwe(event, tail, of: observable, to: subscription)
-                if log.count > TurnLog.bytesMax { copyOutLog() }
-                continue
-            }
-            touch(session)
-            log.append(log.line(event, tail, for: subscription), to: &session.pointee.outbox)
-            if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
-            if log.count > TurnLog.bytesMax { copyOutLog() }
+        var latest = LatestLine()
+        let told = observers.span
+        for place in told.indices {
+            let observer = told[place]
+            if !latest.isOf(observer) { encode(event, tail, for: observer, &latest) }
+            if latest.isOf(observer), sessions[observer.session].extend(with: latest.line) { continue }
+            tell(event, tail, of: observable, to: observer, &latest)
         }
+    }
+
+    /// Finds or writes an event's line in an observer's words, if it is to be told now.
+    @inline(never)
+    private mutating func encode(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        for observer: Recipient,
+        _ latest: inout LatestLine
+    ) {
+        guard sessions[observer.session].keepsUp else { return }
+        let line = log.line(event, tail, observer.kind, for: &texts[observer.text])
+        latest = LatestLine(observer, line)
+    }
+
+    /// Tells an observer for whom the latest line is not just to be added: who is the first to be told
+    /// in this turn, has much to read, or is told later.
+    @inline(never)
+    private mutating func tell(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        of observable: ObservableHandle,
+        to observer: Recipient,
+        _ latest: inout LatestLine
+    ) {
+        if sessions[observer.session].keepsUp {
+            log.append(latest.line, to: &sessions[observer.session].outbox)
+            touch(observer.session)
+            if sessions[observer.session].outbox.count > Limits.highWaterBytes {
+                noteUnread(observer.session)
+            }
+        } else if event != .update || !renewOwed(observable, tail.revision, to: observer.subscription) {
+            tellOrOwe(event, tail, of: observable, to: observer.subscription)
+        }
+        guard log.count > TurnLog.bytesMax else { return }
+        copyOutLog()
+        latest = LatestLine()
     }
 
     /// Gives every session its share of the log, in the middle of an event if need be.
     @inline(never)
     mutating func copyOutLog() {
-        for session in touched.elements { takeOverLog(session) }
+        for place in touched.indices { takeOverLog(touched[place]) }
         log.removeAll()
         log.beginEvent()
     }
 
-    private mutating func rebuildObservers(of observable: ObservableReference) {
+    private mutating func rebuildObservers(of observable: ObservableHandle) {
         matches.removeAll()
-        for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
-        patterns.match(observable.pointee.key, into: &matches)
-        if isSelective { dropForbidden(observable.pointee.key) }
-        Self.arrange(&matches)
-        observable.pointee.observers.removeAll()
-        for subscription in matches.elements { observable.pointee.observers.append(subscription) }
-        if matches.isEmpty { observable.pointee.observers.releaseMemory() }
-        observable.pointee.hasAcknowledgers = matches.elements.contains { $0.pointee.acknowledges }
-        observable.pointee.observersGeneration = patterns.generation
+        for place in observables[observable].exactObservers.indices {
+            matches.append(observables[observable].exactObservers[place])
+        }
+        patterns.match(observables[observable].key, into: &matches)
+        if isSelective { dropForbidden(observables[observable].key) }
+        Self.arrange(&matches, subscriptions)
+        observables[observable].observers.removeAll()
+        for place in matches.indices {
+            let observer = Recipient(matches[place], subscriptions[matches[place]])
+            observables[observable].observers.append(observer)
+        }
+        if matches.isEmpty { observables[observable].observers.releaseMemory() }
+        observables[observable].hasAcknowledgers = matches.indices.contains {
+            subscriptions[matches[$0]].acknowledges
+        }
+        observables[observable].observersGeneration = patterns.generation
     }
 
     /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
     /// told once.
-    static func arrange(_ found: inout List<SubscriptionReference>) {
-        var elements = found.mutableElements
-        elements.sort { ($0.pointee.phase, $0.pointee.serial) < ($1.pointee.phase, $1.pointee.serial) }
+    static func arrange(
+        _ found: inout List<SubscriptionHandle>,
+        _ subscriptions: borrowing Slab<Subscription>
+    ) {
+        found.sort {
+            let (one, other) = (subscriptions[$0].rank, subscriptions[$1].rank)
+            return one < other
+        }
         var kept = 0
-        for index in 0..<elements.count where kept == 0 || elements[kept - 1] != elements[index] {
-            elements[kept] = elements[index]
+        for index in found.indices where kept == 0 || found[kept - 1] != found[index] {
+            found[kept] = found[index]
             kept += 1
         }
         found.truncate(to: kept)
     }
+}
+
+/// The line of the event under way for the last observer: most others are told the same.
+private struct LatestLine {
+    private(set) var line = ByteRange.none
+    private var words = UInt64.max
+
+    init() {}
+
+    @inline(__always)
+    init(_ observer: Recipient, _ line: ByteRange) {
+        words = observer.words
+        self.line = line
+    }
+
+    @inline(__always)
+    func isOf(_ observer: Recipient) -> Bool { observer.words == words }
 }

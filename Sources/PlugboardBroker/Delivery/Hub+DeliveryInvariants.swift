@@ -6,62 +6,62 @@ import PlugboardMemory
 extension Hub {
     /// Looks at all that is owed.
     func checkDelivery(_ living: borrowing Living) throws(BrokenInvariant) {
-        var owedBy: [ObservableReference: Int] = [:]
-        var held: [HeldBytesReference: Int] = [:]
-        if let heldOld { held[heldOld] = 1 }
+        var owedBy: [ObservableHandle: Int] = [:]
         for subscription in living.subscriptions {
-            guard let backlog = subscription.pointee.backlog else { continue }
-            try backlog.pointee.checkInvariants(living, &owedBy)
-            backlog.pointee.keys.forEach { Self.count($0, &held) }
-            backlog.pointee.replay?.gathered.forEach { Self.count($0, &held) }
+            guard let backlog = subscriptions[subscription].backlog else { continue }
+            try backlog.checkInvariants(living, observables, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog)
         }
-        try gates.checkInvariants(living, deadlines, &owedBy)
-        try HeldBytes.checkInvariants(held)
+        try gates.checkInvariants(living, self, &owedBy)
         let always = Invariants(of: "Observable")
         for observable in living.observables {
-            let (stated, found) = (Int(observable.pointee.owedBy), owedBy[observable] ?? 0)
-            try always.agree("it counts who is owed it", stated, found, of: String(observable.pointee.key))
+            let (stated, found) = (Int(observables[observable].owedBy), owedBy[observable] ?? 0)
+            try always.agree(
+                "it counts who is owed it",
+                stated,
+                found,
+                of: String(observables[observable].key)
+            )
         }
         for session in living.sessions { try whoIsBehindHasAReason(session) }
     }
 
-    private static func count(_ owed: borrowing OwedKey, _ held: inout [HeldBytesReference: Int]) {
-        if let old = owed.held { held[old, default: 0] += 1 }
-        if let names = owed.unacknowledged { held[names, default: 0] += 1 }
-    }
-
     /// A subscription that is owed something and that nothing holds back is about to be told.
     private func whoIsOwedWaitsForSomething(
-        _ subscription: SubscriptionReference,
-        _ backlog: BacklogReference
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog
     ) throws(BrokenInvariant) {
-        let session = subscription.pointee.session
-        guard session.pointee.isOpen, !backlog.pointee.isEmpty, !backlog.pointee.isReady else { return }
+        let session = subscriptions[subscription].session
+        guard sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
         let always = Invariants(of: "Backlog")
-        let name = "client \(session.pointee.client)"
+        let name = "client \(sessions[session].client)"
         try always.hold("what is owed waits for something", isBlocked(subscription, backlog), of: name)
     }
 
     /// A session is behind as long as something waits for it to read, and held as long as a reply does.
-    private func whoIsBehindHasAReason(_ session: SessionReference) throws(BrokenInvariant) {
+    private func whoIsBehindHasAReason(_ session: SessionHandle) throws(BrokenInvariant) {
         let always = Invariants(of: "Session")
-        let client = "client \(session.pointee.client)"
-        let catchup = session.pointee.catchup
+        let client = "client \(sessions[session].client)"
+        let catchup = sessions[session].catchup
         if let catchup {
-            try catchup.pointee.checkInvariants(of: session)
+            try catchup.checkInvariants(of: session, self)
         } else {
-            let isNothing = Catchup.Waiting(session).isNothing
+            let isNothing = Catchup.Waiting(session, self).isNothing
             try always.hold("what waits has a place", isNothing, of: client)
         }
-        guard session.pointee.isOpen else { return }
-        let isReplyWaiting = catchup.map { !$0.pointee.deferred.isEmpty } ?? false
-        try always.agree("it is held while a reply waits", session.pointee.isHeld, isReplyWaiting, of: client)
-        let isCatchingUp = catchup.map { !$0.pointee.ready.isEmpty || $0.pointee.isReading() } ?? false
-        let isBehind = session.pointee.isBehind
+        guard sessions[session].isOpen else { return }
+        let isReplyWaiting = catchup.map { !$0.deferred.isEmpty } ?? false
+        try always.agree(
+            "it is held while a reply waits",
+            sessions[session].isHeld,
+            isReplyWaiting,
+            of: client
+        )
+        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(subscriptions) } ?? false
+        let isBehind = sessions[session].isBehind
         try always.hold(
             "it is behind while something is to come first",
-            isBehind || !session.pointee.isHeld && !isCatchingUp,
+            isBehind || !sessions[session].isHeld && !isCatchingUp,
             of: client
         )
     }

@@ -10,11 +10,11 @@ extension Hub {
     mutating func line(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableReference?,
-        for subscription: SubscriptionReference
+        of observable: ObservableHandle?,
+        for subscription: SubscriptionHandle
     ) -> ByteRange? {
-        guard let filter = subscription.pointee.filter else {
-            return log.line(event, tail, for: subscription)
+        guard let filter = subscriptions[subscription].filter else {
+            return plainLine(event, tail, for: subscription)
         }
         let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
         let telling: Telling
@@ -26,11 +26,27 @@ extension Hub {
         }
         switch telling {
         case .nothing: return nil
-        case .event: return log.line(event, tail, for: subscription)
+        case .event: return plainLine(event, tail, for: subscription)
         case .leaving, .change:
-            let piece = change.bytes.kept
-            return log.ownLine(event, tail, telling, piece, for: subscription)
+            let text = subscriptions[subscription].text
+            return log.ownLine(
+                event,
+                tail,
+                telling,
+                change,
+                subscriptions[subscription].kind,
+                for: texts[text]
+            )
         }
+    }
+
+    private mutating func plainLine(
+        _ event: Event,
+        _ tail: borrowing EventTail,
+        for subscription: SubscriptionHandle
+    ) -> ByteRange {
+        let (text, kind) = (subscriptions[subscription].text, subscriptions[subscription].kind)
+        return log.line(event, tail, kind, for: &texts[text])
     }
 
     /// What an observer is told of an event; the piece of a `change` is left in `change`.
@@ -38,9 +54,9 @@ extension Hub {
         _ event: Event,
         _ tail: borrowing EventTail,
         wasSent: Bool,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionHandle
     ) -> Telling {
-        guard let filter = subscription.pointee.filter else { return .event }
+        guard let filter = subscriptions[subscription].filter else { return .event }
         judgement.forget()
         var old = event == .emit ? Span() : tail.old
         let standing = self.standing(event, filter, from: old, to: tail.value)
@@ -56,10 +72,10 @@ extension Hub {
     mutating func tellingMissed(
         _ event: Event,
         _ tail: EventTail,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionHandle
     ) -> Telling {
         let value = tail.value
-        guard let filter = subscription.pointee.filter, event != .delete, !value.isEmpty else {
+        guard let filter = subscriptions[subscription].filter, event != .delete, !value.isEmpty else {
             return .event
         }
         judgement.forget()
@@ -74,12 +90,12 @@ extension Hub {
 
     /// Whether an observer is told anything of a change from one value to another.
     mutating func isConcerned(
-        _ subscription: SubscriptionReference,
+        _ subscription: SubscriptionHandle,
         _ event: Event,
         from old: Span<UInt8>,
         to value: Span<UInt8>
     ) -> Bool {
-        guard let filter = subscription.pointee.filter else { return true }
+        guard let filter = subscriptions[subscription].filter else { return true }
         let old = event == .emit ? Span() : old
         let standing = self.standing(event, filter, from: old, to: value)
         guard standing == .inside || standing == .entered, let parts = filter.parts,
@@ -94,13 +110,13 @@ extension Hub {
     mutating func isOwed(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ observable: ObservableReference?,
-        _ subscription: SubscriptionReference
+        _ observable: ObservableHandle?,
+        _ subscription: SubscriptionHandle
     ) -> Bool {
-        guard subscription.pointee.filter != nil else { return true }
-        if event != .emit, subscription.pointee.delivery == .latest, let observable,
-            let backlog = subscription.pointee.backlog,
-            backlog.pointee.keys.find(observable) != nil || backlog.pointee.replay?.gathers == true
+        guard subscriptions[subscription].filter != nil else { return true }
+        if event != .emit, subscriptions[subscription].delivery == .latest, let observable,
+            let backlog = subscriptions[subscription].backlog,
+            place(of: observable, in: backlog) != nil || backlog.replay?.gathers == true
         {
             return true
         }
@@ -109,11 +125,11 @@ extension Hub {
 
     /// Whether the observer was sent the value that a key has, and will not be sent another first; of
     /// one who asked for no differences, whether it might have been.
-    func wasSent(_ observable: ObservableReference, _ subscription: SubscriptionReference) -> Bool {
-        guard let filter = subscription.pointee.filter else { return false }
-        guard filter.tellsDifferences else { return observable.pointee.revision > filter.hiddenRevision }
-        guard observable.pointee.revision > filter.unsentRevision else { return false }
-        return subscription.pointee.backlog?.pointee.keys.find(observable) == nil
+    func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
+        guard let filter = subscriptions[subscription].filter else { return false }
+        guard filter.tellsDifferences else { return observables[observable].revision > filter.hiddenRevision }
+        guard observables[observable].revision > filter.unsentRevision else { return false }
+        return subscriptions[subscription].backlog?.keys.find(observable) == nil
     }
 
     /// How the value before and the one after stand to the conditions.

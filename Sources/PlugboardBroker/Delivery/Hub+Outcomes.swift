@@ -12,27 +12,29 @@ extension Hub {
         from old: Span<UInt8>,
         to value: Span<UInt8>,
         behind barrier: AckBarrier?,
-        for subscription: SubscriptionReference
+        for subscription: SubscriptionHandle
     ) -> Outcome {
         guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
-        if subscription.pointee.backlog?.pointee.isPaused == true { return .paused }
-        if let barrier, barrier.holds(subscription) { return .waiting(barrier) }
+        if subscriptions[subscription].backlog?.isPaused == true { return .paused }
+        if let barrier, barrier.holds(subscriptions[subscription]) { return .waiting(barrier) }
         let hash = observables.hash(key)
-        if subscription.pointee.isFree(hash), !subscription.pointee.session.pointee.isBehind { return .sent }
+        if subscriptions[subscription].isFree(hash), !sessions[subscriptions[subscription].session].isBehind {
+            return .sent
+        }
         // What waits for a phase holds up all that comes after.
         if let barrier = frontBarrier(of: subscription) { return .waiting(barrier) }
-        guard event == .emit || subscription.pointee.delivery == .all else { return .conflated }
-        let hasGap = subscription.pointee.backlog?.pointee.lines.hasGap == true
+        guard event == .emit || subscriptions[subscription].delivery == .all else { return .conflated }
+        let hasGap = subscriptions[subscription].backlog?.lines.hasGap == true
         return hasGap && !isReadBack(event, observables.find(key, hash: hash)) ? .dropped : .queued
     }
 
     /// What holds back that which a subscription is to be told next.
-    private func frontBarrier(of subscription: SubscriptionReference) -> AckBarrier? {
-        guard !gates.isEmpty, let backlog = subscription.pointee.backlog,
+    private func frontBarrier(of subscription: SubscriptionHandle) -> AckBarrier? {
+        guard !gates.isEmpty, let backlog = subscriptions[subscription].backlog,
             let observable = frontObservable(of: subscription, backlog), let gate = gates.gates[observable]
         else { return nil }
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
-        return barrier.holds(subscription) ? barrier : nil
+        return barrier.holds(subscriptions[subscription]) ? barrier : nil
     }
 }
 
@@ -55,7 +57,7 @@ enum Outcome {
 
     var isSent: Bool { if case .sent = self { true } else { false } }
 
-    private var name: StaticString {
+    fileprivate var name: StaticString {
         switch self {
         case .sent: "sent"
         case .queued: "queued"
@@ -67,39 +69,40 @@ enum Outcome {
         }
     }
 
-    /// Adds the members that say it.
-    func append(to buffer: inout ByteBuffer) {
-        buffer.append(#","outcome":""#)
-        buffer.append(name)
-        buffer.append("\"")
-        if case .waiting(let barrier) = self { barrier.append(to: &buffer) }
-    }
+    fileprivate var barrier: AckBarrier? { if case .waiting(let barrier) = self { barrier } else { nil } }
 }
 
-extension AckBarrier {
+extension Hub {
+    /// Adds the members that say what becomes of an event.
+    func append(_ outcome: Outcome, to buffer: inout ByteBuffer) {
+        buffer.append(#","outcome":""#)
+        buffer.append(outcome.name)
+        buffer.append("\"")
+        if let barrier = outcome.barrier { append(barrier, to: &buffer) }
+    }
+
     /// Adds the member that says which phase is waited for, and whom of it.
-    fileprivate func append(to buffer: inout ByteBuffer) {
-        let waitedFor = subscriptions.filter { $0.pointee.session.pointee.isOpen }
+    private func append(_ barrier: AckBarrier, to buffer: inout ByteBuffer) {
+        let waitedFor = barrier.subscriptions.filter { sessions[subscriptions[$0].session].isOpen }
         buffer.append(#","awaits":{"phase":"#)
-        buffer.append(decimal: UInt64(phase))
+        buffer.append(decimal: UInt64(barrier.phase))
         buffer.append(#","observers":["#)
         for (index, subscription) in waitedFor.prefix(Limits.awaitedObserversMax).enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
-            subscription.pointee.appendSource(to: &buffer)
+            appendSource(of: subscription, to: &buffer)
             buffer.append("}")
         }
         buffer.append(waitedFor.count > Limits.awaitedObserversMax ? #"],"more":true}"# : "]}")
     }
-}
 
-extension Subscription {
-    /// Adds the members that say whose it is and what it is called.
-    func appendSource(to buffer: inout ByteBuffer) {
+    /// Adds the members that say whose a subscription is and what it is called.
+    func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
+        let session = subscriptions[subscription].session
         buffer.append(#""client":"#)
-        buffer.append(decimal: session.pointee.client)
+        buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        session.pointee.appendName(to: &buffer)
+        sessions[session].appendName(authors, to: &buffer)
         buffer.append(#","sub":"#)
-        buffer.append(text.pointee.sub)
+        buffer.append(texts[subscriptions[subscription].text].sub)
     }
 }

@@ -10,44 +10,53 @@ extension Hub {
     mutating func tellOrOwe(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableReference?,
-        to subscription: SubscriptionReference
+        of observable: ObservableHandle?,
+        to subscription: SubscriptionHandle
     ) {
-        let session = subscription.pointee.session
-        guard session.pointee.isOpen else { return }
+        let session = subscriptions[subscription].session
+        guard sessions[session].isOpen else { return }
         let hash = keyHash(observable, tail)
-        guard !session.pointee.isBehind, subscription.pointee.isFree(hash) else {
+        guard !sessions[session].isBehind, subscriptions[subscription].isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
         }
         guard let line = line(event, tail, of: observable, for: subscription) else { return }
         touch(session)
-        log.append(line, to: &session.pointee.outbox)
-        if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
+        log.append(line, to: &sessions[session].outbox)
+        if sessions[session].outbox.count > Limits.highWaterBytes { noteUnread(session) }
         noteWindow(of: subscription, hash)
     }
 
     /// What nearly every update is for a reader that has stopped: the key is owed already, and
     /// nothing but its revision changes. False where there is more to it.
     @inline(__always)
-    func renewOwed(
-        _ observable: ObservableReference,
+    mutating func renewOwed(
+        _ observable: ObservableHandle,
         _ revision: UInt64,
-        to subscription: SubscriptionReference
+        to subscription: SubscriptionHandle
     ) -> Bool {
-        guard let backlog = subscription.pointee.backlog, backlog.pointee.isRenewed,
-            let owed = backlog.pointee.keys.find(observable), owed.pointee.isPlain
+        guard let backlog = subscriptions[subscription].backlog, backlog.isRenewed,
+            let owed = place(of: observable, in: backlog), backlog.keys[owed].isPlain
         else { return false }
-        owed.pointee.skipped += owed.pointee.skipped < .max ? 1 : 0
-        backlog.pointee.keys.renew(owed, revision: revision, event: log.eventNumber)
+        backlog.keys[owed].countSkipped()
+        backlog.keys.renew(owed, revision: revision, event: log.eventNumber)
         return true
+    }
+
+    /// Where a key stands among those that an observer is owed, if it does.
+    @inline(__always)
+    mutating func place(of observable: ObservableHandle, in backlog: Backlog) -> OwedKeys.Place? {
+        let hint = observables[observable].owedPlace
+        guard let place = backlog.keys.find(observable, hint: hint) else { return nil }
+        if place != hint { observables[observable].owedPlace = place }
+        return place
     }
 
     /// A session with too much unread is behind: from now on it is owed.
     @inline(never)
-    func noteUnread(_ session: SessionReference) {
-        let hasLeftOver = session.pointee.outbox.own.count > Limits.highWaterBytes
-        if hasLeftOver || session.pointee.outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax {
-            session.pointee.isBehind = true
+    mutating func noteUnread(_ session: SessionHandle) {
+        let hasLeftOver = sessions[session].outbox.own.count > Limits.highWaterBytes
+        if hasLeftOver || sessions[session].outbox.count > Limits.outboxBytesMax - Limits.lineBytesMax {
+            sessions[session].isBehind = true
         }
     }
 
@@ -55,21 +64,21 @@ extension Hub {
     mutating func owe(
         _ event: Event,
         _ tail: borrowing EventTail,
-        of observable: ObservableReference?,
-        to subscription: SubscriptionReference,
+        of observable: ObservableHandle?,
+        to subscription: SubscriptionHandle,
         isGated: Bool = false
     ) {
-        let session = subscription.pointee.session
-        guard session.pointee.isOpen else { return }
-        if subscription.pointee.delivery == .all, event != .emit, let observable,
+        let session = subscriptions[subscription].session
+        guard sessions[session].isOpen else { return }
+        if subscriptions[subscription].delivery == .all, event != .emit, let observable,
             !writeAwaited(observable, event, tail.revision, of: subscription)
         {
             return readyIfFree(subscription)
         }
         guard isOwed(event, tail, observable, subscription) else { return }
-        subscription.pointee.makeBacklog()
-        session.pointee.makeCatchup()
-        if let observable, event != .emit, subscription.pointee.delivery == .latest {
+        makeBacklog(of: subscription)
+        sessions[session].makeCatchup()
+        if let observable, event != .emit, subscriptions[subscription].delivery == .latest {
             oweKey(event, tail, observable, subscription, isGated)
         } else {
             queueLine(event, tail, observable, subscription, isGated)
@@ -81,124 +90,127 @@ extension Hub {
     private mutating func oweKey(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ observable: ObservableReference,
-        _ subscription: SubscriptionReference,
+        _ observable: ObservableHandle,
+        _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = subscription.pointee.backlog else { return }
-        guard let owed = backlog.pointee.keys.find(observable) else {
-            let needsOld = subscription.pointee.kind.hasOld || subscription.pointee.filter != nil
+        guard let backlog = subscriptions[subscription].backlog else { return }
+        guard let owed = place(of: observable, in: backlog) else {
+            let needsOld =
+                subscriptions[subscription].kind.hasOld || subscriptions[subscription].filter != nil
             let held = needsOld ? holdOld(tail) : nil
-            let event = log.eventNumber
-            var owed = OwedKey(observable: observable, revision: tail.revision, event: event, held: held)
+            let hash = observables[observable].hash
+            var owed = OwedKey(
+                observable,
+                hash,
+                revision: tail.revision,
+                event: log.eventNumber,
+                held: held
+            )
             owed.isGated = isGated
             owed.wasSent = wasSent(observable, subscription)
             return appendOwed(owed, to: subscription)
         }
         // A key of the snapshot that goes before it was told was never there for this observer.
-        if owed.pointee.isInitial, event == .delete { return forgetOwed(owed, of: subscription) }
-        if !owed.pointee.isInitial, owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
-        owed.pointee.isGated = isGated
-        if let names = owed.pointee.unacknowledged { HeldBytes.release(names) }
-        owed.pointee.unacknowledged = nil
-        backlog.pointee.keys.renew(owed, revision: tail.revision, event: log.eventNumber)
+        if backlog.keys[owed].isInitial, event == .delete { return forgetOwed(owed, of: subscription) }
+        if !backlog.keys[owed].isInitial { backlog.keys[owed].countSkipped() }
+        backlog.keys[owed].isGated = isGated
+        backlog.keys[owed].unacknowledged = nil
+        backlog.keys.renew(owed, revision: tail.revision, event: log.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
-    mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionReference) {
-        guard let backlog = subscription.pointee.backlog,
-            let catchup = subscription.pointee.session.pointee.catchup
+    mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog,
+            let catchup = sessions[subscriptions[subscription].session].catchup
         else { return }
-        backlog.pointee.keys.append(owed)
-        if owed.isAwaited { backlog.pointee.awaitedCount += 1 }
-        catchup.pointee.owedCount += 1
-        if catchup.pointee.owedCount > Limits.owedKeysMax {
-            setAside(subscription.pointee.session, .slow)
-        } else if access.counts, catchup.pointee.owedCount % Self.owedKeysPerCount == 0 {
-            recountOwed(subscription.pointee.session)
+        backlog.keys.append(owed)
+        observables[owed.observable].owedBy += 1
+        if owed.isAwaited { backlog.awaitedCount += 1 }
+        catchup.owedCount += 1
+        if catchup.owedCount > Limits.owedKeysMax {
+            setAside(subscriptions[subscription].session, .slow)
+        } else if access.counts, catchup.owedCount % Self.owedKeysPerCount == 0 {
+            recountOwed(subscriptions[subscription].session)
         }
     }
 
     /// Takes a key out of what is owed. Its observable may be needed no longer.
-    func forgetOwed(_ owed: UnsafeMutablePointer<OwedKey>, of subscription: SubscriptionReference) {
-        guard let backlog = subscription.pointee.backlog else { return }
-        if owed.pointee.isAwaited { backlog.pointee.awaitedCount -= 1 }
-        let written = owed.pointee.writtenCost
-        backlog.pointee.keys.remove(owed)
-        subscription.pointee.session.pointee.catchup?.pointee.owedCount -= 1
-        subscription.pointee.session.pointee.catchup?.pointee.queuedBytes -= written
+    mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog else { return }
+        let owed = backlog.keys.remove(place)
+        observables[owed.observable].owedBy -= 1
+        if owed.isAwaited { backlog.awaitedCount -= 1 }
+        let written = owed.writtenCost
+        sessions[subscriptions[subscription].session].catchup?.owedCount -= 1
+        sessions[subscriptions[subscription].session].catchup?.queuedBytes -= written
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
     /// its line is made now. False where there is no room for that, so that the event is a gap.
     private mutating func writeAwaited(
-        _ observable: ObservableReference,
+        _ observable: ObservableHandle,
         _ event: Event,
         _ revision: UInt64,
-        of subscription: SubscriptionReference
+        of subscription: SubscriptionHandle
     ) -> Bool {
-        guard let backlog = subscription.pointee.backlog,
-            let catchup = subscription.pointee.session.pointee.catchup,
-            let owed = backlog.pointee.keys.find(observable), !owed.pointee.isWritten
+        guard let backlog = subscriptions[subscription].backlog,
+            let catchup = sessions[subscriptions[subscription].session].catchup,
+            let owed = place(of: observable, in: backlog), !backlog.keys[owed].isWritten
         else { return true }
         var line = ByteBuffer()
-        appendLine(of: owed, subscription, to: &line)
-        let cost = LineQueue.cost(of: line.bytes)
-        guard catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax else {
-            dropAwaited(owed, event, revision, of: subscription, backlog)
+        appendLine(of: backlog.keys[owed], subscription, to: &line)
+        let cost = LineQueue.cost(ofLine: line.count)
+        guard catchup.queuedBytes + cost <= Limits.queueBytesMax else {
+            dropAwaited(owed, observable, event, revision, of: subscription, backlog)
             return false
         }
-        if let held = owed.pointee.held { HeldBytes.release(held) }
-        owed.pointee.held = HeldBytes.make(line.bytes)
-        owed.pointee.isWritten = true
-        catchup.pointee.queuedBytes += cost
+        backlog.keys[owed].held = HeldBytes(line.bytes)
+        backlog.keys[owed].isWritten = true
+        catchup.queuedBytes += cost
         return true
     }
 
     /// Of a value that there is no room for the newest will do: read again from the journal, or told
     /// in the newest one's place.
     private mutating func dropAwaited(
-        _ owed: UnsafeMutablePointer<OwedKey>,
+        _ owed: OwedKeys.Place,
+        _ observable: ObservableHandle,
         _ event: Event,
         _ revision: UInt64,
-        of subscription: SubscriptionReference,
-        _ backlog: BacklogReference
+        of subscription: SubscriptionHandle,
+        _ backlog: Backlog
     ) {
-        let before = journalPlace(of: event, owed.pointee.observable)
+        let before = journalPlace(of: event, observable)
         if before == nil {
-            backlog.pointee.keys.renew(owed, revision: revision, event: log.eventNumber)
+            backlog.keys.renew(owed, revision: revision, event: log.eventNumber)
         } else {
-            backlog.pointee.awaitsGap = true
+            backlog.awaitsGap = true
             forgetOwed(owed, of: subscription)
         }
-        backlog.pointee.lines.drop(revision: revision, event: log.eventNumber, before: before)
-        subscription.pointee.filter?.unsentRevision = self.revision
+        backlog.lines.drop(revision: revision, event: log.eventNumber, before: before)
+        subscriptions[subscription].filter?.unsentRevision = self.revision
     }
 
     /// The value before this event, kept once for all who are to be told of it later.
-    private mutating func holdOld(_ tail: borrowing EventTail) -> HeldBytesReference? {
+    private mutating func holdOld(_ tail: borrowing EventTail) -> HeldBytes? {
         let old = tail.old
         guard !old.isEmpty else { return nil }
-        if let held = heldOld, heldEvent == log.eventNumber {
-            HeldBytes.retain(held)
-            return held
-        }
-        let held = HeldBytes.make(old)
-        HeldBytes.retain(held)
-        if let heldOld { HeldBytes.release(heldOld) }
-        (heldOld, heldEvent) = (held, log.eventNumber)
+        if let held = heldOld, held.event == log.eventNumber { return held.value }
+        let held = HeldBytes(old)
+        heldOld = (log.eventNumber, held)
         return held
     }
 
     private mutating func queueLine(
         _ event: Event,
         _ tail: borrowing EventTail,
-        _ observable: ObservableReference?,
-        _ subscription: SubscriptionReference,
+        _ observable: ObservableHandle?,
+        _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = subscription.pointee.backlog,
-            let catchup = subscription.pointee.session.pointee.catchup
+        guard let backlog = subscriptions[subscription].backlog,
+            let catchup = sessions[subscriptions[subscription].session].catchup
         else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
         let line = log.bytes(of: place).kept
@@ -211,19 +223,19 @@ extension Hub {
         )
         let before = journalPlace(of: event, observable)
         if !queue(line, header, backlog, catchup, before: before) {
-            subscription.pointee.filter?.unsentRevision = revision
+            subscriptions[subscription].filter?.unsentRevision = revision
         }
-        if access.counts { recountOwed(subscription.pointee.session) }
+        if access.counts { recountOwed(subscriptions[subscription].session) }
     }
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
-    private func journalPlace(of event: Event, _ observable: ObservableReference?) -> Int? {
+    private func journalPlace(of event: Event, _ observable: ObservableHandle?) -> Int? {
         isReadBack(event, observable) ? durability.eventsOfBatch : nil
     }
 
     /// Whether an event that there was no room for is read again from the journal.
-    func isReadBack(_ event: Event, _ observable: ObservableReference?) -> Bool {
-        durability.isKept && event != .emit && observable?.pointee.isReserved != true
+    func isReadBack(_ event: Event, _ observable: ObservableHandle?) -> Bool {
+        durability.isKept && event != .emit && observable.map({ observables[$0].isReserved }) != true
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -231,18 +243,18 @@ extension Hub {
     private func queue(
         _ line: Span<UInt8>,
         _ header: LineQueue.Header,
-        _ backlog: BacklogReference,
-        _ catchup: CatchupReference,
+        _ backlog: Backlog,
+        _ catchup: Catchup,
         before: Int? = nil
     ) -> Bool {
-        let cost = LineQueue.cost(of: line)
-        let fits = catchup.pointee.queuedBytes + cost <= Limits.queueBytesMax
-        guard fits, !backlog.pointee.lines.hasGap else {
-            backlog.pointee.lines.drop(revision: header.revision, event: header.event, before: before)
+        let cost = LineQueue.cost(ofLine: line.count)
+        let fits = catchup.queuedBytes + cost <= Limits.queueBytesMax
+        guard fits, !backlog.lines.hasGap else {
+            backlog.lines.drop(revision: header.revision, event: header.event, before: before)
             return false
         }
-        catchup.pointee.queuedBytes += cost
-        backlog.pointee.lines.append(line, header)
+        catchup.queuedBytes += cost
+        backlog.lines.append(line, header)
         return true
     }
 
@@ -250,20 +262,21 @@ extension Hub {
     mutating func tellOrQueue(
         _ line: Span<UInt8>,
         revision: UInt64,
-        to subscription: SubscriptionReference
+        to subscription: SubscriptionHandle
     ) {
-        let session = subscription.pointee.session
-        guard session.pointee.isOpen else { return }
-        if subscription.pointee.isDirect, !session.pointee.isBehind {
+        let session = subscriptions[subscription].session
+        guard sessions[session].isOpen else { return }
+        if subscriptions[subscription].isDirect, !sessions[session].isBehind {
             touch(session)
             openOwn(of: session)
-            session.pointee.outbox.own.append(line)
-            if session.pointee.outbox.count > Limits.highWaterBytes { noteUnread(session) }
+            sessions[session].outbox.own.append(line)
+            if sessions[session].outbox.count > Limits.highWaterBytes { noteUnread(session) }
             return
         }
-        subscription.pointee.makeBacklog()
-        session.pointee.makeCatchup()
-        guard let backlog = subscription.pointee.backlog, let catchup = session.pointee.catchup else {
+        makeBacklog(of: subscription)
+        sessions[session].makeCatchup()
+        guard let backlog = subscriptions[subscription].backlog, let catchup = sessions[session].catchup
+        else {
             return
         }
         let header = LineQueue.Header(
@@ -280,44 +293,45 @@ extension Hub {
 
     /// A subscription that is owed something and waits for nothing but room joins those
     /// that `settle` goes through.
-    mutating func readyIfFree(_ subscription: SubscriptionReference) {
-        guard let backlog = subscription.pointee.backlog, !backlog.pointee.isReady,
-            !backlog.pointee.isEmpty, !isBlocked(subscription, backlog)
+    mutating func readyIfFree(_ subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog, !backlog.isReady,
+            !backlog.isEmpty, !isBlocked(subscription, backlog)
         else { return }
-        let session = subscription.pointee.session
-        guard session.pointee.isOpen else { return }
-        session.pointee.makeCatchup()
-        let isPlain = subscription.pointee.delivery == .latest && subscription.pointee.filter == nil
-        backlog.pointee.beginReady(isPlain: isPlain)
-        session.pointee.catchup?.pointee.ready.append(subscription)
-        session.pointee.isBehind = true
+        let session = subscriptions[subscription].session
+        guard sessions[session].isOpen else { return }
+        sessions[session].makeCatchup()
+        let isPlain =
+            subscriptions[subscription].delivery == .latest && subscriptions[subscription].filter == nil
+        backlog.beginReady(isPlain: isPlain)
+        sessions[session].catchup?.ready.append(subscription)
+        sessions[session].isBehind = true
         touch(session)
     }
 
-    private func keyHash(_ observable: ObservableReference?, _ tail: borrowing EventTail) -> UInt64 {
-        if let observable { return observable.pointee.hash }
+    private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
+        if let observable { return observables[observable].hash }
         return observables.hash(tail.keyPrefix)
     }
 
     /// Something other than room in the outbox stands in the way of what comes next.
-    func isBlocked(_ subscription: SubscriptionReference, _ backlog: BacklogReference) -> Bool {
-        if backlog.pointee.isBlocked { return true }
+    func isBlocked(_ subscription: SubscriptionHandle, _ backlog: Backlog) -> Bool {
+        if backlog.isBlocked { return true }
         guard !gates.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
             return false
         }
-        return gates.holds(observable, from: subscription.pointee.phase)
+        return gates.holds(observable, from: subscriptions[subscription].phase)
     }
 
     /// What comes next waits for the gate of this observable, if that is closed. An event of the journal
     /// that may not be seen waits for none: it is passed over, and nobody would say when that opens.
     func frontObservable(
-        of subscription: SubscriptionReference,
-        _ backlog: BacklogReference
-    ) -> ObservableReference? {
-        guard let replay = backlog.pointee.replay else { return backlog.pointee.frontObservable }
-        let session = subscription.pointee.session
+        of subscription: SubscriptionHandle,
+        _ backlog: Backlog
+    ) -> ObservableHandle? {
+        guard let replay = backlog.replay else { return backlog.frontObservable }
+        let session = subscriptions[subscription].session
         return replay.withFrontKey { key in
-            guard session.pointee.authorize(.subscribe, key) else { return nil }
+            guard sessions[session].authorize(.subscribe, key) else { return nil }
             return observables.find(key, hash: observables.hash(key))
         } ?? nil
     }
@@ -326,9 +340,9 @@ extension Hub {
     private static let owedKeysPerCount = 1_024
 
     /// A client that is owed more than can be kept is closed at the end of the turn.
-    mutating func setAside(_ session: SessionReference, _ farewell: Farewell) {
-        guard session.pointee.isOpen else { return }
-        session.pointee.farewell = farewell
+    mutating func setAside(_ session: SessionHandle, _ farewell: Farewell) {
+        guard sessions[session].isOpen else { return }
+        sessions[session].farewell = farewell
         slow.append(session)
     }
 }

@@ -29,91 +29,91 @@ extension Hub {
     /// Tells a subscription again what was written after a revision, passing over so many events
     /// of the next one.
     mutating func beginReplay(
-        _ subscription: SubscriptionReference,
+        _ subscription: SubscriptionHandle,
         from place: ReadPlace,
         after revision: UInt64,
         skipping: Int = 0
     ) {
-        let session = subscription.pointee.session
-        subscription.pointee.makeBacklog()
-        session.pointee.makeCatchup()
-        subscription.pointee.backlog?.pointee.replay = Replay(
+        let session = subscriptions[subscription].session
+        makeBacklog(of: subscription)
+        sessions[session].makeCatchup()
+        subscriptions[subscription].backlog?.replay = Replay(
             replays.begin(subscription),
             from: place,
-            patterns: Self.patterns(of: subscription),
+            patterns: patterns(of: subscription),
             after: revision,
             skipping: skipping,
             upTo: self.revision,
-            gathers: subscription.pointee.delivery == .latest
+            gathers: subscriptions[subscription].delivery == .latest
         )
-        session.pointee.catchup?.pointee.replaying.append(subscription)
-        session.pointee.isBehind = true
+        sessions[session].catchup?.replaying.append(subscription)
+        sessions[session].isBehind = true
         touch(session)
     }
 
     /// Takes a piece of the journal for who asked, if it is still there.
     mutating func take(_ piece: ReadPiece) {
         guard let subscription = replays.subscriptions[piece.number],
-            let replay = subscription.pointee.backlog?.pointee.replay
+            let replay = subscriptions[subscription].backlog?.replay
         else { return }
         replay.take(piece)
         if replay.gathers {
-            gather(replay, for: subscription.pointee.session)
+            gather(replay, for: subscriptions[subscription].session)
             goOn(replay, of: subscription)
         } else if replay.readyCount == 0 {
             goOn(replay, of: subscription)
         }
-        subscription.pointee.dropEmptyBacklog()
-        touch(subscription.pointee.session)
+        dropEmptyBacklog(of: subscription)
+        touch(subscriptions[subscription].session)
         readyIfFree(subscription)
     }
 
     /// Tells the next event of a replay.
-    mutating func appendReplayed(_ subscription: SubscriptionReference, _ backlog: BacklogReference) {
-        guard let replay = backlog.pointee.replay else { return }
+    mutating func appendReplayed(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
+        guard let replay = backlog.replay else { return }
         if let (entry, bytes) = replay.popNext() {
             appendReplayed(entry.record, entry.place.bytes(of: bytes.span), replay, subscription)
-            backlog.pointee.lastRevision = max(backlog.pointee.lastRevision, entry.record.revision)
+            backlog.lastRevision = max(backlog.lastRevision, entry.record.revision)
         }
         if replay.readyCount == 0 { goOn(replay, of: subscription) }
     }
 
     /// Forgets the replay of a subscription.
-    mutating func endReplay(of subscription: SubscriptionReference) {
-        guard let backlog = subscription.pointee.backlog, let replay = backlog.pointee.replay else { return }
+    mutating func endReplay(of subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog, let replay = backlog.replay else { return }
         while let owed = replay.gathered.front {
-            let observable = owed.pointee.observable
-            replay.gathered.remove(owed)
+            let observable = replay.gathered.remove(owed).observable
+            observables[observable].owedBy -= 1
             removeIfUnneeded(observable)
         }
         durability.endReading(at: replay.place)
         replays.end(replay.number)
-        backlog.pointee.replay = nil
-        if let catchup = subscription.pointee.session.pointee.catchup,
-            let place = catchup.pointee.replaying.elements.firstIndex(of: subscription)
+        backlog.replay = nil
+        if let catchup = sessions[subscriptions[subscription].session].catchup,
+            let place = catchup.replaying.firstIndex(of: subscription)
         {
-            catchup.pointee.replaying.removeSwapping(at: place)
+            catchup.replaying.removeSwapping(at: place)
         }
     }
 
     /// A subscription goes on: where a piece of the journal is on its way to it, the replies of its
     /// session wait again.
-    mutating func waitForReplay(of subscription: SubscriptionReference) {
-        guard subscription.pointee.backlog?.pointee.replay?.isReading == true else { return }
-        subscription.pointee.session.pointee.isBehind = true
-        touch(subscription.pointee.session)
+    mutating func waitForReplay(of subscription: SubscriptionHandle) {
+        guard subscriptions[subscription].backlog?.replay?.isReading == true else { return }
+        sessions[subscriptions[subscription].session].isBehind = true
+        touch(subscriptions[subscription].session)
     }
 
     /// A session has nothing to be told before more of the journal is read.
-    func awaitsJournal(_ session: SessionReference) -> Bool {
-        guard let catchup = session.pointee.catchup else { return false }
-        return catchup.pointee.ready.isEmpty && catchup.pointee.isReading()
+    func awaitsJournal(_ session: SessionHandle) -> Bool {
+        guard let catchup = sessions[session].catchup else { return false }
+        return catchup.ready.isEmpty && catchup.isReading(subscriptions)
     }
 
     // MARK: Piece by piece
 
     /// A piece is done with: asks for the next, or ends the replay.
-    private mutating func goOn(_ replay: Replay, of subscription: SubscriptionReference) {
+    private mutating func goOn(_ replay: Replay, of subscription: SubscriptionHandle) {
         let (next, hasFailed) = replay.finishPiece()
         if let next, !hasFailed {
             durability.endReading(at: replay.place, goingOnAt: next)
@@ -130,11 +130,11 @@ extension Hub {
         _ record: RecordLine,
         _ event: Span<UInt8>,
         _ replay: Replay,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionHandle
     ) {
-        let session = subscription.pointee.session
+        let session = subscriptions[subscription].session
         let key = record.key.bytes(of: event)
-        guard session.pointee.authorize(.subscribe, key) else { return }
+        guard sessions[session].authorize(.subscribe, key) else { return }
         let kind: Event = record.kind == .delete ? .delete : .update
         // Work space, taken out meanwhile: nothing is allocated for each event.
         var keyPrefix = ByteBuffer()
@@ -156,107 +156,116 @@ extension Hub {
         )
         let hash = observables.hash(key)
         let telling = tellingMissed(kind, tail, subscription)
-        guard replay.isNews(telling, kind, of: hash, subscription.pointee.filter) else { return }
+        guard replay.isNews(telling, kind, of: hash, subscriptions[subscription].filter) else { return }
         openOwn(of: session)
-        TurnLog.append(kind, tail, telling, change.bytes, for: subscription, to: &session.pointee.outbox.own)
+        let (text, form) = (subscriptions[subscription].text, subscriptions[subscription].kind)
+        TurnLog.append(kind, tail, telling, change, form, for: texts[text], to: &sessions[session].outbox.own)
         own.events &+= 1
         noteWindow(of: subscription, hash)
     }
 
     // MARK: The newest of each key
 
-    private mutating func gather(_ replay: Replay, for session: SessionReference) {
-        var authors = RestoredAuthors()
+    private mutating func gather(_ replay: Replay, for session: SessionHandle) {
+        var restored = RestoredAuthors()
         while let (entry, bytes) = replay.popNext() {
-            gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &authors)
+            gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &restored)
         }
+        restored.release(&authors)
     }
 
     private mutating func gather(
         _ record: RecordLine,
         _ event: Span<UInt8>,
         _ replay: Replay,
-        _ session: SessionReference,
-        _ authors: inout RestoredAuthors
+        _ session: SessionHandle,
+        _ restored: inout RestoredAuthors
     ) {
         let key = record.key.bytes(of: event)
-        guard session.pointee.authorize(.subscribe, key) else { return }
+        guard sessions[session].authorize(.subscribe, key) else { return }
         let hash = observables.hash(key)
         let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if record.kind == .delete, !observable.pointee.hasValue {
-            observable.pointee.keepDeleter(authors.author(record.by.bytes(of: event)))
-            observable.pointee.cause = record.cause
-            observable.pointee.marks.reason = record.reason
+        if record.kind == .delete, !observables[observable].hasValue {
+            let deleter = restored.author(record.by.bytes(of: event), nil, &authors)
+            observables.keepDeleter(deleter, of: observable, &authors)
+            observables[observable].cause = record.cause
+            observables[observable].marks.reason = record.reason
         }
         if let owed = replay.gathered.find(observable) {
-            if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
+            replay.gathered[owed].countSkipped()
             return replay.gathered.renew(owed, revision: record.revision, event: 0)
         }
-        replay.gathered.append(OwedKey(observable: observable, revision: record.revision, .unsure))
+        gather(observable, record.revision, replay)
+    }
+
+    private mutating func gather(_ observable: ObservableHandle, _ revision: UInt64, _ replay: Replay) {
+        let hash = observables[observable].hash
+        replay.gathered.append(OwedKey(observable, hash, revision: revision, .unsure))
+        observables[observable].owedBy += 1
     }
 
     /// Owes what was gathered, and behind it what has come since.
-    private mutating func oweGathered(_ replay: Replay, _ subscription: SubscriptionReference) {
-        guard let backlog = subscription.pointee.backlog,
-            let catchup = subscription.pointee.session.pointee.catchup
+    private mutating func oweGathered(_ replay: Replay, _ subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog,
+            let catchup = sessions[subscriptions[subscription].session].catchup
         else { return }
-        let owedBefore = backlog.pointee.keys.count
+        let owedBefore = backlog.keys.count
         var awaitedCount = replay.gathered.count
-        while let later = backlog.pointee.keys.front {
-            var owed = later.pointee
-            if let held = owed.held { HeldBytes.retain(held) }
-            if let names = owed.unacknowledged { HeldBytes.retain(names) }
+        while let later = backlog.keys.front {
+            var owed = backlog.keys.remove(later)
             if let missed = replay.gathered.find(owed.observable) {
-                let skipped = UInt64(owed.skipped) + UInt64(missed.pointee.skipped) + 1
+                let skipped = UInt64(owed.skipped) + UInt64(replay.gathered[missed].skipped) + 1
                 owed.skipped = UInt32(clamping: skipped)
                 owed.knowledge = .unsure
                 replay.gathered.remove(missed)
+                observables[owed.observable].owedBy -= 1
             } else if owed.isAwaited {
                 awaitedCount += 1
             }
             replay.gathered.append(owed)
-            backlog.pointee.keys.remove(later)
         }
-        swap(&backlog.pointee.keys, &replay.gathered)
-        catchup.pointee.owedCount += backlog.pointee.keys.count - owedBefore
-        backlog.pointee.awaitedCount = awaitedCount
-        if catchup.pointee.owedCount > Limits.owedKeysMax { setAside(subscription.pointee.session, .slow) }
+        swap(&backlog.keys, &replay.gathered)
+        catchup.owedCount += backlog.keys.count - owedBefore
+        backlog.awaitedCount = awaitedCount
+        if catchup.owedCount > Limits.owedKeysMax { setAside(subscriptions[subscription].session, .slow) }
     }
 
     // MARK: What can't be read
 
     /// A file went while somebody read very slowly, or is damaged: says from where on, and of
     /// each key tells the newest that there is.
-    private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionReference) {
-        let session = subscription.pointee.session
-        let first = max(replay.after, subscription.pointee.backlog?.pointee.lastRevision ?? 0) + 1
+    private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionHandle) {
+        let session = subscriptions[subscription].session
+        let first = max(replay.after, subscriptions[subscription].backlog?.lastRevision ?? 0) + 1
         openOwn(of: session)
         EventEncoder.appendLagged(
-            sub: subscription.pointee.text.pointee.sub,
+            sub: texts[subscriptions[subscription].text].sub,
             dropped: replay.upTo - min(replay.upTo, first) + 1,
             first: first,
             last: max(first, replay.upTo),
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
         guard replay.gathers else { return }
-        for observable in currentValues(of: replay.patterns, for: session)
-        where observable.pointee.revision > replay.after && observable.pointee.revision <= replay.upTo {
-            let revision = observable.pointee.revision
+        for observable in currentValues(of: replay.patterns, for: sessions[session].clearance)
+        where observables[observable].revision > replay.after
+            && observables[observable].revision <= replay.upTo
+        {
+            let revision = observables[observable].revision
             if let owed = replay.gathered.find(observable) {
                 replay.gathered.renew(owed, revision: revision, event: 0)
             } else {
-                replay.gathered.append(OwedKey(observable: observable, revision: revision, .unsure))
+                gather(observable, revision, replay)
             }
         }
     }
 
     /// The patterns of a subscription.
-    private static func patterns(of subscription: SubscriptionReference) -> [[UInt8]] {
-        let exact = subscription.pointee.keys.elements.map { Array($0.observable.pointee.key) }
+    private func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
+        let exact = subscriptions[subscription].keys.all.map { Array(observables[$0.observable].key) }
         return exact
-            + subscription.pointee.patterns.elements.map { place in
+            + subscriptions[subscription].patterns.map { place in
                 var pattern = ByteBuffer()
-                place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &pattern) }
+                place.node.appendPattern(to: &pattern)
                 return Array(pattern.bytes)
             }
     }

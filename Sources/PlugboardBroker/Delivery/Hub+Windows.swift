@@ -4,55 +4,55 @@ import PlugboardWire
 
 extension Hub {
     /// Gives a subscription its rhythm.
-    mutating func throttle(_ subscription: SubscriptionReference, milliseconds: UInt32) {
+    mutating func throttle(_ subscription: SubscriptionHandle, milliseconds: UInt32) {
         guard milliseconds > 0 else { return }
-        subscription.pointee.makeBacklog()
-        subscription.pointee.backlog?.pointee.window = Window(milliseconds: milliseconds)
-        windowed[subscription.pointee.serial] = subscription
+        makeBacklog(of: subscription)
+        subscriptions[subscription].backlog?.window = Window(milliseconds: milliseconds)
+        windowed[subscriptions[subscription].serial] = subscription
     }
 
     /// Notes that a throttled subscription was told of a key.
-    mutating func noteWindow(of subscription: SubscriptionReference, _ keyHash: UInt64) {
-        guard let backlog = subscription.pointee.backlog, let span = backlog.pointee.window?.span else {
+    mutating func noteWindow(of subscription: SubscriptionHandle, _ keyHash: UInt64) {
+        guard let backlog = subscriptions[subscription].backlog, let span = backlog.window?.span else {
             return
         }
         let now = clock()
-        backlog.pointee.window?.note(keyHash, at: now)
-        guard backlog.pointee.window?.isTicking == false else { return }
-        backlog.pointee.window?.open(event: log.eventNumber)
+        backlog.window?.note(keyHash, at: now)
+        guard backlog.window?.isTicking == false else { return }
+        backlog.window?.open(event: log.eventNumber)
         tick(subscription, backlog, at: now + span)
     }
 
     /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a
     /// whole span behind that.
     mutating func endWindow(_ serial: UInt64) {
-        guard let subscription = windowed[serial], let backlog = subscription.pointee.backlog,
-            let window = backlog.pointee.window
+        guard let subscription = windowed[serial], let backlog = subscriptions[subscription].backlog,
+            let window = backlog.window
         else { return }
-        backlog.pointee.window?.ticket = nil
+        backlog.window?.ticket = nil
         let end = window.lastTold + window.span
         if clock() < end {
-            backlog.pointee.window?.age()
+            backlog.window?.age()
             tick(subscription, backlog, at: end)
         } else {
-            backlog.pointee.window?.forget()
+            backlog.window?.forget()
         }
         // What was told before the last tick may be told again, though another line came behind it.
         tellOwed(to: subscription)
     }
 
     /// Forgets the rhythm of a subscription that ends.
-    mutating func endThrottle(of subscription: SubscriptionReference) {
-        guard let window = subscription.pointee.backlog?.pointee.window else { return }
+    mutating func endThrottle(of subscription: SubscriptionHandle) {
+        guard let window = subscriptions[subscription].backlog?.window else { return }
         if let ticket = window.ticket { deadlines.cancel(ticket) }
-        windowed[subscription.pointee.serial] = nil
+        windowed[subscriptions[subscription].serial] = nil
     }
 
     private mutating func tick(
-        _ subscription: SubscriptionReference,
-        _ backlog: BacklogReference,
+        _ subscription: SubscriptionHandle,
+        _ backlog: Backlog,
         at time: UInt64
     ) {
-        backlog.pointee.window?.ticket = deadlines.add(at: time, .window(subscription.pointee.serial))
+        backlog.window?.ticket = deadlines.add(at: time, .window(subscriptions[subscription].serial))
     }
 }

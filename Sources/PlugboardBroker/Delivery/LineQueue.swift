@@ -33,35 +33,37 @@ struct LineQueue: ~Copyable {
         let event: UInt64
         let keyHash: UInt64
         /// The observable whose gate it waits for.
-        let observable: ObservableReference?
+        let observable: ObservableHandle?
         let count: Int
     }
 
+    /// What a queued line is counted for beside its bytes.
+    private static let headerBytes = 40
+
+    private var headers = List<Header>()
+    /// The first of them whose line is still here.
+    private var first = 0
     private var bytes = ByteBuffer()
     /// What is missing after the last line.
     private(set) var gap: Gap?
-    /// Lines in it, the gap not counted.
-    private(set) var lineCount = 0
 
     init() {}
 
-    /// Bytes of memory that the lines take up.
-    var byteCount: Int { bytes.count }
-    var isEmpty: Bool { bytes.isEmpty && gap == nil }
+    /// Lines in it, the gap not counted.
+    var lineCount: Int { headers.count - first }
+    /// What the lines are counted for, in bytes.
+    var byteCount: Int { bytes.count + lineCount * Self.headerBytes }
+    var isEmpty: Bool { lineCount == 0 && gap == nil }
     /// Nothing more is kept until what was dropped has been told.
     var hasGap: Bool { gap != nil }
 
     /// What a line takes up in the queue.
-    static func cost(of line: Span<UInt8>) -> Int {
-        line.count + MemoryLayout<Header>.size
-    }
+    static func cost(ofLine count: Int) -> Int { count + headerBytes }
 
     /// Adds a line.
     mutating func append(_ line: Span<UInt8>, _ header: Header) {
-        var header = header
-        withUnsafeBytes(of: &header) { bytes.append(Span(kept: $0)) }
+        headers.append(header)
         bytes.append(line)
-        lineCount += 1
     }
 
     /// Notes an event that was not kept here. `before` is how many of its revision went before it
@@ -90,51 +92,47 @@ struct LineQueue: ~Copyable {
     /// Lines and the gap.
     var count: Int { lineCount + (gap == nil ? 0 : 1) }
 
-    /// The number of the event that comes next, told by a line or the gap.
-    var frontEvent: UInt64? { bytes.isEmpty ? gap?.event : header.event }
+    /// The next line's header; nil where only the gap is left.
+    var frontHeader: Header? { first < headers.count ? headers[first] : nil }
 
-    /// The key of the next line, as its hash.
-    var frontKeyHash: UInt64? { bytes.isEmpty ? nil : header.keyHash }
+    /// The number of the event that comes next, told by a line or the gap.
+    var frontEvent: UInt64? { frontHeader?.event ?? gap?.event }
 
     /// The revision of what comes next, a line or the gap.
-    var frontRevision: UInt64? { bytes.isEmpty ? gap?.first : header.revision }
-
-    /// The observable whose gate the next line waits for.
-    var frontObservable: ObservableReference? { bytes.isEmpty ? nil : header.observable }
+    var frontRevision: UInt64? { frontHeader?.revision ?? gap?.first }
 
     /// Whether a line about a key is among them. Takes time with their number.
     func contains(keyHash: UInt64) -> Bool {
-        var place = 0
-        while place < bytes.count {
-            let header = bytes.bytes.raw.loadUnaligned(fromByteOffset: place, as: Header.self)
-            if header.keyHash == keyHash { return true }
-            place += MemoryLayout<Header>.size + header.count
-        }
+        for place in first..<headers.count where headers[place].keyHash == keyHash { return true }
         return false
     }
 
-    /// The next line; nil where only the gap is left.
-    var front: Span<UInt8>? {
-        if bytes.isEmpty { return nil }
-        let start = MemoryLayout<Header>.size
-        return bytes.bytes[start..<start + header.count]
+    /// The next line; empty where only the gap is left.
+    var front: Span<UInt8> {
+        @_lifetime(borrow self)
+        get { bytes.bytes[..<(frontHeader?.count ?? 0)] }
     }
 
     /// Takes the next line out. Returns what it took up.
     mutating func removeFront() -> Int {
-        let count = MemoryLayout<Header>.size + header.count
-        bytes.removeFirst(count)
-        lineCount -= 1
-        if bytes.isEmpty { bytes.releaseMemory() }
-        return count
+        guard let header = frontHeader else { return 0 }
+        bytes.removeFirst(header.count)
+        first += 1
+        if lineCount == 0 {
+            bytes.releaseMemory()
+            headers.releaseMemory()
+            first = 0
+        } else if first > lineCount {
+            headers.removeFirst(first)
+            first = 0
+        }
+        return Self.cost(ofLine: header.count)
     }
 
     /// Takes the gap out, once it was told.
     mutating func closeGap() {
         gap = nil
     }
-
-    private var header: Header { bytes.bytes.raw.loadUnaligned(as: Header.self) }
 }
 
 extension LineQueue {
@@ -142,17 +140,13 @@ extension LineQueue {
 
     /// Each line has its header, in the order of the events.
     func checkInvariants() throws(BrokenInvariant) {
-        var (place, found, event) = (0, 0, UInt64(0))
-        while place < bytes.count {
-            let rest = bytes.count - place - MemoryLayout<Header>.size
-            try Self.always.hold("a line has a header", rest >= 0)
-            let header = bytes.bytes.raw.loadUnaligned(fromByteOffset: place, as: Header.self)
-            try Self.always.hold("a line is as long as it says", header.count >= 0 && header.count <= rest)
-            try Self.always.hold("the oldest comes first", header.event >= event, of: "line \(found)")
-            (found, event) = (found + 1, header.event)
-            place += MemoryLayout<Header>.size + header.count
+        var (size, event) = (0, UInt64(0))
+        for place in first..<headers.count {
+            let header = headers[place]
+            try Self.always.hold("the oldest comes first", header.event >= event, of: "line \(place - first)")
+            (size, event) = (size + header.count, header.event)
         }
-        try Self.always.agree("its count is that of its lines", lineCount, found)
+        try Self.always.agree("a line is as long as it says", bytes.count, size)
         guard let gap else { return }
         let isWhole = gap.dropped > 0 && gap.lost <= gap.dropped && gap.first <= gap.last
         try Self.always.hold("a gap says what is missing", isWhole)

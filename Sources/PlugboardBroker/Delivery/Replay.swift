@@ -120,7 +120,7 @@ final class Replay {
 
 /// The replays under way, and those whose next piece is to be asked for.
 struct ReplayTable: ~Copyable {
-    private(set) var subscriptions: [UInt64: SubscriptionReference] = [:]
+    private(set) var subscriptions: [UInt64: SubscriptionHandle] = [:]
     private var toAsk: [UInt64] = []
     private var lastNumber: UInt64 = 0
 
@@ -128,7 +128,7 @@ struct ReplayTable: ~Copyable {
 
     var hasRequests: Bool { !toAsk.isEmpty }
 
-    mutating func begin(_ subscription: SubscriptionReference) -> UInt64 {
+    mutating func begin(_ subscription: SubscriptionHandle) -> UInt64 {
         lastNumber += 1
         subscriptions[lastNumber] = subscription
         toAsk.append(lastNumber)
@@ -144,9 +144,11 @@ struct ReplayTable: ~Copyable {
     }
 
     /// What is to be asked for now.
-    mutating func takeRequests() -> [ReadRequest] {
+    mutating func takeRequests(_ all: borrowing Slab<Subscription>) -> [ReadRequest] {
         defer { toAsk = [] }
-        return toAsk.compactMap { subscriptions[$0]?.pointee.backlog?.pointee.replay?.request }
+        return toAsk.compactMap { number in
+            subscriptions[number].flatMap { all[$0].backlog?.replay?.request }
+        }
     }
 }
 
@@ -154,14 +156,17 @@ extension ReplayTable {
     private static var always: Invariants { Invariants(of: "ReplayTable") }
 
     /// Each replay under way is its subscription's.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ all: borrowing Slab<Subscription>
+    ) throws(BrokenInvariant) {
         var replaying = 0
         for subscription in living.subscriptions
-        where subscription.pointee.backlog?.pointee.replay != nil { replaying += 1 }
+        where all[subscription].backlog?.replay != nil { replaying += 1 }
         for (number, subscription) in subscriptions {
             let isThere = living.subscriptions.contains(subscription)
             try Self.always.hold("who is told again is there", isThere, of: "replay \(number)")
-            let isOwn = subscription.pointee.backlog?.pointee.replay?.number == number
+            let isOwn = all[subscription].backlog?.replay?.number == number
             try Self.always.hold("a replay is its subscription's", isOwn, of: "replay \(number)")
         }
         try Self.always.agree("it knows all replays", subscriptions.count, replaying)

@@ -48,14 +48,14 @@ struct TurnLog: ~Copyable {
     /// Where the event's line for a subscription stands; encoded if nobody with the same
     /// text and the same form was told before.
     @inline(__always)
-    mutating func line(_ kind: Event, _ tail: borrowing EventTail, for subscription: SubscriptionReference)
-        -> ByteRange
-    {
-        let text = subscription.pointee.text
-        if text.pointee.encodedEvent == event, text.pointee.encodedKind == subscription.pointee.kind {
-            return text.pointee.line
-        }
-        return encode(kind, tail, text, subscription.pointee.kind)
+    mutating func line(
+        _ kind: Event,
+        _ tail: borrowing EventTail,
+        _ form: EventKind,
+        for text: inout SubscriptionText
+    ) -> ByteRange {
+        if text.encodedEvent == event, text.encodedKind == form { return text.line }
+        return encode(kind, tail, &text, form)
     }
 
     /// Writes a line that only this subscription is told.
@@ -63,11 +63,12 @@ struct TurnLog: ~Copyable {
         _ kind: Event,
         _ tail: borrowing EventTail,
         _ telling: Telling,
-        _ change: Span<UInt8>,
-        for subscription: SubscriptionReference
+        _ change: borrowing ByteBuffer,
+        _ form: EventKind,
+        for text: borrowing SubscriptionText
     ) -> ByteRange {
         let start = bytes.count
-        Self.append(kind, tail, telling, change, for: subscription, to: &bytes)
+        Self.append(kind, tail, telling, change, form, for: text, to: &bytes)
         return ByteRange(start, bytes.count)
     }
 
@@ -76,20 +77,19 @@ struct TurnLog: ~Copyable {
         _ kind: Event,
         _ tail: borrowing EventTail,
         _ telling: Telling,
-        _ change: Span<UInt8>,
-        for subscription: SubscriptionReference,
+        _ change: borrowing ByteBuffer,
+        _ form: EventKind,
+        for text: borrowing SubscriptionText,
         to buffer: inout ByteBuffer
     ) {
-        let text = subscription.pointee.text
         if telling == .leaving {
-            EventEncoder.appendLeaveStart(sub: text.pointee.sub, to: &buffer)
+            EventEncoder.appendLeaveStart(sub: text.sub, to: &buffer)
         } else {
-            kind.appendStart(text, to: &buffer)
+            kind.appendStart(text.updateStart, to: &buffer)
         }
-        let form = subscription.pointee.kind
         EventEncoder.appendTail(
             tail,
-            change: telling == .change ? change : Span(),
+            change: telling == .change ? change.bytes : Span(),
             hasValue: form.hasValue && telling == .event,
             hasOld: form.hasOld,
             to: &buffer
@@ -99,23 +99,30 @@ struct TurnLog: ~Copyable {
     /// Adds a line to what a session is to be sent.
     @inline(__always)
     mutating func append(_ line: ByteRange, to outbox: inout Outbox) {
-        outbox.sharedBytes &+= line.count
-        if outbox.lastExtent >= 0 {
-            let last = extents.mutableElements.baseAddress.unsafelyUnwrapped + Int(outbox.lastExtent)
-            if last.pointee.end == Int32(truncatingIfNeeded: line.start) {
-                last.pointee.end = Int32(truncatingIfNeeded: line.end)
-                return
-            }
-        }
-        appendExtent(line, &outbox)
+        if !outbox.extend(with: line) { beginRun(line, of: &outbox) }
     }
 
-    /// The run of bytes at `next`, which moves on to the one after: −1 behind the last.
+    /// Names the newest run of an outbox, and the place behind it.
+    static let newestRun: Int32 = -2
+    static let noRun: Int32 = -1
+
+    /// The first run of an outbox's share, for `run(_:of:)`.
+    @inline(__always)
+    static func firstRun(of outbox: borrowing Outbox) -> Int32 {
+        if outbox.firstExtent >= 0 { return outbox.firstExtent }
+        return outbox.sharedBytes > 0 ? newestRun : noRun
+    }
+
+    /// The run of bytes at `next`, which moves on to the one after: `noRun` behind the last.
     @inline(__always)
     @_lifetime(borrow self)
-    func run(_ next: inout Int32) -> Span<UInt8> {
-        let extent = extents.elements[Int(next)]
-        next = extent.next
+    func run(_ next: inout Int32, of outbox: borrowing Outbox) -> Span<UInt8> {
+        if next == Self.newestRun {
+            next = Self.noRun
+            return bytes.bytes[Int(outbox.newestStart)..<Int(outbox.newestEnd)]
+        }
+        let extent = extents[Int(next)]
+        next = extent.next < 0 ? Self.newestRun : extent.next
         return bytes.bytes[Int(extent.start)..<Int(extent.end)]
     }
 
@@ -130,11 +137,11 @@ struct TurnLog: ~Copyable {
     private mutating func encode(
         _ kind: Event,
         _ tail: borrowing EventTail,
-        _ text: SubscriptionTextReference,
+        _ text: inout SubscriptionText,
         _ form: EventKind
     ) -> ByteRange {
         let start = bytes.count
-        kind.appendStart(text, to: &bytes)
+        kind.appendStart(text.updateStart, to: &bytes)
         let tailStart = bytes.count
         if let known = knownTail(form) {
             bytes.append(again: known.start..<known.end)
@@ -143,27 +150,22 @@ struct TurnLog: ~Copyable {
             remember(ByteRange(tailStart, bytes.count), form)
         }
         let line = ByteRange(start, bytes.count)
-        text.pointee.encodedEvent = event
-        text.pointee.encodedKind = form
-        text.pointee.line = line
+        text.encodedEvent = event
+        text.encodedKind = form
+        text.line = line
         return line
     }
 
-    private mutating func appendExtent(_ line: ByteRange, _ outbox: inout Outbox) {
-        let index = Int32(extents.count)
-        let extent = Extent(
-            start: Int32(truncatingIfNeeded: line.start),
-            end: Int32(truncatingIfNeeded: line.end),
-            next: -1
-        )
-        extents.append(extent)
-        if outbox.lastExtent >= 0 {
-            extents.mutableElements[Int(outbox.lastExtent)].next = index
-        } else {
-            outbox.firstExtent = index
+    /// Chains the newest run of an outbox to its earlier ones, and begins another.
+    @inline(never)
+    private mutating func beginRun(_ line: ByteRange, of outbox: inout Outbox) {
+        if outbox.newestEnd >= 0 {
+            let index = Int32(extents.count)
+            extents.append(Extent(start: outbox.newestStart, end: outbox.newestEnd, next: -1))
+            if outbox.lastExtent >= 0 { extents[Int(outbox.lastExtent)].next = index }
+            outbox.noteChained(at: index)
         }
-        outbox.lastExtent = index
-        outbox.runs += 1
+        outbox.beginRun(with: line)
     }
 
     private func knownTail(_ form: EventKind) -> ByteRange? {
@@ -191,11 +193,14 @@ struct TurnLog: ~Copyable {
 enum Event {
     case update, emit, delete
 
-    func appendStart(_ text: SubscriptionTextReference, to buffer: inout ByteBuffer) {
+    /// Adds the start of the event's line, made from that of an update's.
+    @inline(__always)
+    func appendStart(_ updateStart: Span<UInt8>, to buffer: inout ByteBuffer) {
+        let sub = SubscriptionText.sub(in: updateStart)
         switch self {
-        case .update: buffer.append(text.pointee.updateStart)
-        case .emit: EventEncoder.appendEmitStart(sub: text.pointee.sub, to: &buffer)
-        case .delete: EventEncoder.appendDeleteStart(sub: text.pointee.sub, to: &buffer)
+        case .update: buffer.append(updateStart)
+        case .emit: EventEncoder.appendEmitStart(sub: sub, to: &buffer)
+        case .delete: EventEncoder.appendDeleteStart(sub: sub, to: &buffer)
         }
     }
 }

@@ -100,16 +100,16 @@ struct Durability: ~Copyable {
     /// Has a reply wait until the disk has all that was recorded up to now.
     mutating func awaitDisk(
         _ operation: Operation,
-        from session: SessionReference,
+        from session: borrowing Session,
         isTold: Bool,
         revision: UInt64,
         id: Span<UInt8>
     ) {
         let reply = DurableReplies.Waiting(
             operation,
-            client: session.pointee.client,
+            client: session.client,
             isTold: isTold,
-            slot: session.pointee.slot,
+            slot: session.slot,
             idCount: id.count,
             revision: revision,
             mark: records.commits
@@ -212,8 +212,11 @@ struct Durability: ~Copyable {
     }
 
     /// Replies wait in their order, and sessions count their own.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
-        try replies.checkInvariants(living)
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
+        try replies.checkInvariants(living, sessions)
     }
 
     /// The last line, and all of it on disk.

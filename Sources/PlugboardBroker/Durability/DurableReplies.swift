@@ -93,8 +93,8 @@ struct DurableReplies: ~Copyable {
     /// Takes the next one whose promise holds once everything up to `mark` is on disk, and copies
     /// its `id`.
     mutating func next(upTo mark: JournalMark, id: inout ByteBuffer) -> Waiting? {
-        guard first < waiting.count, waiting.elements[first].mark <= mark else { return nil }
-        let reply = waiting.elements[first]
+        guard first < waiting.count, waiting[first].mark <= mark else { return nil }
+        let reply = waiting[first]
         first += 1
         id.removeAll()
         id.append(ids.bytes[..<Int(reply.idCount)])
@@ -111,19 +111,22 @@ extension DurableReplies {
     private static var always: Invariants { Invariants(of: "DurableReplies") }
 
     /// Each reply has its `id` and comes in its turn, and each session counts its own.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
         var size = 0
         var waitingFor: [UInt64: Int] = [:]
         for place in first..<max(first, waiting.count) {
-            let reply = waiting.elements[place]
+            let reply = waiting[place]
             size += Int(reply.idCount)
             waitingFor[reply.client, default: 0] += 1
-            let isInTurn = place == first || waiting.elements[place - 1].mark <= reply.mark
+            let isInTurn = place == first || waiting[place - 1].mark <= reply.mark
             try Self.always.hold("replies wait in their order", isInTurn, of: "place \(place)")
         }
         try Self.always.agree("its ids are those of its replies", ids.count, size)
         for session in living.sessions {
-            let (client, count) = (session.pointee.client, Int(session.pointee.awaitedWrites))
+            let (client, count) = (sessions[session].client, Int(sessions[session].awaitedWrites))
             let found = waitingFor[client] ?? 0
             try Self.always.agree("a session counts its replies", count, found, of: "client \(client)")
         }

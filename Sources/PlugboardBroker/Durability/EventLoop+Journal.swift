@@ -40,6 +40,7 @@ extension EventLoop {
         ) { record, line in
             hub.restore(record, line, &authors)
         }
+        authors.release(&hub.authors)
         hub.resumeEpoch(epoch, at: recovered.revision)
         try hub.durability.begin(writer, records)
         tell(recovered, hub.keyCount)
@@ -90,7 +91,7 @@ extension EventLoop {
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
         guard hub.durability.hasJournal, hub.durability.isWritten else { return }
-        for request in hub.replays.takeRequests() { hub.durability.read(request) }
+        for request in hub.replays.takeRequests(hub.subscriptions) { hub.durability.read(request) }
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.
@@ -133,7 +134,7 @@ extension EventLoop {
     /// it. Who comes back is told what there is then.
     mutating func forgetUntold() {
         for connection in connections.all() {
-            for subscription in connection.pointee.session.pointee.subscriptions.list.elements {
+            for subscription in hub.sessions[connection.session].subscriptions.list.all {
                 hub.writeOff(subscription)
             }
             dropUnread(connection)

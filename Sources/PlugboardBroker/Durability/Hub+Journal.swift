@@ -10,17 +10,17 @@ extension Hub {
     /// Records a value that was just kept.
     @inline(__always)
     mutating func record(
-        _ observable: ObservableReference,
+        _ observable: ObservableHandle,
         _ value: Span<UInt8>,
         _ request: Request,
         _ reason: EventReason?
     ) {
-        if observable.pointee.isReserved { return durability.pass(revision) }
+        if observables[observable].isReserved { return durability.pass(revision) }
         var commit = Commit(
-            keyPrefix: observable.pointee.keyPrefix,
+            keyPrefix: observables[observable].keyPrefix,
             revision: revision,
             value: value,
-            by: observable.pointee.recordedBy,
+            by: authors.recorded(observables[observable].writer),
             cause: request.cause,
             reason: reason
         )
@@ -29,17 +29,17 @@ extension Hub {
     }
 
     mutating func recordDelete(
-        of observable: ObservableReference,
-        by author: AuthorReference,
+        of observable: ObservableHandle,
+        by author: AuthorHandle,
         _ cause: WriteCause,
         _ reason: EventReason?
     ) {
-        if observable.pointee.isReserved { return durability.pass(revision) }
+        if observables[observable].isReserved { return durability.pass(revision) }
         let commit = Commit(
-            keyPrefix: observable.pointee.keyPrefix,
+            keyPrefix: observables[observable].keyPrefix,
             revision: revision,
             value: Span(),
-            by: author.pointee.by,
+            by: authors[author].by,
             cause: cause,
             reason: reason
         )
@@ -77,7 +77,7 @@ extension Hub {
     mutating func replyWritten(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) {
         if request.isDurable { return awaitDisk(request, line, session) }
         if request.wantsReply { replyDone(request, line, session) }
@@ -86,12 +86,12 @@ extension Hub {
     private mutating func awaitDisk(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) {
-        session.pointee.awaitedWrites += 1
+        sessions[session].awaitedWrites += 1
         durability.awaitDisk(
             request.operation,
-            from: session,
+            from: sessions[session],
             isTold: request.wantsReply,
             revision: revision,
             id: request.id.bytes(of: line)
@@ -105,7 +105,7 @@ extension Hub {
         defer { durability.noteAnswered(before - durability.waitingCount) }
         while let reply = durability.nextReply(upTo: mark, id: &id) {
             guard let session = sessions.find(slot: Int(reply.slot), client: reply.client) else { continue }
-            session.pointee.awaitedWrites -= 1
+            sessions[session].awaitedWrites -= 1
             guard reply.isTold else {
                 touch(session)
                 continue
@@ -127,46 +127,48 @@ extension Hub {
     mutating func restore(
         _ record: RecordLine,
         _ line: Span<UInt8>,
-        _ authors: inout RestoredAuthors
+        _ restored: inout RestoredAuthors
     ) {
         let key = record.key.bytes(of: line)
         let hash = observables.hash(key)
         let known = observables.find(key, hash: hash)
         let account = record.user.map { access.restoredAccount(of: $0) }
-        let author = authors.author(record.by.bytes(of: line), account)
+        let author = restored.author(record.by.bytes(of: line), account, &authors)
         guard record.kind == .update else {
             return forgetRestored(known ?? observables.insert(key, hash: hash), record, author)
         }
         let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
-        if !observable.pointee.hasValue { keyCount += 1 }
-        durability.noteGrowth(observable.pointee.growth(to: record.value.count))
-        if access.counts { access.charge(observable, count: record.value.count, to: author) }
-        observable.pointee.set(
+        if !observables[observable].hasValue { keyCount += 1 }
+        durability.noteGrowth(observables[observable].growth(to: record.value.count))
+        if access.counts { charge(observable, count: record.value.count, to: author) }
+        observables.set(
+            observable,
             record.value.bytes(of: line),
             revision: record.revision,
             cause: record.cause,
-            writer: author
+            writer: author,
+            &authors
         )
         remember(.publish, observable, author, record)
-        observable.pointee.marks.reason = record.reason
-        if record.isWhileConnected || record.expires > 0 || observable.pointee.marks.bond != nil {
+        observables[observable].marks.reason = record.reason
+        if record.isWhileConnected || record.expires > 0 || observables[observable].marks.bond != nil {
             restoreLifetime(of: observable, record)
         }
     }
 
     private mutating func forgetRestored(
-        _ observable: ObservableReference,
+        _ observable: ObservableHandle,
         _ record: RecordLine,
-        _ author: AuthorReference
+        _ author: AuthorHandle
     ) {
-        if observable.pointee.hasValue {
+        if observables[observable].hasValue {
             unbind(observable)
             keyCount -= 1
-            durability.noteGrowth(-observable.pointee.recordBytes)
-            if access.counts { access.discharge(observable) }
+            durability.noteGrowth(-observables[observable].recordBytes)
+            if access.counts { discharge(observable) }
         }
-        observable.pointee.removeValue(cause: record.cause, writer: author)
-        observable.pointee.marks.reason = record.reason
+        observables.removeValue(of: observable, cause: record.cause, writer: author, &authors)
+        observables[observable].marks.reason = record.reason
         remember(.delete, observable, author, record)
     }
 
@@ -174,27 +176,27 @@ extension Hub {
     /// snapshot. Of a patch the journal has the result.
     private mutating func remember(
         _ operation: Operation,
-        _ observable: ObservableReference,
-        _ author: AuthorReference,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
         _ record: RecordLine
     ) {
         if record.isOfSnapshot { return }
-        history.restore(operation, observable, author, record)
-        if history.isGenerationFull { history.endTurn(removingFrom: &observables) }
+        history.restore(operation, observable, author, record, &observables, &authors)
+        if history.isGenerationFull { history.endTurn(removingFrom: &observables, &authors) }
     }
 
     /// A connection that a value was to last as long as has ended with the broker; time went on.
-    private mutating func restoreLifetime(of observable: ObservableReference, _ record: RecordLine) {
+    private mutating func restoreLifetime(of observable: ObservableHandle, _ record: RecordLine) {
         unbind(observable)
         if record.isWhileConnected {
-            let legacy = Legacy.make()
-            _ = lifetimes.bind(observable, to: legacy)
+            let legacy = lifetimes.legacies.insert(Legacy())
+            _ = lifetimes.bind(observable, to: legacy, &observables)
             return lifetimes.end(legacy)
         }
         guard record.expires > 0 else { return }
         // Where the clock was set back meanwhile, it is no longer than was left when it was written.
         let now = max(self.time.millisecondsSince1970(), record.when)
-        let bond = lifetimes.bind(observable, to: nil)
+        let bond = lifetimes.bind(observable, to: nil, &observables)
         let time = Deadlines.time(
             milliseconds: record.expires > now ? record.expires - now : 0,
             after: clock()
@@ -209,43 +211,50 @@ extension Hub {
     /// `snapshotRevision` only what was left of them is known.
     mutating func endRestoring(snapshotRevision: UInt64) {
         history.begin(after: snapshotRevision)
-        observables.endLoading()
-        history.endTurn(removingFrom: &observables)
+        observables.endLoading(&authors)
+        history.endTurn(removingFrom: &observables, &authors)
         deleteEnded(goingOnAt: 0)
     }
 }
 
 /// The writers that a journal names, none of whom is connected any more.
 struct RestoredAuthors: ~Copyable {
-    private var authors: [[UInt8]: AuthorReference] = [:]
+    private var known: [[UInt8]: AuthorHandle] = [:]
     /// Most records are by who wrote the one before.
-    private var last: AuthorReference?
+    private var last: AuthorHandle?
 
     init() {}
 
-    deinit {
-        for author in authors.values { Author.release(author) }
-    }
-
     /// The author with a name, given as JSON, and of a user where that is counted.
-    mutating func author(_ name: Span<UInt8>, _ account: UserAccount? = nil) -> AuthorReference {
-        if let last, last.pointee.name.isEqual(to: name), last.pointee.presence.pointee.account === account {
+    mutating func author(
+        _ name: Span<UInt8>,
+        _ account: UserAccount? = nil,
+        _ authors: inout Authors
+    ) -> AuthorHandle {
+        if let last, authors[last].name.isEqual(to: name), authors[last].presence.account === account {
             return last
         }
         var key = Array(name)
         if let account { key += [0] + Array("\(account.user)".utf8) }
-        let author = authors[key] ?? Self.make(name, account)
-        authors[key] = author
+        let author = known[key] ?? Self.make(name, account, &authors)
+        known[key] = author
         last = author
         return author
     }
 
-    private static func make(_ name: Span<UInt8>, _ account: UserAccount?) -> AuthorReference {
-        let presence = Presence.make(client: 0, account: account)
-        presence.pointee.end()
+    /// No more will be asked for: each stays for as long as a value or the history names it.
+    consuming func release(_ authors: inout Authors) {
+        for author in known.values { authors.release(author) }
+    }
+
+    private static func make(
+        _ name: Span<UInt8>,
+        _ account: UserAccount?,
+        _ authors: inout Authors
+    ) -> AuthorHandle {
+        let presence = Presence(client: 0, account: account)
+        presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
-        let author = Author.make(name: characters.span, presence: presence)
-        Presence.release(presence)
-        return author
+        return authors.make(name: characters.span, presence: presence)
     }
 }

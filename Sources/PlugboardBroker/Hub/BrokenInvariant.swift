@@ -56,7 +56,7 @@ struct Invariants {
 
 /// Who is there between two turns: what else is named in the state is gone, and must not be followed.
 struct Living {
-    var observables: Set<ObservableReference> = []
-    var sessions: Set<SessionReference> = []
-    var subscriptions: Set<SubscriptionReference> = []
+    var observables: Set<ObservableHandle> = []
+    var sessions: Set<SessionHandle> = []
+    var subscriptions: Set<SubscriptionHandle> = []
 }

@@ -8,29 +8,27 @@ extension Hub {
     mutating func writeBatch(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
-        batch.removeAll(keepingCapacity: true)
-        merged.removeAll(keepingCapacity: true)
-        mergedBytes.removeAll()
-        access.beginPlanning(for: session)
+        batch.removeAll()
+        access.beginPlanning(for: sessions[session])
         defer { access.endPlanning() }
         try planAll(line, session)
-        if request.isDurable { try durability.checkDurable(awaited: session.pointee.awaitedWrites) }
-        let bytes = line.count + mergedBytes.count
+        if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
+        let bytes = line.count + batch.mergedBytes.count
         if !durability.hasRoom(for: bytes) {
             try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
         }
         if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
         durability.beginBatch(revision: revision)
-        for index in batch.indices { commitWrite(at: index, line, session) }
+        for index in batch.writes.indices { commitWrite(at: index, line, session) }
         durability.endBatch()
         replyWritten(request, line, session)
     }
 
     private mutating func planAll(
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         var written: Set<BatchKey> = []
         for index in decoder.writes.indices {
@@ -41,7 +39,7 @@ extension Hub {
                     let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line).raw)
                     guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }
                 }
-                batch.append(planned)
+                batch.writes.append(planned)
                 try mergeIfPatch(write, planned, line, session)
             } catch {
                 throw badKey(from: index, line) ?? error.ofWrite(index)
@@ -67,30 +65,30 @@ extension Hub {
         _ write: Request,
         _ planned: PlannedWrite,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
-        guard write.operation == .patch else { return merged.append(.none) }
+        guard write.operation == .patch else { return batch.merged.append(.none) }
         try mergePatch(planned, write, line, session)
-        guard mergedBytes.count + scratch.count <= Limits.outboxBytesMax else {
+        guard batch.mergedBytes.count + scratch.count <= Limits.outboxBytesMax else {
             throw Refusal(.limit, "the patched values of a batch have at most \(Limits.outboxBytesMax) bytes")
         }
-        merged.append(ByteRange(mergedBytes.count, mergedBytes.count + scratch.count))
-        mergedBytes.append(contentsOf: scratch)
+        batch.merged.append(ByteRange(batch.mergedBytes.count, batch.mergedBytes.count + scratch.count))
+        batch.mergedBytes.append(contentsOf: scratch)
     }
 
     /// An observable that an earlier write of the batch made or let go of is looked up anew.
     private mutating func commitWrite(
         at index: Int,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) {
         let write = decoder.writes[index]
-        let hash = batch[index].hash
+        let hash = batch.writes[index].hash
         let observable = observables.find(write.key.bytes(of: line), hash: hash)
         let planned = PlannedWrite(hash: hash, observable: observable)
         let value =
             write.operation == .patch
-            ? merged[index].bytes(of: mergedBytes.bytes).kept : write.value.bytes(of: line)
+            ? batch.merged[index].bytes(of: batch.mergedBytes.bytes).kept : write.value.bytes(of: line)
         commit(planned, write, value: value, line, session, reason: nil)
     }
 
@@ -102,6 +100,21 @@ extension Hub {
             hint: "a batch is one revision: write each key once",
             at: write.key.start
         )
+    }
+}
+
+/// The batch under way: what its writes come to, once all are checked.
+struct PlannedBatch: ~Copyable {
+    var writes: [PlannedWrite] = []
+    /// The results of its patches within `mergedBytes`, a range for each write.
+    var merged: [ByteRange] = []
+    var mergedBytes = ByteBuffer()
+
+    /// Forgets the batch and keeps the memory.
+    mutating func removeAll() {
+        writes.removeAll(keepingCapacity: true)
+        merged.removeAll(keepingCapacity: true)
+        mergedBytes.removeAll()
     }
 }
 

@@ -16,11 +16,11 @@ extension Hub {
         try checkKeys(living)
         try checkDelivery(living)
         try checkCalls(living)
-        try lifetimes.checkInvariants(living, deadlines, legacies(living))
+        try lifetimes.checkInvariants(living, deadlines, observables, legacies(living))
         try checkDeadlines(living)
         try access.checkInvariants(foundUse(living))
         try checkAuthors(living)
-        try durability.checkInvariants(living)
+        try durability.checkInvariants(living, sessions)
         try bufferMemory.checkInvariants()
         try checkTurn(living)
     }
@@ -28,11 +28,21 @@ extension Hub {
     // MARK: Subscriptions
 
     private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
-        for session in living.sessions { try session.pointee.subscriptions.checkInvariants(of: session) }
-        try patterns.checkInvariants(living)
-        try texts.checkInvariants(living)
-        try replays.checkInvariants(living)
-        try tracing.checkInvariants(living)
+        for session in living.sessions {
+            try sessions[session].subscriptions.checkInvariants(of: session, self)
+        }
+        let always = Invariants(of: "Session")
+        for session in living.sessions {
+            let found = sessions[session].subscriptions.list.all.count { !subscriptions[$0].isDirect }
+            let (client, stated) = (
+                "client \(sessions[session].client)", Int(sessions[session].indirectCount)
+            )
+            try always.agree("it counts what can't be told at once", stated, found, of: client)
+        }
+        try patterns.checkInvariants(living, subscriptions)
+        try texts.checkInvariants(living, subscriptions)
+        try replays.checkInvariants(living, subscriptions)
+        try tracing.checkInvariants(living, subscriptions)
         try exactObserversAreWhereTheySay(living)
         try rhythmsAreKept(living)
     }
@@ -41,18 +51,23 @@ extension Hub {
         let always = Invariants(of: "Subscription")
         var (places, observers) = (0, 0)
         for subscription in living.subscriptions {
-            let isDirect = subscription.pointee.backlog == nil && subscription.pointee.filter == nil
-            try always.agree("it is direct while nothing waits", subscription.pointee.isDirect, isDirect)
-            for place in subscription.pointee.keys.elements {
+            let isDirect =
+                subscriptions[subscription].backlog == nil && subscriptions[subscription].filter == nil
+            try always.agree(
+                "it is direct while nothing waits",
+                subscriptions[subscription].isDirect,
+                isDirect
+            )
+            for place in subscriptions[subscription].keys.all {
                 places += 1
                 try always.hold("its keys are there", living.observables.contains(place.observable))
-                let there = place.observable.pointee.exactObservers.elements
+                let there = observables[place.observable].exactObservers.all
                 let isThere = place.index < there.count && there[Int(place.index)] == subscription
-                let key = String(place.observable.pointee.key)
+                let key = String(observables[place.observable].key)
                 try always.hold("it observes its keys where it says", isThere, of: key)
             }
         }
-        for observable in living.observables { observers += observable.pointee.exactObservers.count }
+        for observable in living.observables { observers += observables[observable].exactObservers.count }
         try always.agree("keys have no observers that are gone", places, observers)
     }
 
@@ -60,9 +75,9 @@ extension Hub {
         let always = Invariants(of: "Window")
         var found = 0
         for subscription in living.subscriptions {
-            guard let window = subscription.pointee.backlog?.pointee.window else { continue }
+            guard let window = subscriptions[subscription].backlog?.window else { continue }
             found += 1
-            let serial = subscription.pointee.serial
+            let serial = subscriptions[subscription].serial
             let name = "subscription \(serial)"
             try always.hold("a rhythm is found by its serial", windowed[serial] == subscription, of: name)
             guard let ticket = window.ticket else { continue }
@@ -77,56 +92,56 @@ extension Hub {
     private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
         var (values, bytes) = (0, 0)
-        var found = List<SubscriptionReference>()
+        var found = List<SubscriptionHandle>()
         for observable in living.observables {
-            try observable.pointee.checkInvariants()
-            let key = String(observable.pointee.key)
+            try observables[observable].checkInvariants()
+            let key = String(observables[observable].key)
             try always.hold(
                 "no value is newer than the bus",
-                observable.pointee.revision <= revision,
+                observables[observable].revision <= revision,
                 of: key
             )
             try observersAreThoseWhoMatch(observable, &found)
-            if observable.pointee.isReserved { continue }
-            if observable.pointee.hasValue { values += 1 }
-            bytes += observable.pointee.recordBytes
+            if observables[observable].isReserved { continue }
+            if observables[observable].hasValue { values += 1 }
+            bytes += observables[observable].recordBytes
         }
         try always.agree("it counts the keys with a value", keyCount, values)
         try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
-        try history.checkInvariants(living)
+        try history.checkInvariants(living, observables)
         try always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
         var bound = 0
-        for observable in living.observables where observable.pointee.marks.bond != nil { bound += 1 }
+        for observable in living.observables where observables[observable].marks.bond != nil { bound += 1 }
         try always.agree("it binds the keys that say so", lifetimes.count, bound)
     }
 
     private func observersAreThoseWhoMatch(
-        _ observable: ObservableReference,
-        _ found: inout List<SubscriptionReference>
+        _ observable: ObservableHandle,
+        _ found: inout List<SubscriptionHandle>
     ) throws(BrokenInvariant) {
-        if observable.pointee.observersGeneration != patterns.generation { return }
-        let key = observable.pointee.key
+        if observables[observable].observersGeneration != patterns.generation { return }
+        let key = observables[observable].key
         found.removeAll()
-        for subscription in observable.pointee.exactObservers.elements { found.append(subscription) }
+        for subscription in observables[observable].exactObservers.all { found.append(subscription) }
         patterns.match(key, into: &found)
-        if isSelective { Self.dropForbidden(key, from: &found) }
-        Self.arrange(&found)
+        if isSelective { Self.dropForbidden(key, from: &found, subscriptions, sessions) }
+        Self.arrange(&found, subscriptions)
         let always = Invariants(of: "Observable")
-        let listed = observable.pointee.observers.elements
+        let listed = observables[observable].observers.all.map(\.subscription)
         try always.hold(
             "its observers are those who match",
-            listed.elementsEqual(found.elements),
+            listed.elementsEqual(found.all),
             of: String(key)
         )
-        let acknowledges = found.elements.contains { $0.pointee.acknowledges }
-        let isNoted = observable.pointee.hasAcknowledgers == acknowledges
+        let acknowledges = found.all.contains { subscriptions[$0].acknowledges }
+        let isNoted = observables[observable].hasAcknowledgers == acknowledges
         try always.hold("it knows whether one of them acknowledges", isNoted, of: String(key))
     }
 
     // MARK: Deadlines
 
-    private func legacies(_ living: borrowing Living) -> [LegacyReference] {
-        living.sessions.compactMap { $0.pointee.legacy }
+    private func legacies(_ living: borrowing Living) -> [LegacyHandle] {
+        living.sessions.compactMap { sessions[$0].legacy }
     }
 
     /// What falls due is what somebody waits for, and no more.
@@ -136,7 +151,7 @@ extension Hub {
         for deadline in deadlines.all { due.note(deadline) }
         var ticking = 0
         for subscription in living.subscriptions
-        where subscription.pointee.backlog?.pointee.window?.isTicking == true { ticking += 1 }
+        where subscriptions[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, gates.gates.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
         try always.agree("one for each call", due.calls, calls.count)
@@ -149,15 +164,15 @@ extension Hub {
 
     /// Who refers to an author: values, the history, clients and the broker itself.
     private func checkAuthors(_ living: borrowing Living) throws(BrokenInvariant) {
-        var found: [AuthorReference: Int] = [own.author: 1]
+        var found: [AuthorHandle: Int] = [own.author: 1]
         for author in history.keptAuthors { found[author, default: 0] += 1 }
         for observable in living.observables {
-            if let writer = observable.pointee.writer { found[writer, default: 0] += 1 }
+            if let writer = observables[observable].writer { found[writer, default: 0] += 1 }
         }
         for session in living.sessions {
-            if let author = session.pointee.signature { found[author, default: 0] += 1 }
+            if let author = sessions[session].signature { found[author, default: 0] += 1 }
         }
-        try Author.checkInvariants(found)
+        try authors.checkInvariants(found)
     }
 
     // MARK: The turn
@@ -167,29 +182,29 @@ extension Hub {
         let always = Invariants(of: "Hub")
         try log.checkInvariants()
         for session in living.sessions {
-            try session.pointee.outbox.checkInvariants(session.pointee.client)
+            try sessions[session].outbox.checkInvariants(sessions[session].client)
         }
         try always.hold("no publish waits to be made", group.isEmpty)
         try always.hold("no batch is being written", durability.eventsOfBatch == 0)
         try always.hold("no old value is held", heldOld == nil)
         try touchedAreThere(living)
-        for session in slow.elements {
-            let isThere = living.sessions.contains(session) && !session.pointee.isOpen
+        for session in slow.all {
+            let isThere = living.sessions.contains(session) && !sessions[session].isOpen
             try always.hold("who is to be dismissed is there, and has been told why", isThere)
         }
-        try always.agree("nobody is dismissed twice", slow.count, Set(slow.elements).count)
+        try always.agree("nobody is dismissed twice", slow.count, Set(slow.all).count)
     }
 
     private func touchedAreThere(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        let listed = Set(touched.elements)
+        let listed = Set(touched.all)
         try always.agree("nobody is touched twice", touched.count, listed.count)
         for session in listed {
             try always.hold("who is touched is there", living.sessions.contains(session))
         }
         for session in living.sessions {
-            let isListed = listed.contains(session) == session.pointee.isTouched
-            try always.hold("who is touched is listed", isListed, of: "client \(session.pointee.client)")
+            let isListed = listed.contains(session) == sessions[session].isTouched
+            try always.hold("who is touched is listed", isListed, of: "client \(sessions[session].client)")
         }
     }
 }

@@ -49,43 +49,71 @@ extension Hub {
     /// After a write: what bound the key before doesn't any more, what the write asks for
     /// does from now on.
     mutating func renewLifetime(
-        of observable: ObservableReference,
+        of observable: ObservableHandle,
         _ request: Request,
         _ reason: EventReason?,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) {
         unbind(observable)
-        observable.pointee.marks.reason = reason
+        observables[observable].marks.reason = reason
         if let reason { history.note(reason) }
         guard request.isBounded else { return }
-        let legacy = request.has(.whileConnected) ? session.pointee.makeLegacy() : nil
-        let bond = lifetimes.bind(observable, to: legacy)
-        if observable.pointee.isReserved { takeReport(observable, from: session) }
+        let legacy = request.has(.whileConnected) ? makeLegacy(of: session) : nil
+        let bond = lifetimes.bind(observable, to: legacy, &observables)
+        if observables[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
         let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
-        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observable.pointee.revision))
+        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observables[observable].revision))
         lifetimes.note(ticket, ofBondAt: bond)
     }
 
     /// Frees a key of what would delete it.
-    mutating func unbind(_ observable: ObservableReference) {
-        if let ticket = lifetimes.unbind(observable) { deadlines.cancel(ticket) }
+    mutating func unbind(_ observable: ObservableHandle) {
+        if let ticket = lifetimes.unbind(observable, &observables) { deadlines.cancel(ticket) }
     }
 
     /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
     mutating func keepWill(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         if let write = decoder.writes.first {
             try Self.checkWritable(write, line)
-            if session.pointee.isGuarded { try access.checkWrite(write, line, session) }
-            try access.replaceWill(of: session, by: Will(write, in: line))
+            if sessions[session].isGuarded { try access.checkWrite(write, line, sessions[session]) }
+            try replaceWill(of: session, by: Will(write, in: line))
         } else {
-            try access.replaceWill(of: session, by: nil)
+            try replaceWill(of: session, by: nil)
         }
         replyDone(request, line, session)
+    }
+
+    /// Keeps a will in place of another, or of none, or throws; nil takes it back.
+    private mutating func replaceWill(
+        of session: SessionHandle,
+        by will: consuming Will?
+    ) throws(Refusal) {
+        let bytes = Legacy.bytes(of: will)
+        try access.replaceWill(of: sessions[session], willBytes(of: session), by: bytes)
+        if bytes > 0 {
+            lifetimes.legacies[makeLegacy(of: session)].will = will
+        } else if let legacy = sessions[session].legacy {
+            lifetimes.legacies[legacy].will = nil
+        }
+    }
+
+    /// What the will of a client takes up.
+    func willBytes(of session: SessionHandle) -> Int {
+        guard let legacy = sessions[session].legacy else { return 0 }
+        return lifetimes.legacies[legacy].willBytes
+    }
+
+    /// The place for what is to be done when a connection ends, made where there is none yet.
+    private mutating func makeLegacy(of session: SessionHandle) -> LegacyHandle {
+        if let legacy = sessions[session].legacy { return legacy }
+        let made = lifetimes.legacies.insert(Legacy())
+        sessions[session].legacy = made
+        return made
     }
 
     /// Ends a connection as its client wishes: everything of it goes but the will. The loop
@@ -93,10 +121,10 @@ extension Hub {
     mutating func part(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) {
-        try? access.replaceWill(of: session, by: nil)
-        session.pointee.farewell = .goodbye
+        try? replaceWill(of: session, by: nil)
+        sessions[session].farewell = .goodbye
         leave(session)
         replyDone(request, line, session)
         appendBye(to: session)
@@ -104,21 +132,23 @@ extension Hub {
 
     /// Does what a client left to be done. A broker that stops does nothing of it: the bus
     /// ends for everybody.
-    mutating func executeLegacy(of session: SessionReference) {
-        guard let legacy = session.pointee.takeLegacy() else { return session.pointee.endPresence() }
-        session.pointee.clearance?.account?.kept -= legacy.pointee.willBytes
-        let will = legacy.pointee.will.take()
+    mutating func executeLegacy(of session: SessionHandle) {
+        guard let legacy = sessions[session].legacy.take() else {
+            return sessions[session].endPresence(authors)
+        }
+        sessions[session].clearance?.account?.kept -= lifetimes.legacies[legacy].willBytes
+        let will = lifetimes.legacies[legacy].will.take()
         lifetimes.end(legacy)
         if isStopping { return }
         // A client that has written nothing yet is nobody until now.
-        if will != nil { _ = session.pointee.author }
-        session.pointee.endPresence()
+        if will != nil { _ = sessions[session].author(&authors) }
+        sessions[session].endPresence(authors)
         if let will { write(will, session) }
         deleteEnded(goingOnAt: 0)
     }
 
     /// Makes the write of a will. If it can't be made, nobody is left to be told.
-    private mutating func write(_ will: borrowing Will, _ session: SessionReference) {
+    private mutating func write(_ will: borrowing Will, _ session: SessionHandle) {
         do throws(Refusal) {
             let planned = try plan(will.write, will.bytes, session)
             try make(planned, will.write, will.bytes, session, reason: .will)
@@ -144,12 +174,12 @@ extension Hub {
     }
 
     /// Deletes a key whose time is over, in the name of who wrote it.
-    private mutating func end(_ observable: ObservableReference, _ reason: EventReason) {
+    private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         unbind(observable)
-        guard let author = observable.pointee.writer else { return }
-        Author.retain(author)
+        guard let author = observables[observable].writer else { return }
+        authors.retain(author)
         revision += 1
         delete(observable, by: author, cause: .none, reason: reason)
-        Author.release(author)
+        authors.release(author)
     }
 }

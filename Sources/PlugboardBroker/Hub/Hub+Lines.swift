@@ -6,25 +6,52 @@ import PlugboardWire
 
 extension Hub {
     /// Takes one line of a client and executes it, at the latest with the next `finishLines`.
-    /// Its bytes may change while it is decoded; they are needed until it is executed.
+    /// Its bytes may change while it is decoded; they are needed until it is executed. Returns whether
+    /// it only waits: then nothing was executed.
     @inline(__always)
-    mutating func take(_ line: inout MutableSpan<UInt8>, from session: SessionReference) {
+    mutating func take(_ line: inout MutableSpan<UInt8>, number: UInt64, from session: SessionHandle) -> Bool
+    {
         let bytes = line.span.kept
-        if RequestDecoder.isIgnored(bytes) { return }
-        let place = group.place(group.count)
-        guard decoder.decodePlain(bytes, into: &place.pointee.request) else {
+        if RequestDecoder.isIgnored(bytes) { return false }
+        switch Self.read(bytes, number, into: &group.next, &decoder, observables.hash) {
+        case .publish:
+            group.countNext(from: session)
+            if !group.isFull { return true }
             finishLines()
-            return executeUnusual(&line, from: session)
-        }
-        guard place.pointee.request.operation == .publish else {
-            let request = place.pointee.request
+        case .other:
+            let request = group.next.request
             finishLines()
-            return execute(request, bytes, from: session)
+            sessions[session].line = number
+            execute(request, bytes, from: session)
+        case .unusual:
+            finishLines()
+            sessions[session].line = number
+            executeUnusual(&line, from: session)
         }
-        let hash = observables.hash(place.pointee.request.key.bytes(of: bytes))
-        group.append(bytes, hash: hash, from: session)
-        if group.isFull { finishLines() }
+        return false
     }
+
+    /// What a line turned out to be.
+    private enum Reading { case publish, other, unusual }
+
+    @inline(__always)
+    private static func read(
+        _ line: Span<UInt8>,
+        _ number: UInt64,
+        into publish: inout WaitingPublish,
+        _ decoder: inout RequestDecoder,
+        _ hash: KeyHash
+    ) -> Reading {
+        guard decoder.decodePlain(line, into: &publish.request) else { return .unusual }
+        guard publish.request.operation == .publish else { return .other }
+        publish.line = line.raw
+        publish.number = number
+        publish.hash = hash(publish.request.key.bytes(of: line))
+        return .publish
+    }
+
+    /// So many keys lie in a processor's cache, most likely, and needn't be fetched.
+    private static let cachedKeysMax = 1_024
 
     /// Executes what waits.
     @inline(__always)
@@ -34,15 +61,12 @@ extension Hub {
 
     private mutating func publishWaiting() {
         guard let session = group.session else { return }
-        fetchWaiting()
-        let number = session.pointee.line
-        for index in 0..<group.count {
-            let waiting = group.place(index)
-            session.pointee.line = waiting.pointee.number
-            publish(waiting, session)
-        }
-        session.pointee.line = number
-        group.removeAll()
+        if observables.count > Self.cachedKeysMax, group.count > 1 { fetchWaiting() }
+        let count = group.count
+        var publishes = group.takeOut()
+        begin(session)
+        publish(publishes.span.extracting(first: count), session)
+        group.putBack(&publishes)
     }
 
     /// Reads what the publishes will need. None of these reads needs another's result, so
@@ -50,32 +74,40 @@ extension Hub {
     /// compiler would leave the reading out.
     private mutating func fetchWaiting() {
         var sum: UInt64 = 0
-        for index in 0..<group.count { sum &+= observables.touch(group.place(index).pointee.hash) }
+        for index in 0..<group.count { sum &+= observables.touch(group[index].hash) }
         for index in 0..<group.count {
-            let observable = observables.candidate(group.place(index).pointee.hash)
-            group.place(index).pointee.candidate = observable
-            if let observable { sum &+= Observable.touch(observable) }
-        }
-        for index in 0..<group.count {
-            if let observable = group.place(index).pointee.candidate {
-                sum &+= observable.pointee.touchValue()
+            if let observable = observables.candidate(group[index].hash) {
+                sum &+= observables[observable].touch()
             }
         }
         fetched = sum
     }
 
     @inline(__always)
+    private mutating func publish(_ publishes: Span<WaitingPublish>, _ session: SessionHandle) {
+        for index in publishes.indices { publish(publishes[index], session) }
+    }
+
+    @inline(__always)
     private mutating func publish(
-        _ waiting: UnsafeMutablePointer<WaitingPublish>,
-        _ session: SessionReference
+        _ waiting: WaitingPublish,
+        _ session: SessionHandle
     ) {
-        guard session.pointee.isOpen else { return }
-        let line = Span(kept: waiting.pointee.line)
-        begin(session)
+        let (isOpen, isGuarded, author) = sessions[session].standing
+        guard isOpen else { return }
+        let line = Span(kept: waiting.line)
         do throws(Refusal) {
-            try write(waiting.pointee.request, line, hash: waiting.pointee.hash, session)
+            try publish(
+                waiting.request,
+                line,
+                hash: waiting.hash,
+                session,
+                isGuarded: isGuarded,
+                by: author
+            )
         } catch {
-            refuse(error, id: waiting.pointee.request.id.bytes(of: line), session)
+            sessions[session].line = waiting.number
+            refuse(error, id: waiting.request.id.bytes(of: line), session)
         }
         end(session)
     }
@@ -83,7 +115,7 @@ extension Hub {
     /// A line that is not plain, or not a request at all.
     private mutating func executeUnusual(
         _ line: inout MutableSpan<UInt8>,
-        from session: SessionReference
+        from session: SessionHandle
     ) {
         var request = Request()
         do throws(Refusal) {
@@ -99,7 +131,7 @@ extension Hub {
     private mutating func execute(
         _ request: Request,
         _ line: Span<UInt8>,
-        from session: SessionReference
+        from session: SessionHandle
     ) {
         begin(session)
         do throws(Refusal) {

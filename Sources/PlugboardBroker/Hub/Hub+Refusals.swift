@@ -17,7 +17,7 @@ extension Hub {
     func checkNew(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         if Key.isReserved(request.key.bytes(of: line)) { try checkOwn(request, line, session) }
@@ -54,13 +54,13 @@ extension Hub {
     func checkSeen(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
-        guard session.pointee.isGuarded else { return }
+        guard sessions[session].isGuarded else { return }
         try Self.checkKey(request.key, line)
-        guard session.pointee.authorize(.subscribe, request.key.bytes(of: line)) else {
+        guard sessions[session].authorize(.subscribe, request.key.bytes(of: line)) else {
             let message = "\"\(Self.excerpt(request.key, line))\" has no value"
-            let who = session.pointee.clearance?.objection(.subscribe, request.key.bytes(of: line)).who
+            let who = sessions[session].clearance?.objection(.subscribe, request.key.bytes(of: line)).who
             let hint = "none that \(who ?? "the policy") lets this client see"
             throw Refusal(.notFound, message, hint: hint, at: request.key.start)
         }
@@ -69,13 +69,17 @@ extension Hub {
     mutating func notFound(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) -> Refusal {
         let message = "\"\(Self.excerpt(request.key, line))\" has no value"
         var hint: String?
         if searches < NearestKeys.searchesPerTurn {
             searches += 1
-            hint = NearestKeys.hint(for: request.key.bytes(of: line), in: observables, to: session)
+            hint = NearestKeys.hint(
+                for: request.key.bytes(of: line),
+                in: observables,
+                to: sessions[session].clearance
+            )
         }
         return Refusal(.notFound, message, hint: hint ?? "keys lists what there is", at: request.key.start)
     }

@@ -6,36 +6,51 @@ import PlugboardMemory
 import PlugboardWire
 
 extension Hub {
-    @inline(__always)
     mutating func write(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
-        try write(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
-    }
-
-    /// The same, with the key's hash at hand.
-    @inline(__always)
-    mutating func write(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        hash: UInt64,
-        _ session: SessionReference
-    ) throws(Refusal) {
-        let planned = try plan(request, line, hash: hash, session)
-        if request.isDurable { try durability.checkDurable(awaited: session.pointee.awaitedWrites) }
+        let planned = try plan(request, line, session)
+        if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         try make(planned, request, line, session, reason: nil)
         replyWritten(request, line, session)
     }
 
+    /// Makes a publish, as nearly all writes are, with what is known of it: the key's hash, and who
+    /// publishes. `write` would do the same in more steps.
+    @inline(always)
+    mutating func publish(
+        _ request: Request,
+        _ line: Span<UInt8>,
+        hash: UInt64,
+        _ session: SessionHandle,
+        isGuarded: Bool,
+        by author: AuthorHandle?
+    ) throws(Refusal) {
+        let key = request.key.bytes(of: line)
+        let planned = try plan(.publish, request, key, line, hash: hash, session, isGuarded: isGuarded)
+        if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
+        let value = request.value.bytes(of: line)
+        if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
+        revision += 1
+        let observable =
+            planned.observable ?? observables.insert(key, hash: hash, valueCount: value.count)
+        let writer = author ?? sessions[session].author(&authors)
+        set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
+        if request.isDurable {
+            replyWritten(request, line, session)
+        } else if request.wantsReply {
+            replyDone(request, line, session)
+        }
+    }
+
     /// Makes a write that fits the state, or throws having changed nothing.
-    @inline(__always)
     mutating func make(
         _ planned: PlannedWrite,
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference,
+        _ session: SessionHandle,
         reason: EventReason?
     ) throws(Refusal) {
         if request.operation == .patch { try mergePatch(planned, request, line, session) }
@@ -59,46 +74,54 @@ extension Hub {
     mutating func plan(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
-    ) throws(Refusal) -> PlannedWrite {
-        try plan(request, line, hash: observables.hash(request.key.bytes(of: line)), session)
-    }
-
-    /// The same, with the key's hash at hand.
-    @inline(__always)
-    private mutating func plan(
-        _ request: Request,
-        _ line: Span<UInt8>,
-        hash: UInt64,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) -> PlannedWrite {
         let key = request.key.bytes(of: line)
+        let isGuarded = sessions[session].isGuarded
+        let hash = observables.hash(key)
+        return try plan(request.operation, request, key, line, hash: hash, session, isGuarded: isGuarded)
+    }
+
+    /// The same, with the key, its hash, and whether its writer's rights have to be looked at.
+    @inline(always)
+    private mutating func plan(
+        _ operation: Operation,
+        _ request: Request,
+        _ key: Span<UInt8>,
+        _ line: Span<UInt8>,
+        hash: UInt64,
+        _ session: SessionHandle,
+        isGuarded: Bool
+    ) throws(Refusal) -> PlannedWrite {
         let observable = observables.find(key, hash: hash)
+        var current: UInt64 = 0
+        var isUnobserved = false
         if let observable {
-            if observable.pointee.isReserved { try checkOwn(request, line, session) }
+            let known = observables[observable].standing(asOf: patterns.generation)
+            current = known.revision
+            isUnobserved = known.isUnobserved
+            if known.isReserved { try checkOwn(request, line, session) }
         } else {
             try checkNew(request, line, session)
         }
-        if session.pointee.isGuarded {
-            try access.checkWrite(request, line, session)
-            if request.operation == .publish {
-                try access.checkQuota(key, observable, count: request.value.count, session)
+        if isGuarded {
+            try access.checkWrite(request, line, sessions[session])
+            if operation == .publish {
+                try checkQuota(key, observable, count: request.value.count, session)
             }
         }
-        let current = observable?.pointee.revision ?? 0
         if request.has(.ifRevision), request.ifRevision != current { throw Self.conflict(request, current) }
-        if request.operation == .delete, current == 0 { throw notFound(request, line, session) }
-        return PlannedWrite(hash: hash, observable: observable)
+        if operation == .delete, current == 0 { throw notFound(request, line, session) }
+        return PlannedWrite(hash: hash, observable: observable, isUnobserved: isUnobserved)
     }
 
     /// Makes a checked write real. `value` is what the key gets, or what is emitted.
-    @inline(__always)
     mutating func commit(
         _ planned: PlannedWrite,
         _ request: Request,
         value: Span<UInt8>,
         _ line: Span<UInt8>,
-        _ session: SessionReference,
+        _ session: SessionHandle,
         reason: EventReason?
     ) {
         let key = request.key.bytes(of: line)
@@ -106,21 +129,56 @@ extension Hub {
         case .emit: emit(key, planned, value, request.cause, session, reason)
         case .delete:
             guard let observable = planned.observable else { return }
-            if observable.pointee.isReserved { dropReport(observable) }
-            delete(observable, by: session.pointee.author, cause: request.cause, reason: reason)
+            if observables[observable].isReserved { dropReport(observable) }
+            delete(observable, by: sessions[session].author(&authors), cause: request.cause, reason: reason)
         default:
             let observable =
                 planned.observable
                 ?? observables.insert(key, hash: planned.hash, valueCount: value.count)
-            set(observable, value, request, session, reason)
+            let author = sessions[session].author(&authors)
+            set(request.operation, observable, value, request, session, author, reason)
         }
     }
 
     /// What is kept of a key, if it is known at all.
     @_lifetime(immortal)
-    static func value(of observable: ObservableReference?) -> Span<UInt8> {
+    func value(of observable: ObservableHandle?) -> Span<UInt8> {
         guard let observable else { return Span() }
-        return observable.pointee.value
+        return observables[observable].value
+    }
+
+    /// Throws where a value of `count` bytes would be too much for its writer's user.
+    private mutating func checkQuota(
+        _ key: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        count: Int,
+        _ session: SessionHandle
+    ) throws(Refusal) {
+        guard let account = sessions[session].clearance?.account else { return }
+        let own = observable.flatMap {
+            observables[$0].hasValue && authors.account(observables[$0].writer) === account
+                ? observables[$0].keptBytes : nil
+        }
+        try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: key.count + count - (own ?? 0))
+    }
+
+    /// A value is about to take the place of another, or of none.
+    @inline(never)
+    func charge(_ observable: ObservableHandle, count: Int, to author: AuthorHandle) {
+        discharge(observable)
+        guard !observables[observable].isReserved, let account = authors.account(author) else { return }
+        account.keys += 1
+        account.kept += observables[observable].key.count + count
+    }
+
+    /// A value is about to go.
+    @inline(never)
+    func discharge(_ observable: ObservableHandle) {
+        guard observables[observable].hasValue, !observables[observable].isReserved,
+            let account = authors.account(observables[observable].writer)
+        else { return }
+        account.keys -= 1
+        account.kept -= observables[observable].keptBytes
     }
 
     /// Leaves the merged value in `scratch`.
@@ -128,46 +186,55 @@ extension Hub {
         _ planned: PlannedWrite,
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         scratch.removeAll()
         MergePatch.apply(
             request.value.bytes(of: line),
-            to: Self.value(of: planned.observable),
+            to: value(of: planned.observable),
             into: &scratch
         )
         guard scratch.count > Limits.valueBytesMax else {
             let key = request.key.bytes(of: line)
-            return try access.checkQuota(key, planned.observable, count: scratch.count, session)
+            return try checkQuota(key, planned.observable, count: scratch.count, session)
         }
         let message =
             "the patched value would have \(scratch.count) bytes, a value has at most \(Limits.valueBytesMax)"
         throw Refusal(.limit, message, at: request.value.start)
     }
 
-    @inline(__always)
+    @inline(always)
     private mutating func set(
-        _ observable: ObservableReference,
+        _ operation: Operation,
+        _ observable: ObservableHandle,
         _ value: Span<UInt8>,
         _ request: Request,
-        _ session: SessionReference,
-        _ reason: EventReason?
+        _ session: SessionHandle,
+        _ author: AuthorHandle,
+        _ reason: EventReason?,
+        isUnobserved: Bool = false
     ) {
-        let author = session.pointee.author
         let cause = request.cause
         if tracing.isOn {
-            noteTrace(request.operation, reason, observable, to: value, by: author, cause: cause)
+            noteTrace(operation, reason, observable, to: value, by: author, cause: cause)
         }
         let revision = revision
-        tellNews(.update, of: observable, to: value, by: author, cause, reason)
-        if !observable.pointee.isReserved {
-            if !observable.pointee.hasValue { keyCount += 1 }
-            durability.noteGrowth(observable.pointee.growth(to: value.count))
+        if !isUnobserved { tellNews(.update, of: observable, to: value, by: author, cause, reason) }
+        if access.counts { charge(observable, count: value.count, to: author) }
+        let change = observables.set(
+            observable,
+            value,
+            revision: revision,
+            cause: cause,
+            writer: author,
+            &authors
+        )
+        if !change.isReserved {
+            if change.isFirst { keyCount += 1 }
+            durability.noteGrowth(change.growth)
         }
-        if access.counts { access.charge(observable, count: value.count, to: author) }
-        observable.pointee.set(value, revision: revision, cause: cause, writer: author)
-        note(request.operation, observable, author, cause)
-        if reason != nil || request.isBounded || !observable.pointee.marks.isEmpty {
+        note(operation, observable, author, cause)
+        if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
         }
         if durability.isKept { record(observable, value, request, reason) }
@@ -175,25 +242,25 @@ extension Hub {
 
     /// Deletes the value of a key under the present revision.
     mutating func delete(
-        _ observable: ObservableReference,
-        by author: AuthorReference,
+        _ observable: ObservableHandle,
+        by author: AuthorHandle,
         cause: WriteCause,
         reason: EventReason?
     ) {
         if tracing.isOn { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
         tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
-        if !observable.pointee.isReserved {
+        if !observables[observable].isReserved {
             keyCount -= 1
-            durability.noteGrowth(-observable.pointee.recordBytes)
+            durability.noteGrowth(-observables[observable].recordBytes)
         }
-        if access.counts { access.discharge(observable) }
-        observable.pointee.removeValue(cause: cause, writer: author)
+        if access.counts { discharge(observable) }
+        observables.removeValue(of: observable, cause: cause, writer: author, &authors)
         unbind(observable)
-        observable.pointee.marks.reason = reason
+        observables[observable].marks.reason = reason
         note(.delete, observable, author, cause)
         if let reason { history.note(reason) }
         if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
-        history.keep(observable)
+        history.keep(observable, &observables)
     }
 
     @inline(never)
@@ -202,20 +269,20 @@ extension Hub {
         _ planned: PlannedWrite,
         _ value: Span<UInt8>,
         _ cause: WriteCause,
-        _ session: SessionReference,
+        _ session: SessionHandle,
         _ reason: EventReason?
     ) {
-        let author = session.pointee.author
+        let author = sessions[session].author(&authors)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if tracing.isOn { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
             return
         }
         if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
-        if observable.pointee.observers.isEmpty { return }
+        if observables[observable].observers.isEmpty { return }
         note(.emit, observable, author, cause)
         if let reason { history.note(reason) }
-        if !observable.pointee.hasValue { history.keep(observable) }
+        if !observables[observable].hasValue { history.keep(observable, &observables) }
     }
 
     /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
@@ -223,7 +290,7 @@ extension Hub {
     private mutating func observableToEmit(
         _ key: Span<UInt8>,
         _ hash: UInt64
-    ) -> ObservableReference? {
+    ) -> ObservableHandle? {
         matches.removeAll()
         patterns.match(key, into: &matches)
         if isSelective { dropForbidden(key) }
@@ -231,22 +298,22 @@ extension Hub {
     }
 
     /// Remembers a write that was just made.
-    @inline(__always)
+    @inline(always)
     private mutating func note(
         _ operation: Operation,
-        _ observable: ObservableReference,
-        _ author: AuthorReference,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
         _ cause: WriteCause
     ) {
-        history.append(operation, observable, author, revision: revision, cause: cause)
+        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
         if cause.isNamed { noteReturns() }
     }
 
     /// Lets go of a key that has neither a value nor an observer of its own, unless the
     /// history still points to it.
-    mutating func removeIfUnneeded(_ observable: ObservableReference) {
-        guard !observable.pointee.isNeeded, observable.pointee.generation == 0 else { return }
-        observables.remove(observable)
+    mutating func removeIfUnneeded(_ observable: ObservableHandle) {
+        guard !observables[observable].isNeeded, observables[observable].generation == 0 else { return }
+        observables.remove(observable, &authors)
     }
 }
 
@@ -254,5 +321,7 @@ extension Hub {
 struct PlannedWrite: BitwiseCopyable {
     let hash: UInt64
     /// Nil: nobody has named this key yet.
-    let observable: ObservableReference?
+    let observable: ObservableHandle?
+    /// It is certain that nobody is to be told.
+    var isUnobserved = false
 }

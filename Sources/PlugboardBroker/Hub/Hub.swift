@@ -15,6 +15,8 @@ struct Hub: ~Copyable {
     /// The revision of the last committed write.
     var revision: UInt64 = 0
     var observables = ObservableTable()
+    /// Who wrote what there is.
+    var authors = Authors()
     /// What is kept of it all.
     var durability = Durability()
     /// Who is told again what the journal has.
@@ -40,13 +42,14 @@ struct Hub: ~Copyable {
     /// Memory for the outboxes of this turn.
     var bufferMemory = BufferPool()
     /// Sessions that have something to be sent.
-    var touched = List<SessionReference>(reserving: 64)
+    var touched = List<SessionHandle>(reserving: 64)
     /// Sessions that were found to be too slow: the loop says goodbye.
-    var slow = List<SessionReference>()
+    var slow = List<SessionHandle>()
     var lastSerial: UInt64 = 0
     var sessions = SessionTable()
+    var subscriptions = Slab<Subscription>()
     /// Throttled subscriptions by serial.
-    var windowed: [UInt64: SubscriptionReference] = [:]
+    var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
     var gates = GateTable()
     let services = ServiceTree()
@@ -64,20 +67,16 @@ struct Hub: ~Copyable {
     /// The broker ends: nothing is written any more.
     var isStopping = false
     /// The value before the event under way, where somebody is owed it; which event that was.
-    var heldOld: HeldBytesReference?
-    var heldEvent: UInt64 = 0
+    var heldOld: (event: UInt64, value: HeldBytes)?
     /// Whose line is executed, and where in its own bytes a reply began that has to wait.
-    private var executing: SessionReference?
+    private var executing: SessionHandle?
     private var replyStart: Int?
     /// Searches for the nearest keys in this turn.
     var searches = 0
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
-    var matches = List<SubscriptionReference>()
-    var batch: [PlannedWrite] = []
-    /// The results of a batch's patches within `mergedBytes`, a range per write.
-    var merged: [ByteRange] = []
-    var mergedBytes = ByteBuffer()
+    var matches = List<SubscriptionHandle>()
+    var batch = PlannedBatch()
     /// Compares values for observers with a filter; the parts or the patch that one is told.
     var comparer = JSONComparer()
     var change = ByteBuffer()
@@ -90,7 +89,8 @@ struct Hub: ~Copyable {
         epoch = Journal.newEpoch()
         history = History(time: time)
         tracing = Tracing(time: time)
-        own = OwnState(time: time)
+        let author = authors.make(name: StaticString("$broker").bytes, presence: Presence(client: 0))
+        own = OwnState(time: time, author: author)
     }
 
     /// Goes on with the revision counter of an earlier broker.
@@ -100,33 +100,32 @@ struct Hub: ~Copyable {
     }
 
     /// Greets a new client; the first thing it is ever sent.
-    mutating func greet(_ session: SessionReference) {
-        sessions.insert(session)
+    mutating func greet(_ session: SessionHandle) {
         openReply(to: session)
         EventEncoder.appendHello(
             epoch: epoch,
             revision: revision,
-            client: session.pointee.client,
-            name: session.pointee.clearance?.plugin?.name,
-            to: &session.pointee.outbox.own
+            client: sessions[session].client,
+            name: sessions[session].clearance?.plugin?.name,
+            to: &sessions[session].outbox.own
         )
         noteOwn(session)
     }
 
     /// Before a request is executed: its replies are this client's.
     @inline(__always)
-    mutating func begin(_ session: SessionReference) {
+    mutating func begin(_ session: SessionHandle) {
         executing = session
     }
 
     /// After a request: a client that is behind gets the reply later.
     @inline(__always)
-    mutating func end(_ session: SessionReference) {
-        if session.pointee.isBehind { deferReply(of: session) }
+    mutating func end(_ session: SessionHandle) {
+        if replyStart != nil { deferReply(of: session) }
     }
 
     /// Answers that a line was too long to be read.
-    mutating func refuseOverlong(from session: SessionReference) {
+    mutating func refuseOverlong(from session: SessionHandle) {
         let message = "a line has at most \(Limits.lineBytesMax) bytes; this one was left out"
         begin(session)
         refuse(Refusal(.tooLong, message), id: Span(), session)
@@ -135,112 +134,129 @@ struct Hub: ~Copyable {
 
     /// Forgets a client: its subscriptions end, what it left to be done is done, what it
     /// wrote stays and says that it is gone. More than once does no harm.
-    mutating func leave(_ session: SessionReference) {
-        if session.pointee.duties != nil { leaveCalls(session) }
-        session.pointee.catchup?.pointee.ready.removeAll()
-        session.pointee.catchup?.pointee.unanswered.removeAll()
-        while let subscription = session.pointee.subscriptions.list.elements.last {
+    mutating func leave(_ session: SessionHandle) {
+        if sessions[session].duties != nil { leaveCalls(session) }
+        sessions[session].catchup?.ready.removeAll()
+        sessions[session].catchup?.unanswered.removeAll()
+        while let subscription = sessions[session].subscriptions.list.last {
             end(subscription)
         }
-        session.pointee.isBehind = false
-        session.pointee.isHeld = false
+        sessions[session].isBehind = false
+        sessions[session].isHeld = false
         executeLegacy(of: session)
     }
 
     /// Queues the last line of a client that is being closed.
-    mutating func appendBye(to session: SessionReference) {
-        guard let farewell = session.pointee.farewell else { return }
+    mutating func appendBye(to session: SessionHandle) {
+        guard let farewell = sessions[session].farewell else { return }
         openReply(to: session)
         EventEncoder.appendBye(
             reason: farewell.reason,
             message: farewell.message,
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
     }
 
     /// A client's connection is gone, and with it the session.
-    mutating func forget(_ session: SessionReference) {
+    mutating func forget(_ session: SessionHandle) {
         // What its end sets free for others must not be told to itself.
-        if session.pointee.isOpen { session.pointee.farewell = .gone }
+        if sessions[session].isOpen { sessions[session].farewell = .gone }
         leave(session)
-        access.closeAccount(of: session)
+        access.closeAccount(of: sessions[session])
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
-        sessions.remove(session)
         strike(session)
+        sessions.remove(session, &authors)
     }
 
     /// Takes a session that ends out of what the turn still has to do. What it waited for may have
     /// come in the very moment in which its connection was found to be gone.
-    private mutating func strike(_ session: SessionReference) {
-        if session.pointee.isTouched, let place = touched.elements.lastIndex(of: session) {
+    private mutating func strike(_ session: SessionHandle) {
+        if sessions[session].isTouched, let place = touched.firstIndex(of: session) {
             touched.removeSwapping(at: place)
-            session.pointee.isTouched = false
+            sessions[session].isTouched = false
         }
-        if let place = slow.elements.firstIndex(of: session) { slow.removeSwapping(at: place) }
+        if let place = slow.firstIndex(of: session) { slow.removeSwapping(at: place) }
     }
 
     /// Notes that a session has something to be sent.
     @inline(__always)
-    mutating func touch(_ session: SessionReference) {
-        if session.pointee.isTouched { return }
-        session.pointee.isTouched = true
+    mutating func touch(_ session: SessionHandle) {
+        if sessions[session].isTouched { return }
+        sessions[session].isTouched = true
         touched.append(session)
     }
 
     /// Makes a session's own bytes the end of what it is sent, for a reply to be added there.
     @inline(__always)
-    mutating func openReply(to session: SessionReference) {
+    mutating func openReply(to session: SessionHandle) {
+        if !sessions[session].takesReplies { prepareReply(to: session) }
+    }
+
+    @inline(never)
+    private mutating func prepareReply(to session: SessionHandle) {
         touch(session)
         openOwn(of: session)
-        if session.pointee.isBehind, replyStart == nil, session == executing {
-            replyStart = session.pointee.outbox.own.count
+        if sessions[session].isBehind, replyStart == nil, session == executing {
+            replyStart = sessions[session].outbox.own.count
         }
     }
 
     /// Makes a session's own bytes the end of what it is sent.
     @inline(__always)
-    mutating func openOwn(of session: SessionReference) {
-        if session.pointee.outbox.own.allocatedBytes == 0 {
-            bufferMemory.lend(to: &session.pointee.outbox.own)
+    mutating func openOwn(of session: SessionHandle) {
+        if sessions[session].outbox.own.allocatedBytes == 0 {
+            bufferMemory.lend(to: &sessions[session].outbox.own)
         }
-        if session.pointee.outbox.sharedBytes > 0 { takeOverLog(session) }
+        if sessions[session].outbox.sharedBytes > 0 { takeOverLog(session) }
+    }
+
+    /// Takes a session's own bytes out, to be added to while the hub is asked; `giveBack` follows.
+    @inline(__always)
+    mutating func takeOwn(of session: SessionHandle) -> ByteBuffer {
+        var own = ByteBuffer()
+        swap(&own, &sessions[session].outbox.own)
+        return own
+    }
+
+    @inline(__always)
+    mutating func giveBack(_ own: consuming ByteBuffer, to session: SessionHandle) {
+        sessions[session].outbox.own = own
     }
 
     /// Makes a session's share of the log its own but for its first bytes.
-    mutating func takeOverLog(_ session: SessionReference, skipping: Int = 0) {
-        bufferMemory.lend(session.pointee.outbox.sharedBytes - skipping, to: &session.pointee.outbox.own)
-        session.pointee.outbox.takeOver(log, skipping: skipping)
+    mutating func takeOverLog(_ session: SessionHandle, skipping: Int = 0) {
+        bufferMemory.lend(sessions[session].outbox.sharedBytes - skipping, to: &sessions[session].outbox.own)
+        sessions[session].outbox.takeOver(log, skipping: skipping)
     }
 
     /// Takes a reply back out: a client that is behind gets it after what it is owed by now.
-    private mutating func deferReply(of session: SessionReference) {
+    private mutating func deferReply(of session: SessionHandle) {
         guard let start = replyStart else { return }
         replyStart = nil
-        session.pointee.makeCatchup()
-        guard let catchup = session.pointee.catchup else { return }
-        let reply = session.pointee.outbox.own.bytes[start...]
-        catchup.pointee.deferred.append(reply)
-        catchup.pointee.deferredUntil = revision
-        session.pointee.outbox.own.truncate(to: start)
-        session.pointee.isHeld = true
+        guard sessions[session].isBehind else { return }
+        sessions[session].makeCatchup()
+        guard let catchup = sessions[session].catchup else { return }
+        catchup.deferred.append(sessions[session].outbox.own.bytes[start...])
+        catchup.deferredUntil = revision
+        sessions[session].outbox.own.truncate(to: start)
+        sessions[session].isHeld = true
     }
 
     /// The turn is over: what was shared by its events is not needed any more.
     mutating func endTurn() {
         log.removeAll()
-        if let heldOld { HeldBytes.release(heldOld) }
         heldOld = nil
         searches = 0
         durability.endTurn()
-        history.endTurn(removingFrom: &observables)
+        history.endTurn(removingFrom: &observables, &authors)
     }
 
     @inline(__always)
     mutating func perform(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         switch request.operation {
         case .publish, .emit, .patch, .delete: try write(request, line, session)
@@ -271,47 +287,47 @@ struct Hub: ~Copyable {
 
     /// The plainest success: the operation, the `id` and the revision.
     @inline(__always)
-    mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionReference) {
+    mutating func replyDone(_ request: Request, _ line: Span<UInt8>, _ session: SessionHandle) {
         let id = request.id.bytes(of: line)
         openReply(to: session)
         ReplyEncoder.appendDone(
             request.operation,
             id: id,
             revision: revision,
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
     }
 
-    mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionReference) {
-        let number = session.pointee.line
+    mutating func refuse(_ refusal: Refusal, id: Span<UInt8>, _ session: SessionHandle) {
+        let number = sessions[session].line
         openReply(to: session)
-        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &session.pointee.outbox.own)
+        ReplyEncoder.appendRefusal(refusal, id: id, line: number, to: &sessions[session].outbox.own)
     }
 
     private mutating func rename(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let name = decoder.options.name.bytes(of: line)
         try checkName(name, at: decoder.options.name.start, session)
-        session.pointee.rename(name)
+        sessions[session].rename(name, &authors)
         noteSupervisor(name, session)
         noteName(name, of: session)
         openReply(to: session)
-        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","client":"#)
-        session.pointee.outbox.own.append(decimal: session.pointee.client)
-        session.pointee.outbox.own.append(#","name":"#)
-        JSONText.append(name, to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append("}\n")
+        ReplyEncoder.appendStart(.hello, id: request.id.bytes(of: line), to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append(#","client":"#)
+        sessions[session].outbox.own.append(decimal: sessions[session].client)
+        sessions[session].outbox.own.append(#","name":"#)
+        JSONText.append(name, to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append("}\n")
         noteOwn(session)
     }
 
     private mutating func help(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         var operation: Operation?
         if request.has(.about) {
@@ -323,7 +339,7 @@ struct Hub: ~Copyable {
         ReplyEncoder.appendHelp(
             about: operation,
             id: request.id.bytes(of: line),
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
     }
 

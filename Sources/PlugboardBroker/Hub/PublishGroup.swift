@@ -7,14 +7,12 @@ import PlugboardMemory
 import PlugboardWire
 
 /// A publish that was read and is not yet made. Its line lies where it was read.
-struct WaitingPublish {
-    var request: Request
-    var line: UnsafeRawBufferPointer
+struct WaitingPublish: BitwiseCopyable {
+    var request = Request()
+    var line = UnsafeRawBufferPointer(start: nil, count: 0)
     /// The number of the line among its client's.
-    var number: UInt64
-    var hash: UInt64
-    /// Most likely the key's observable, as far as it is looked for in advance.
-    var candidate: ObservableReference?
+    var number: UInt64 = 0
+    var hash: UInt64 = 0
 }
 
 /// The publishes that wait for each other, in their order.
@@ -22,42 +20,49 @@ struct PublishGroup: ~Copyable {
     /// More than the fetches that a processor has under way at once, so that the waits in
     /// between, for addresses that are fetched themselves, are shared by many.
     static let publishesMax = 64
-    private let publishes: UnsafeMutablePointer<WaitingPublish>
+    private var publishes = List(repeating: WaitingPublish(), count: publishesMax)
     private(set) var count = 0
     /// Who sent them.
-    private(set) var session: SessionReference?
+    private(set) var session: SessionHandle?
 
-    init() {
-        publishes = .allocate(capacity: Self.publishesMax)
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-        let empty = WaitingPublish(request: Request(), line: nothing, number: 0, hash: 0)
-        publishes.initialize(repeating: empty, count: Self.publishesMax)
-    }
-
-    deinit {
-        publishes.deallocate()
-    }
+    init() {}
 
     @inline(__always) var isEmpty: Bool { count == 0 }
     @inline(__always) var isFull: Bool { count == Self.publishesMax }
 
-    /// One of those that wait, or the place of the next.
-    @inline(__always)
-    func place(_ index: Int) -> UnsafeMutablePointer<WaitingPublish> {
-        publishes + index
+    /// One of those that wait.
+    subscript(index: Int) -> WaitingPublish {
+        @inline(__always)
+        _read { yield publishes[index] }
     }
 
-    /// Counts the next one, whose request was read to its place.
+    /// The place of the next.
+    var next: WaitingPublish {
+        @inline(__always)
+        _read { yield publishes[count] }
+        @inline(__always)
+        _modify { yield &publishes[count] }
+    }
+
+    /// Counts the next one, which was read to its place.
     @inline(__always)
-    mutating func append(_ line: Span<UInt8>, hash: UInt64, from session: SessionReference) {
-        publishes[count].line = line.raw
-        publishes[count].hash = hash
-        publishes[count].number = session.pointee.line
+    mutating func countNext(from session: SessionHandle) {
         self.session = session
         count += 1
     }
 
-    mutating func removeAll() {
+    /// Takes the publishes out, so that they are read while they are made; `putBack` follows.
+    @inline(__always)
+    mutating func takeOut() -> List<WaitingPublish> {
+        var taken = List<WaitingPublish>()
+        swap(&taken, &publishes)
         count = 0
+        return taken
+    }
+
+    /// Takes back the memory of the publishes, which are made.
+    @inline(__always)
+    mutating func putBack(_ taken: inout List<WaitingPublish>) {
+        swap(&taken, &publishes)
     }
 }

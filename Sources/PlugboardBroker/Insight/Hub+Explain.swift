@@ -8,7 +8,7 @@ extension Hub {
     mutating func explain(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         guard let write = decoder.writes.first else {
             throw Refusal(.missingField, "explain needs \"write\"")
@@ -16,7 +16,7 @@ extension Hub {
         let key = write.key.bytes(of: line)
         let refusal = refusal(of: write, line, session)
         // What is refused may be no key at all, of which there is nothing to be asked.
-        let isSeen = refusal == nil && session.pointee.authorize(.subscribe, key)
+        let isSeen = refusal == nil && sessions[session].authorize(.subscribe, key)
         if refusal == nil {
             let observable = observables.find(key, hash: observables.hash(key))
             if let observable { refreshObservers(of: observable) }
@@ -24,28 +24,30 @@ extension Hub {
             if !isSeen { matches.removeAll() }
         }
         openReply(to: session)
-        ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","op":""#)
-        session.pointee.outbox.own.append(write.operation.name)
-        session.pointee.outbox.own.append(#"","key":"#)
-        JSONText.append(key, to: &session.pointee.outbox.own)
+        var reply = takeOwn(of: session)
+        ReplyEncoder.appendStart(.explain, id: request.id.bytes(of: line), to: &reply)
+        reply.append(#","op":""#)
+        reply.append(write.operation.name)
+        reply.append(#"","key":"#)
+        JSONText.append(key, to: &reply)
         if let refusal {
-            session.pointee.outbox.own.append(#","refused":{"error":""#)
-            session.pointee.outbox.own.append(string: refusal.code.rawValue)
-            session.pointee.outbox.own.append("\"")
-            ReplyEncoder.appendDetails(of: refusal, to: &session.pointee.outbox.own)
-            session.pointee.outbox.own.append("}")
+            reply.append(#","refused":{"error":""#)
+            reply.append(string: refusal.code.rawValue)
+            reply.append("\"")
+            ReplyEncoder.appendDetails(of: refusal, to: &reply)
+            reply.append("}")
         } else {
-            appendEffect(of: write, line, isSeen: isSeen, to: &session.pointee.outbox.own)
+            appendEffect(of: write, line, isSeen: isSeen, to: &reply)
         }
-        session.pointee.outbox.own.append("}\n")
+        reply.append("}\n")
+        giveBack(reply, to: session)
     }
 
     /// Why a write would be refused; nil where it would not. A patch's result is left in `scratch`.
     private mutating func refusal(
         of write: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) -> Refusal? {
         do throws(Refusal) {
             let planned = try plan(write, line, session)
@@ -66,7 +68,7 @@ extension Hub {
         let event = Event(write.operation)
         let key = write.key.bytes(of: line)
         let observable = observables.find(key, hash: observables.hash(key))
-        let old = Self.value(of: observable)
+        let old = self.value(of: observable)
         let value: Span<UInt8> =
             event == .delete
             ? Span() : write.operation == .patch ? scratch.bytes.kept : write.value.bytes(of: line)
@@ -78,13 +80,15 @@ extension Hub {
             buffer.append(#","value":"#)
             buffer.append(value)
         }
-        let barrier = barrier(for: event, of: observable, matches.elements, from: old, to: value)
+        let barrier = barrier(for: event, of: observable, matches.all, from: old, to: value)
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
             appendIdentity(of: subscription, of: key, &buffer)
-            outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
-                .append(to: &buffer)
+            append(
+                outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription),
+                to: &buffer
+            )
             buffer.append("}")
         }
         buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")

@@ -21,8 +21,8 @@ extension Hub {
         let steps = history.loop(from: number, to: earlier).dropLast().map { step in
             let entry = history[step]
             return Warnings.Step(
-                key: String(entry.observable.pointee.key),
-                by: String(entry.author.pointee.name)
+                key: String(observables[entry.observable].key),
+                by: String(authors[entry.author].name)
             )
         }
         warnings.raise(steps, revision: revision, at: now)

@@ -46,12 +46,12 @@ extension Hub {
             own.setKey("$broker.warnings")
             if isOwnKeyObserved() { refreshWarnings() } else { removeOwn() }
         }
-        let end = min(sessions.all.count, own.nextSlot + OwnState.clientsPerTurn)
+        let end = min(sessions.slotCount, own.nextSlot + OwnState.clientsPerTurn)
         for slot in own.nextSlot..<max(own.nextSlot, end) {
-            if let session = sessions.all[slot] { lookAt(session) }
+            if let session = sessions.inSlot(slot) { lookAt(session) }
         }
         own.nextSlot = end
-        if end < sessions.all.count {
+        if end < sessions.slotCount {
             // Others are served in between.
             deadlines.add(at: now + 1, .ownState)
             return
@@ -64,25 +64,25 @@ extension Hub {
     }
 
     /// A client came, or took a name.
-    mutating func noteOwn(_ session: SessionReference) {
+    mutating func noteOwn(_ session: SessionHandle) {
         guard own.isActive else { return }
         beginOwnWrites()
         lookAt(session)
     }
 
     /// A client has left.
-    mutating func noteOwnDeparture(of session: SessionReference) {
-        own.departedLines += session.pointee.line
+    mutating func noteOwnDeparture(of session: SessionHandle) {
+        own.departedLines += sessions[session].line
         guard own.isActive else { return }
-        own.setKey(client: session.pointee.client)
-        guard let observable = ownObservable(), observable.pointee.hasValue else { return }
+        own.setKey(client: sessions[session].client)
+        guard let observable = ownObservable(), observables[observable].hasValue else { return }
         beginOwnWrites()
         takeOwnRevision()
         delete(own: observable)
     }
 
-    private mutating func lookAt(_ session: SessionReference) {
-        own.setKey(client: session.pointee.client)
+    private mutating func lookAt(_ session: SessionHandle) {
+        own.setKey(client: sessions[session].client)
         if isOwnKeyObserved() { refreshClient(session) } else { removeOwn() }
     }
 
@@ -92,17 +92,17 @@ extension Hub {
         own.setKey("$broker.clients.")
         let shorter = min(literal.count, own.key.count)
         guard literal[..<shorter].isEqual(to: own.key.bytes[..<shorter]) else { return }
-        for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot], session.pointee.isOpen else { continue }
-            own.setKey(client: session.pointee.client)
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot), sessions[session].isOpen else { continue }
+            own.setKey(client: sessions[session].client)
             if Pattern.matches(pattern, own.key.bytes) { refreshClient(session) }
         }
     }
 
-    private mutating func refreshClient(_ session: SessionReference) {
-        guard session.pointee.isListed else { return }
+    private mutating func refreshClient(_ session: SessionHandle) {
+        guard sessions[session].isListed else { return }
         own.value.removeAll()
-        session.pointee.appendOwnValue(to: &own.value)
+        appendOwnValue(of: session)
         writeOwn()
     }
 
@@ -114,7 +114,7 @@ extension Hub {
 
     private mutating func refreshStats(_ now: UInt64) {
         let isFresh = own.sampledAt > 0 && now - own.sampledAt < OwnState.freshNanoseconds
-        if isFresh, let observable = ownObservable(), observable.pointee.hasValue { return }
+        if isFresh, let observable = ownObservable(), observables[observable].hasValue { return }
         own.value.removeAll()
         appendStats(now)
         writeOwn()
@@ -132,7 +132,7 @@ extension Hub {
         durability.pass(revision)
     }
 
-    private func ownObservable() -> ObservableReference? {
+    private func ownObservable() -> ObservableHandle? {
         let key = own.key.bytes
         return observables.find(key, hash: observables.hash(key))
     }
@@ -140,7 +140,7 @@ extension Hub {
     private mutating func isOwnKeyObserved() -> Bool {
         if let observable = ownObservable() {
             refreshObservers(of: observable)
-            return !observable.pointee.observers.isEmpty
+            return !observables[observable].observers.isEmpty
         }
         matches.removeAll()
         let key = own.key.bytes.kept
@@ -154,34 +154,34 @@ extension Hub {
         let (key, value) = (own.key.bytes.kept, own.value.bytes.kept)
         let hash = observables.hash(key)
         let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if observable.pointee.value.isEqual(to: value) { return }
+        if observables[observable].value.isEqual(to: value) { return }
         takeOwnRevision()
         if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
         tellNews(.update, of: observable, to: value, by: own.author, .none)
-        observable.pointee.set(value, revision: revision, cause: .none, writer: own.author)
+        observables.set(observable, value, revision: revision, cause: .none, writer: own.author, &authors)
     }
 
     /// Takes `own.key` away without a word: nobody observes it.
     private mutating func removeOwn() {
-        guard let observable = ownObservable(), observable.pointee.hasValue else { return }
-        observable.pointee.removeValue(cause: .none, writer: own.author)
+        guard let observable = ownObservable(), observables[observable].hasValue else { return }
+        observables.removeValue(of: observable, cause: .none, writer: own.author, &authors)
         removeIfUnneeded(observable)
     }
 
-    private mutating func delete(own observable: ObservableReference) {
+    private mutating func delete(own observable: ObservableHandle) {
         if tracing.isOn { noteTrace(.delete, nil, observable, to: Span(), by: own.author, cause: .none) }
         tellNews(.delete, of: observable, to: Span(), by: own.author, .none)
-        observable.pointee.removeValue(cause: .none, writer: own.author)
+        observables.removeValue(of: observable, cause: .none, writer: own.author, &authors)
         removeIfUnneeded(observable)
     }
 
     /// Whether somebody waits for an own key by its name, there or not.
     private func hasExactOwnObserver() -> Bool {
         let prefix = Self.ownPrefix
-        var next = observables.order.first(from: prefix)
-        while let observable = next, observable.pointee.key.starts(with: prefix) {
-            if !observable.pointee.exactObservers.isEmpty { return true }
-            next = KeyOrder.next(after: observable)
+        var next = observables.first(from: prefix)
+        while let observable = next, observables[observable].key.starts(with: prefix) {
+            if !observables[observable].exactObservers.isEmpty { return true }
+            next = observables.next(after: observable)
         }
         return false
     }

@@ -9,15 +9,15 @@ extension Hub {
     mutating func trace(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
-        try access.checkPatterns(wanted, line, session)
+        try access.checkPatterns(wanted, line, sessions[session])
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = register(sub, [], nil, line, session)
-        subscription.pointee.isTracer = true
+        subscriptions[subscription].isTracer = true
         tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
-        access.charge(subscription, traced: tracing.patterns(of: subscription).count)
+        charge(subscription, traced: wanted.count)
         replyRegistered(subscription, request, line)
     }
 
@@ -25,22 +25,27 @@ extension Hub {
     mutating func noteTrace(
         _ operation: Operation,
         _ reason: EventReason?,
-        _ observable: ObservableReference,
+        _ observable: ObservableHandle,
         to value: Span<UInt8>,
-        by author: AuthorReference,
+        by author: AuthorHandle,
         cause: WriteCause
     ) {
-        let key = observable.pointee.key
-        guard tracing.takes(key, revision: revision) else { return }
-        tracing.begin(operation, reason, key, by: author, revision: revision, cause: cause)
+        let key = observables[observable].key
+        guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
+        tracing.begin(operation, reason, key, by: authors[author].by, revision: revision, cause: cause)
         refreshObservers(of: observable)
-        let (event, old) = (Event(operation), observable.pointee.value)
-        let observers = observable.pointee.observers.elements
+        let (event, old) = (Event(operation), observables[observable].value)
+        let observers = observables[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         for subscription in observers
-        where subscription.pointee.session.pointee.isOpen {
+        where sessions[subscriptions[subscription].session].isOpen {
             let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
-            tracing.append(subscription, outcome)
+            let session = subscriptions[subscription].session
+            var text = ByteBuffer()
+            text.append("{")
+            appendSource(of: subscription, to: &text)
+            append(outcome, to: &text)
+            tracing.append(text.bytes, client: sessions[session].client, isSent: outcome.isSent)
         }
     }
 
@@ -48,21 +53,22 @@ extension Hub {
     mutating func noteTrace(
         ofUnheard key: Span<UInt8>,
         _ reason: EventReason?,
-        by author: AuthorReference,
+        by author: AuthorHandle,
         cause: WriteCause
     ) {
-        guard tracing.takes(key, revision: revision) else { return }
-        tracing.begin(.emit, reason, key, by: author, revision: revision, cause: cause)
+        guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
+        tracing.begin(.emit, reason, key, by: authors[author].by, revision: revision, cause: cause)
     }
 
     /// Tells the turn's traces. What is told is sent in the same turn.
     mutating func tellTraces() {
         for index in tracing.tracers.indices {
             let tracer = tracing.tracers[index]
-            for place in 0..<tracing.count where tracer.isConcerned(tracing.key(place)) {
+            for place in 0..<tracing.count
+            where tracer.isConcerned(tracing.key(place), subscriptions, sessions) {
                 scratch.removeAll()
                 scratch.append(#"{"event":"trace","sub":"#)
-                scratch.append(tracer.subscription.pointee.text.pointee.sub)
+                scratch.append(texts[subscriptions[tracer.subscription].text].sub)
                 tracing.appendLine(place, to: &scratch)
                 let line = scratch.bytes.kept
                 tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
@@ -72,14 +78,14 @@ extension Hub {
         tracing.removeAll()
     }
 
-    private mutating func tell(_ gap: Gap, to subscription: SubscriptionReference) {
-        if let backlog = subscription.pointee.backlog {
-            backlog.pointee.lines.drop(gap)
+    private mutating func tell(_ gap: Gap, to subscription: SubscriptionHandle) {
+        if let backlog = subscriptions[subscription].backlog {
+            backlog.lines.drop(gap)
             return readyIfFree(subscription)
         }
         scratch.removeAll()
         EventEncoder.appendLagged(
-            sub: subscription.pointee.text.pointee.sub,
+            sub: texts[subscriptions[subscription].text].sub,
             dropped: gap.dropped,
             first: gap.first,
             last: gap.last,

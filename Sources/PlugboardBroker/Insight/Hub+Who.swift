@@ -8,54 +8,53 @@ extension Hub {
     mutating func who(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
         let observable = observables.find(key, hash: observables.hash(key))
-        let queued = session.pointee.outbox.count
-        let isSeen = session.pointee.authorize(.subscribe, key)
+        let queued = sessions[session].outbox.count
+        let isSeen = sessions[session].authorize(.subscribe, key)
         findObservers(of: key, observable)
         if !isSeen { matches.removeAll() }
         openReply(to: session)
-        ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","key":""#)
-        session.pointee.outbox.own.append(key)
-        session.pointee.outbox.own.append(#"","observers":["#)
+        var reply = takeOwn(of: session)
+        ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &reply)
+        reply.append(#","key":""#)
+        reply.append(key)
+        reply.append(#"","observers":["#)
         var isFirst = true
         for subscription in listedObservers() {
-            session.pointee.outbox.own.append(isFirst ? "{" : ",{")
+            reply.append(isFirst ? "{" : ",{")
             isFirst = false
-            let isAsker = subscription.pointee.session == session
-            appendObserver(subscription, of: key, queued: isAsker ? queued : nil, &session.pointee.outbox.own)
-            session.pointee.outbox.own.append("}")
+            let isAsker = subscriptions[subscription].session == session
+            appendObserver(subscription, of: key, queued: isAsker ? queued : nil, &reply)
+            reply.append("}")
         }
-        let hasMore = matches.count > Limits.listedObserversMax
-        session.pointee.outbox.own.append(hasMore ? #"],"more":true"# : "]")
-        if isSeen, let observable { appendWriter(of: observable, &session.pointee.outbox.own) }
-        if isSeen || session.pointee.authorize(.call, key) {
-            appendServer(of: key, &session.pointee.outbox.own)
-        }
-        session.pointee.outbox.own.append("}\n")
+        reply.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        if isSeen, let observable { appendWriter(of: observable, &reply) }
+        if isSeen || sessions[session].authorize(.call, key) { appendServer(of: key, &reply) }
+        reply.append("}\n")
+        giveBack(reply, to: session)
     }
 
     /// Leaves those whom a write of a key would reach in `matches`.
-    mutating func findObservers(of key: Span<UInt8>, _ observable: ObservableReference?) {
+    mutating func findObservers(of key: Span<UInt8>, _ observable: ObservableHandle?) {
         matches.removeAll()
         if let observable {
-            for subscription in observable.pointee.exactObservers.elements { matches.append(subscription) }
+            for subscription in observables[observable].exactObservers.all { matches.append(subscription) }
         }
         patterns.match(key, into: &matches)
         if isSelective { dropForbidden(key) }
-        Self.arrange(&matches)
+        Self.arrange(&matches, subscriptions)
     }
 
     /// Of `matches` as many as one reply names. Where those are not all, the ones that are
     /// not up to date come first: they are what is looked for.
-    func listedObservers() -> [SubscriptionReference] {
-        guard matches.count > Limits.listedObserversMax else { return Array(matches.elements) }
-        var (behind, live): ([SubscriptionReference], [SubscriptionReference]) = ([], [])
-        for subscription in matches.elements where behind.count < Limits.listedObserversMax {
+    func listedObservers() -> [SubscriptionHandle] {
+        guard matches.count > Limits.listedObserversMax else { return matches.all }
+        var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
+        for subscription in matches.all where behind.count < Limits.listedObserversMax {
             if state(of: subscription) != .live {
                 behind.append(subscription)
             } else if live.count < Limits.listedObserversMax {
@@ -68,74 +67,74 @@ extension Hub {
     /// Adds the members that say who an observer is and how far. `queued` where it can't be
     /// seen from the outbox, as a reply to the observer itself is just being written there.
     func appendObserver(
-        _ subscription: SubscriptionReference,
+        _ subscription: SubscriptionHandle,
         of key: Span<UInt8>,
         queued: Int?,
         _ buffer: inout ByteBuffer
     ) {
         appendIdentity(of: subscription, of: key, &buffer)
-        let session = subscription.pointee.session
+        let session = subscriptions[subscription].session
         buffer.append(#","state":""#)
         buffer.append(state(of: subscription).name)
         buffer.append(#"","queued":"#)
-        let waiting = session.pointee.catchup?.pointee.queuedBytes ?? 0
-        buffer.append(decimal: UInt64((queued ?? session.pointee.outbox.count) + waiting))
+        let waiting = sessions[session].catchup?.queuedBytes ?? 0
+        buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(#","owed":"#)
-        buffer.append(decimal: UInt64(subscription.pointee.backlog?.pointee.owedCount ?? 0))
+        buffer.append(decimal: UInt64(subscriptions[subscription].backlog?.owedCount ?? 0))
         buffer.append(#","revision":"#)
         buffer.append(decimal: toldRevision(of: subscription))
     }
 
     /// Adds the members that say who an observer is.
     func appendIdentity(
-        of subscription: SubscriptionReference,
+        of subscription: SubscriptionHandle,
         of key: Span<UInt8>,
         _ buffer: inout ByteBuffer
     ) {
-        let session = subscription.pointee.session
+        let session = subscriptions[subscription].session
         buffer.append(#""client":"#)
-        buffer.append(decimal: session.pointee.client)
+        buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        session.pointee.appendName(to: &buffer)
-        if session.pointee.peer.process > 0 {
+        sessions[session].appendName(authors, to: &buffer)
+        if sessions[session].peer.process > 0 {
             buffer.append(#","pid":"#)
-            buffer.append(decimal: UInt64(session.pointee.peer.process))
+            buffer.append(decimal: UInt64(sessions[session].peer.process))
         }
         buffer.append(#","sub":"#)
-        buffer.append(subscription.pointee.text.pointee.sub)
+        buffer.append(texts[subscriptions[subscription].text].sub)
         buffer.append(#","pattern":""#)
-        subscription.pointee.appendPattern(matching: key, to: &buffer)
+        subscriptions[subscription].appendPattern(matching: key, observables, to: &buffer)
         buffer.append(#"","phase":"#)
-        buffer.append(decimal: UInt64(subscription.pointee.phase))
+        buffer.append(decimal: UInt64(subscriptions[subscription].phase))
     }
 
-    private func state(of subscription: SubscriptionReference) -> ObserverState {
-        if let backlog = subscription.pointee.backlog {
-            if backlog.pointee.isPaused { return .paused }
-            if !backlog.pointee.isEmpty { return .lagging }
+    private func state(of subscription: SubscriptionHandle) -> ObserverState {
+        if let backlog = subscriptions[subscription].backlog {
+            if backlog.isPaused { return .paused }
+            if !backlog.isEmpty { return .lagging }
         }
-        return subscription.pointee.session.pointee.isBehind ? .lagging : .live
+        return sessions[subscriptions[subscription].session].isBehind ? .lagging : .live
     }
 
     /// Everything up to this revision that concerns a subscription is on its way to it.
-    private func toldRevision(of subscription: SubscriptionReference) -> UInt64 {
-        guard let front = subscription.pointee.backlog?.pointee.frontRevision else { return revision }
+    private func toldRevision(of subscription: SubscriptionHandle) -> UInt64 {
+        guard let front = subscriptions[subscription].backlog?.frontRevision else { return revision }
         return front > 0 ? min(front - 1, revision) : 0
     }
 
-    private func appendWriter(of observable: ObservableReference, _ buffer: inout ByteBuffer) {
-        guard observable.pointee.hasValue, let writer = observable.pointee.writer else { return }
+    private func appendWriter(of observable: ObservableHandle, _ buffer: inout ByteBuffer) {
+        guard observables[observable].hasValue, let writer = observables[observable].writer else { return }
         buffer.append(#","writer":{"#)
         // Who wrote to an earlier broker has no number in this one.
-        if writer.pointee.client > 0 {
+        if authors[writer].client > 0 {
             buffer.append(#""client":"#)
-            buffer.append(decimal: writer.pointee.client)
+            buffer.append(decimal: authors[writer].client)
             buffer.append(",")
         }
         buffer.append(#""name":"#)
-        buffer.append(writer.pointee.name)
-        buffer.append(writer.pointee.isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#)
-        buffer.append(decimal: observable.pointee.revision)
+        buffer.append(authors[writer].name)
+        buffer.append(authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#)
+        buffer.append(decimal: observables[observable].revision)
         buffer.append("}")
     }
 }

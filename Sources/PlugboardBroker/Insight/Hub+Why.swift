@@ -8,39 +8,41 @@ extension Hub {
     mutating func why(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
         try checkSeen(request, line, session)
         guard let observable = observables.find(key, hash: observables.hash(key)),
-            observable.pointee.hasValue || history.lastEntry(of: observable) != nil
+            observables[observable].hasValue || history.lastEntry(of: observable, observables) != nil
         else {
             try Self.checkKey(request.key, line)
             throw notFound(request, line, session)
         }
         let limit = request.has(.limit) ? decoder.options.limit : Limits.chainStepsDefault
         openReply(to: session)
-        ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","key":""#)
-        session.pointee.outbox.own.append(key)
-        session.pointee.outbox.own.append(#"","chain":["#)
-        let end = appendChain(of: observable, limit: limit, for: session, to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append("]")
-        session.pointee.outbox.own.append(end.member)
-        session.pointee.outbox.own.append("}\n")
+        var reply = takeOwn(of: session)
+        ReplyEncoder.appendStart(.why, id: request.id.bytes(of: line), to: &reply)
+        reply.append(#","key":""#)
+        reply.append(key)
+        reply.append(#"","chain":["#)
+        let end = appendChain(of: observable, limit: limit, for: session, to: &reply)
+        reply.append("]")
+        reply.append(end.member)
+        reply.append("}\n")
+        giveBack(reply, to: session)
     }
 
     /// Adds the steps, newest first. A step that the client may not see is as good as forgotten.
     private mutating func appendChain(
-        of observable: ObservableReference,
+        of observable: ObservableHandle,
         limit: Int,
-        for session: SessionReference,
+        for session: SessionHandle,
         to buffer: inout ByteBuffer
     ) -> ChainEnd {
         guard let newest = newestEntry(of: observable) else {
             appendForgottenStep(observable, to: &buffer)
             // The broker's own writes are not remembered, and have no cause.
-            return observable.pointee.isReserved ? .root : .truncated
+            return observables[observable].isReserved ? .root : .truncated
         }
         var checks = ChainEnd.checksMax
         var current = newest
@@ -56,20 +58,21 @@ extension Hub {
         return isSeen(cause, by: session) ? .more : .truncated
     }
 
-    private func isSeen(_ number: UInt64, by session: SessionReference) -> Bool {
-        session.pointee.authorize(.subscribe, history[number].observable.pointee.key)
+    private func isSeen(_ number: UInt64, by session: SessionHandle) -> Bool {
+        sessions[session].authorize(.subscribe, observables[history[number].observable].key)
     }
 
     /// The entry of the write that a key's value is from, or of its last delete or emit.
-    private func newestEntry(of observable: ObservableReference) -> UInt64? {
-        guard observable.pointee.hasValue else { return history.lastEntry(of: observable) }
-        guard let last = history.last(of: observable.pointee.revision, before: history.count) else {
+    private func newestEntry(of observable: ObservableHandle) -> UInt64? {
+        guard observables[observable].hasValue else { return history.lastEntry(of: observable, observables) }
+        guard let last = history.last(of: observables[observable].revision, before: history.count) else {
             return nil
         }
         // A batch may be longer than what is looked at of a chain's steps, so this looks further.
         var number = last
         while history[number].observable != observable || history[number].operation == .emit {
-            guard number > history.oldest, history[number - 1].revision == observable.pointee.revision else {
+            guard number > history.oldest, history[number - 1].revision == observables[observable].revision
+            else {
                 return nil
             }
             number -= 1
@@ -91,15 +94,20 @@ extension Hub {
     }
 
     private mutating func isObserved(
-        _ observable: ObservableReference,
-        by author: AuthorReference,
+        _ observable: ObservableHandle,
+        by author: AuthorHandle,
         _ checks: inout Int
     ) -> Bool {
         guard checks > 0 else { return false }
         refreshObservers(of: observable)
-        let observers = observable.pointee.observers.elements.prefix(checks)
-        checks -= 1 + observers.count
-        return observers.contains { $0.pointee.session.pointee.isAuthor(author) }
+        let client = authors[author].client
+        let count = min(checks, observables[observable].observers.count)
+        checks -= 1 + count
+        for place in 0..<count {
+            let session = observables[observable].observers[place].session
+            if sessions[session].client == client { return true }
+        }
+        return false
     }
 
     /// Why a chain goes no further at an entry.
@@ -111,13 +119,13 @@ extension Hub {
     private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
         let entry = history[number]
         buffer.append(#"{"key":""#)
-        buffer.append(entry.observable.pointee.key)
+        buffer.append(observables[entry.observable].key)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: entry.revision)
         buffer.append(#","op":""#)
         buffer.append(entry.operation.name)
         buffer.append("\"")
-        buffer.append(entry.author.pointee.by)
+        buffer.append(authors[entry.author].by)
         EventEncoder.appendReason(entry.reason, to: &buffer)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: entry.milliseconds)
@@ -127,14 +135,14 @@ extension Hub {
     }
 
     /// The step of a value that is older than the history: when and how is not known any more.
-    private func appendForgottenStep(_ observable: ObservableReference, to buffer: inout ByteBuffer) {
+    private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
         buffer.append(#"{"key":""#)
-        buffer.append(observable.pointee.key)
+        buffer.append(observables[observable].key)
         buffer.append(#"","revision":"#)
-        buffer.append(decimal: observable.pointee.revision)
-        buffer.append(observable.pointee.by)
-        EventEncoder.appendReason(observable.pointee.marks.reason, to: &buffer)
-        observable.pointee.cause.append(to: &buffer)
+        buffer.append(decimal: observables[observable].revision)
+        buffer.append(authors.by(observables[observable].writer))
+        EventEncoder.appendReason(observables[observable].marks.reason, to: &buffer)
+        observables[observable].cause.append(to: &buffer)
         buffer.append("}")
     }
 }

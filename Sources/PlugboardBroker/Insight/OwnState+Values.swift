@@ -10,11 +10,12 @@ extension Hub {
     mutating func appendStats(_ now: UInt64) {
         let counts = ownCounts()
         var (clients, subscriptions, slow) = (0, 0, 0)
-        for slot in sessions.all {
-            guard let session = slot, session.pointee.isOpen, session.pointee.isListed else { continue }
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot), sessions[session].isOpen, sessions[session].isListed
+            else { continue }
             clients += 1
-            subscriptions += session.pointee.subscriptions.count
-            if session.pointee.isBehind { slow += 1 }
+            subscriptions += sessions[session].subscriptions.count
+            if sessions[session].isBehind { slow += 1 }
         }
         own.value.append("{")
         own.value.append(member: "uptime", (now - own.start) / 1_000_000_000, isFirst: true)
@@ -36,8 +37,8 @@ extension Hub {
 
     private func ownCounts() -> OwnCounts {
         var lines = own.departedLines
-        for slot in sessions.all {
-            if let session = slot { lines += session.pointee.line }
+        for slot in 0..<sessions.slotCount {
+            if let session = sessions.inSlot(slot) { lines += sessions[session].line }
         }
         return OwnCounts(
             lines: lines,
@@ -78,34 +79,40 @@ extension Session {
     /// It counts as a client. A plugin finds a connection that is open already, and may make one of its
     /// own without a look at that: so one that has said nothing is none.
     var isListed: Bool { line > 0 || clearance?.plugin == nil }
+}
 
-    /// Adds the value of `$broker.clients.<n>`.
-    func appendOwnValue(to buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append(member: "client", client, isFirst: true)
-        buffer.append(#","name":"#)
-        appendName(to: &buffer)
-        if peer.process > 0 { buffer.append(member: "pid", UInt64(peer.process)) }
-        buffer.append(#","since":""#)
-        buffer.append(milliseconds: since)
-        buffer.append(#"","state":""#)
-        buffer.append(ownState.name)
-        buffer.append("\"")
-        buffer.append(member: "subscriptions", UInt64(subscriptions.count))
-        buffer.append(member: "lines", line)
-        buffer.append(member: "sent", sent)
-        buffer.append(member: "queued", UInt64(outbox.count + (catchup?.pointee.queuedBytes ?? 0)))
-        buffer.append(member: "owed", UInt64(catchup?.pointee.owedCount ?? 0))
-        buffer.append("}")
+extension Hub {
+    /// Adds the value of `$broker.clients.<n>` to `own.value`.
+    mutating func appendOwnValue(of session: SessionHandle) {
+        own.value.append("{")
+        own.value.append(member: "client", sessions[session].client, isFirst: true)
+        own.value.append(#","name":"#)
+        sessions[session].appendName(authors, to: &own.value)
+        let process = sessions[session].peer.process
+        if process > 0 { own.value.append(member: "pid", UInt64(process)) }
+        own.value.append(#","since":""#)
+        own.value.append(milliseconds: sessions[session].since)
+        own.value.append(#"","state":""#)
+        own.value.append(ownState(of: session).name)
+        own.value.append("\"")
+        own.value.append(member: "subscriptions", UInt64(sessions[session].subscriptions.count))
+        own.value.append(member: "lines", sessions[session].line)
+        own.value.append(member: "sent", sessions[session].sent)
+        let catchup = sessions[session].catchup
+        let queued = sessions[session].outbox.count + (catchup?.queuedBytes ?? 0)
+        own.value.append(member: "queued", UInt64(queued))
+        own.value.append(member: "owed", UInt64(catchup?.owedCount ?? 0))
+        own.value.append("}")
     }
 
     /// How far the client as a whole is: paused where one of its subscriptions is.
-    private var ownState: ObserverState {
+    private func ownState(of session: SessionHandle) -> ObserverState {
         // Nobody has more than a few; whoever has is not gone through every second.
-        for subscription in subscriptions.list.elements.prefix(64) {
-            if subscription.pointee.backlog?.pointee.isPaused == true { return .paused }
+        for place in sessions[session].subscriptions.list.indices.prefix(64) {
+            let subscription = sessions[session].subscriptions.list[place]
+            if subscriptions[subscription].backlog?.isPaused == true { return .paused }
         }
-        return isBehind ? .lagging : .live
+        return sessions[session].isBehind ? .lagging : .live
     }
 }
 

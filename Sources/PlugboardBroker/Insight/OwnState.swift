@@ -16,7 +16,7 @@ struct OwnState: ~Copyable {
     static let clientsPerTurn = 1_024
 
     /// `$broker`, as the writer of all this.
-    let author: AuthorReference
+    let author: AuthorHandle
     /// Somebody observes it, or asked within the last interval.
     var isActive = false
     /// The group of writes under way has taken its revision.
@@ -41,16 +41,10 @@ struct OwnState: ~Copyable {
     var key = ByteBuffer()
     var value = ByteBuffer()
 
-    init(time: TimeSource) {
+    init(time: TimeSource, author: AuthorHandle) {
         turns = TurnTimes(time: time)
         start = time.nanoseconds()
-        let presence = Presence.make(client: 0)
-        author = Author.make(name: StaticString("$broker").bytes, presence: presence)
-        Presence.release(presence)
-    }
-
-    deinit {
-        Author.release(author)
+        self.author = author
     }
 
     /// Puts the key of a client into `key`.

@@ -13,7 +13,7 @@ struct Tracing: ~Copyable {
 
     /// Who traces what.
     struct Tracer {
-        let subscription: SubscriptionReference
+        let subscription: SubscriptionHandle
         let patterns: [[UInt8]]
         /// What this turn had no room for.
         var gap: Gap?
@@ -24,9 +24,13 @@ struct Tracing: ~Copyable {
             gap?.last = revision
         }
 
-        func isConcerned(_ key: Span<UInt8>) -> Bool {
+        func isConcerned(
+            _ key: Span<UInt8>,
+            _ subscriptions: borrowing Slab<Subscription>,
+            _ sessions: borrowing SessionTable
+        ) -> Bool {
             patterns.contains { pattern in Pattern.matches(pattern.span, key) }
-                && subscription.pointee.session.pointee.authorize(.subscribe, key)
+                && sessions[subscriptions[subscription].session].authorize(.subscribe, key)
         }
     }
 
@@ -66,27 +70,32 @@ struct Tracing: ~Copyable {
         self.source = source
     }
 
-    mutating func add(_ subscription: SubscriptionReference, _ patterns: [[UInt8]]) {
+    mutating func add(_ subscription: SubscriptionHandle, _ patterns: [[UInt8]]) {
         tracers.append(Tracer(subscription: subscription, patterns: patterns))
         isOn = true
     }
 
-    mutating func remove(_ subscription: SubscriptionReference) {
+    mutating func remove(_ subscription: SubscriptionHandle) {
         tracers.removeAll { $0.subscription == subscription }
         isOn = !tracers.isEmpty
         if !isOn { removeAll() }
     }
 
     /// What a tracer asked for.
-    func patterns(of subscription: SubscriptionReference) -> [[UInt8]] {
+    func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
         tracers.first { $0.subscription == subscription }?.patterns ?? []
     }
 
     /// Whether somebody is to be told of a write to this key, and there is room to note it.
-    mutating func takes(_ key: Span<UInt8>, revision: UInt64) -> Bool {
+    mutating func takes(
+        _ key: Span<UInt8>,
+        revision: UInt64,
+        _ subscriptions: borrowing Slab<Subscription>,
+        _ sessions: borrowing SessionTable
+    ) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
-        for index in tracers.indices where tracers[index].isConcerned(key) {
+        for index in tracers.indices where tracers[index].isConcerned(key, subscriptions, sessions) {
             isWanted = true
             if isFull { tracers[index].drop(revision) }
         }
@@ -98,7 +107,7 @@ struct Tracing: ~Copyable {
         _ operation: Operation,
         _ reason: EventReason?,
         _ key: Span<UInt8>,
-        by author: AuthorReference,
+        by author: Span<UInt8>,
         revision: UInt64,
         cause: WriteCause
     ) {
@@ -112,7 +121,7 @@ struct Tracing: ~Copyable {
         text.append(#","op":""#)
         text.append(operation.name)
         text.append("\"")
-        text.append(author.pointee.by)
+        text.append(author)
         EventEncoder.appendReason(reason, to: &text)
         cause.append(to: &text)
         let head = ByteRange(start, text.count)
@@ -123,22 +132,19 @@ struct Tracing: ~Copyable {
         )
     }
 
-    /// Notes what becomes of the last write for one of its observers.
-    mutating func append(_ subscription: SubscriptionReference, _ outcome: Outcome) {
+    /// Notes what becomes of the last write for one of its observers, as text in `observer`.
+    mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
         guard !records.isEmpty else { return }
         let place = records.count - 1
-        if observers.count - records.elements[place].first == Limits.listedObserversMax {
-            records.mutableElements[place].hasMore = true
+        if observers.count - records[place].first == Limits.listedObserversMax {
+            records[place].hasMore = true
             return
         }
-        let session = subscription.pointee.session
         let start = text.count
-        text.append("{")
-        subscription.pointee.appendSource(to: &text)
-        outcome.append(to: &text)
+        text.append(observer)
         let range = ByteRange(start, text.count)
-        observers.append(Observer(text: range, client: session.pointee.client, isSent: outcome.isSent))
-        records.mutableElements[place].last = observers.count
+        observers.append(Observer(text: range, client: client, isSent: isSent))
+        records[place].last = observers.count
     }
 
     /// A client was sent all that was there for it.
@@ -153,21 +159,21 @@ struct Tracing: ~Copyable {
     var count: Int { records.count }
 
     /// The revision of a write.
-    func revision(_ index: Int) -> UInt64 { records.elements[index].revision }
+    func revision(_ index: Int) -> UInt64 { records[index].revision }
 
     /// The key of a write.
     @_lifetime(borrow self)
     func key(_ index: Int) -> Span<UInt8> {
-        records.elements[index].key.bytes(of: text.bytes)
+        records[index].key.bytes(of: text.bytes)
     }
 
     /// Adds the line about a write, without its beginning.
     func appendLine(_ index: Int, to buffer: inout ByteBuffer) {
-        let record = records.elements[index]
+        let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
         buffer.append(#","observers":["#)
         for place in record.first..<record.last {
-            let observer = observers.elements[place]
+            let observer = observers[place]
             if place > record.first { buffer.append(",") }
             buffer.append(observer.text.bytes(of: text.bytes))
             // Who was not sent everything in this turn gets the rest in a later one.
@@ -200,14 +206,17 @@ extension Tracing {
     private static var always: Invariants { Invariants(of: "Tracing") }
 
     /// Each tracer is a subscription that traces, and nothing is left of a turn.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ subscriptions: borrowing Slab<Subscription>
+    ) throws(BrokenInvariant) {
         try Self.always.agree("it is on while somebody traces", isOn, !tracers.isEmpty)
         for tracer in tracers {
             let isThere = living.subscriptions.contains(tracer.subscription)
             try Self.always.hold("who traces is there", isThere)
         }
         var found = 0
-        for subscription in living.subscriptions where subscription.pointee.isTracer { found += 1 }
+        for subscription in living.subscriptions where subscriptions[subscription].isTracer { found += 1 }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 }

@@ -5,12 +5,12 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-typealias ConnectionReference = UnsafeMutablePointer<Connection>
-
 /// A client's connection, as the loop sees it.
-struct Connection: ~Copyable {
+final class Connection {
     let descriptor: Descriptor
-    let session: SessionReference
+    let session: SessionHandle
+    /// Where the poller's number finds it.
+    let slot: Int
     /// Tells this connection from an earlier one in the same slot.
     let token: UInt64
     /// Bytes that were read but not executed: half a line, or lines that must wait.
@@ -20,6 +20,8 @@ struct Connection: ~Copyable {
     var interest: Interest = .read
     /// Leaving out the rest of a line that is over the limit.
     var isDiscarding = false
+    /// Lines that have come.
+    var lines: UInt64 = 0
     /// Lines over the limit since the last that was not.
     var overlongLines = 0
     /// The peer will send no more.
@@ -35,30 +37,26 @@ struct Connection: ~Copyable {
     /// Goes on with the lines it holds in the next turn, and is not read before.
     var isReleased = false
 
-    init(descriptor: consuming Descriptor, session: SessionReference, token: UInt64) {
+    init(descriptor: consuming Descriptor, session: SessionHandle, slot: Int, token: UInt64) {
         self.descriptor = descriptor
         self.session = session
+        self.slot = slot
         self.token = token
     }
 
-    deinit {
-        session.deinitialize(count: 1)
-        session.deallocate()
-    }
-
     /// What to wait for, given all of the above.
-    var wantedInterest: Interest {
+    func wantedInterest(_ session: borrowing Session) -> Interest {
         var wanted: Interest = []
-        if !inputEnded, !isHeldBack, session.pointee.isOpen { wanted.insert(.read) }
+        if !inputEnded, !isHeldBack, session.isOpen { wanted.insert(.read) }
         if isWaitingToWrite { wanted.insert(.write) }
         return wanted
     }
 
     /// Nothing is left that could ever be told or asked.
-    var isFinished: Bool {
-        guard session.pointee.outbox.isEmpty, !session.pointee.isHeld || outputEnded else { return false }
-        if !session.pointee.isOpen || outputEnded { return !session.pointee.isOpen || inputEnded }
-        return inputEnded && !isHeldBack && !isReleased && session.pointee.subscriptions.isEmpty
-            && session.pointee.duties == nil && session.pointee.awaitedWrites == 0
+    func isFinished(_ session: borrowing Session) -> Bool {
+        guard session.outbox.isEmpty, !session.isHeld || outputEnded else { return false }
+        if !session.isOpen || outputEnded { return !session.isOpen || inputEnded }
+        return inputEnded && !isHeldBack && !isReleased && session.subscriptions.isEmpty
+            && session.duties == nil && session.awaitedWrites == 0
     }
 }

@@ -61,7 +61,7 @@ struct Deadlines: ~Copyable {
     var count: Int { heap.count }
 
     /// When the earliest falls due; nil where there is none.
-    @inline(__always) var next: UInt64? { heap.elements.first?.at }
+    @inline(__always) var next: UInt64? { heap.first?.at }
 
     /// Adds a deadline. One that is not cancelled falls due once.
     @discardableResult
@@ -78,8 +78,8 @@ struct Deadlines: ~Copyable {
     mutating func cancel(_ ticket: DeadlineTicket) {
         let slot = Int(ticket.slot)
         guard slot < slots.count else { return }
-        let place = Int(slots.elements[slot].place)
-        guard place >= 0, heap.elements[place].order == ticket.order else { return }
+        let place = Int(slots[slot].place)
+        guard place >= 0, heap[place].order == ticket.order else { return }
         remove(at: place)
     }
 
@@ -87,15 +87,15 @@ struct Deadlines: ~Copyable {
     func time(of ticket: DeadlineTicket) -> UInt64? {
         let slot = Int(ticket.slot)
         guard slot < slots.count else { return nil }
-        let place = Int(slots.elements[slot].place)
-        guard place >= 0, heap.elements[place].order == ticket.order else { return nil }
-        return heap.elements[place].at
+        let place = Int(slots[slot].place)
+        guard place >= 0, heap[place].order == ticket.order else { return nil }
+        return heap[place].at
     }
 
     /// Takes out the earliest deadline if its time has come.
     mutating func popDue(at now: UInt64) -> Deadline? {
-        guard let first = heap.elements.first, first.at <= now else { return nil }
-        let deadline = slots.elements[Int(first.slot)].deadline
+        guard let first = heap.first, first.at <= now else { return nil }
+        let deadline = slots[Int(first.slot)].deadline
         remove(at: 0)
         return deadline
     }
@@ -117,7 +117,7 @@ struct Deadlines: ~Copyable {
 
     private mutating func takeSlot(_ slot: Slot) -> Int32 {
         if let index = free.popLast() {
-            slots.mutableElements[Int(index)] = slot
+            slots[Int(index)] = slot
             return index
         }
         slots.append(slot)
@@ -125,8 +125,8 @@ struct Deadlines: ~Copyable {
     }
 
     private mutating func remove(at place: Int) {
-        let slot = heap.elements[place].slot
-        slots.mutableElements[Int(slot)].place = -1
+        let slot = heap[place].slot
+        slots[Int(slot)].place = -1
         free.append(slot)
         guard let last = heap.popLast() else { return }
         if heap.isEmpty { return releaseSpare() }
@@ -145,11 +145,11 @@ struct Deadlines: ~Copyable {
 
     private mutating func siftUp(from start: Int) {
         var place = start
-        let entry = heap.elements[place]
+        let entry = heap[place]
         while place > 0 {
             let parent = (place - 1) / 2
-            guard entry.precedes(heap.elements[parent]) else { break }
-            put(heap.elements[parent], at: place)
+            guard entry.precedes(heap[parent]) else { break }
+            put(heap[parent], at: place)
             place = parent
         }
         put(entry, at: place)
@@ -157,22 +157,22 @@ struct Deadlines: ~Copyable {
 
     private mutating func siftDown(from start: Int) {
         var place = start
-        let entry = heap.elements[place]
+        let entry = heap[place]
         while true {
             var child = place * 2 + 1
             guard child < heap.count else { break }
             let right = child + 1
-            if right < heap.count, heap.elements[right].precedes(heap.elements[child]) { child = right }
-            guard heap.elements[child].precedes(entry) else { break }
-            put(heap.elements[child], at: place)
+            if right < heap.count, heap[right].precedes(heap[child]) { child = right }
+            guard heap[child].precedes(entry) else { break }
+            put(heap[child], at: place)
             place = child
         }
         put(entry, at: place)
     }
 
     private mutating func put(_ entry: Entry, at place: Int) {
-        heap.mutableElements[place] = entry
-        slots.mutableElements[Int(entry.slot)].place = Int32(place)
+        heap[place] = entry
+        slots[Int(entry.slot)].place = Int32(place)
     }
 }
 
@@ -181,24 +181,24 @@ extension Deadlines {
 
     /// What is to be done at a ticket's time; nil where that is over.
     func deadline(of ticket: DeadlineTicket) -> Deadline? {
-        time(of: ticket) == nil ? nil : slots.elements[Int(ticket.slot)].deadline
+        time(of: ticket) == nil ? nil : slots[Int(ticket.slot)].deadline
     }
 
     /// All that is still to be done.
-    var all: [Deadline] { heap.elements.map { slots.elements[Int($0.slot)].deadline } }
+    var all: [Deadline] { heap.all.map { slots[Int($0.slot)].deadline } }
 
     /// The earliest comes first, and each entry knows its slot.
     func checkInvariants() throws(BrokenInvariant) {
         for place in 0..<heap.count {
-            let entry = heap.elements[place]
-            let isKnown = slots.elements[Int(entry.slot)].place == Int32(place)
+            let entry = heap[place]
+            let isKnown = slots[Int(entry.slot)].place == Int32(place)
             try Self.always.hold("a slot knows its entry", isKnown, of: "place \(place)")
-            let isLater = place == 0 || !entry.precedes(heap.elements[(place - 1) / 2])
+            let isLater = place == 0 || !entry.precedes(heap[(place - 1) / 2])
             try Self.always.hold("none comes before what falls due sooner", isLater, of: "place \(place)")
         }
         try Self.always.agree("a slot is free or a deadline's", slots.count, heap.count + free.count)
-        for slot in free.elements {
-            try Self.always.hold("a free slot has no entry", slots.elements[Int(slot)].place < 0)
+        for slot in free.all {
+            try Self.always.hold("a free slot has no entry", slots[Int(slot)].place < 0)
         }
     }
 }

@@ -27,6 +27,7 @@ extension EventLoop {
         hub.beginRestoring()
         var authors = RestoredAuthors()
         let recovered = try state.read { record, line in hub.restore(record, line, &authors) }
+        authors.release(&hub.authors)
         hub.resumeEpoch(recovered.epoch ?? hub.epoch, at: recovered.revision)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
@@ -44,7 +45,7 @@ extension Hub {
     func forEachCarried(now: UInt64, wall: UInt64, _ body: (Commit) throws -> Void) throws {
         var failure: (any Error)?
         forEachValue { observable in
-            guard failure == nil, observable.pointee.hasValue else { return }
+            guard failure == nil, observables[observable].hasValue else { return }
             do {
                 try body(commit(observable, now: now, wall: wall))
             } catch {
@@ -62,16 +63,16 @@ extension Hub {
             let observable = entry.observable
             // An emit changes nothing, and has the revision of the write before it. The broker's own keys
             // are the next broker's to write.
-            guard entry.operation != .emit, !observable.pointee.isReserved else { continue }
-            if observable.pointee.hasValue {
-                guard observable.pointee.revision == entry.revision else { continue }
+            guard entry.operation != .emit, !observables[observable].isReserved else { continue }
+            if observables[observable].hasValue {
+                guard observables[observable].revision == entry.revision else { continue }
                 try body(commit(observable, now: now, wall: wall), entry.milliseconds)
-            } else if entry.operation == .delete, history.lastEntry(of: observable) == number {
+            } else if entry.operation == .delete, history.lastEntry(of: observable, observables) == number {
                 let commit = Commit(
-                    keyPrefix: observable.pointee.keyPrefix,
+                    keyPrefix: observables[observable].keyPrefix,
                     revision: entry.revision,
                     value: Span(),
-                    by: entry.author.pointee.by,
+                    by: authors[entry.author].by,
                     cause: entry.cause,
                     reason: entry.reason
                 )
@@ -82,16 +83,16 @@ extension Hub {
 
     /// The write that a key's value is from.
     @_lifetime(immortal)
-    private func commit(_ observable: ObservableReference, now: UInt64, wall: UInt64) -> Commit {
+    private func commit(_ observable: ObservableHandle, now: UInt64, wall: UInt64) -> Commit {
         var commit = Commit(
-            keyPrefix: observable.pointee.keyPrefix,
-            revision: observable.pointee.revision,
-            value: observable.pointee.value,
-            by: observable.pointee.recordedBy,
-            cause: observable.pointee.cause,
-            reason: observable.pointee.marks.reason
+            keyPrefix: observables[observable].keyPrefix,
+            revision: observables[observable].revision,
+            value: observables[observable].value,
+            by: authors.recorded(observables[observable].writer),
+            cause: observables[observable].cause,
+            reason: observables[observable].marks.reason
         )
-        if let bond = lifetimes.bond(of: observable) {
+        if let bond = lifetimes.bond(of: observables[observable].marks) {
             commit.isWhileConnected = bond.isWhileConnected
             let end = bond.ticket.flatMap { deadlines.time(of: $0) }
             commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
@@ -99,12 +100,12 @@ extension Hub {
         return commit
     }
 
-    private func forEachValue(_ body: (ObservableReference) -> Void) {
-        var next = observables.order.first(from: Span())
+    private func forEachValue(_ body: (ObservableHandle) -> Void) {
+        var next = observables.first(from: Span())
         while let observable = next {
-            next = KeyOrder.next(after: observable)
-            if observable.pointee.hasValue, !observable.pointee.isReserved,
-                observable.pointee.revision <= history.completeSince
+            next = observables.next(after: observable)
+            if observables[observable].hasValue, !observables[observable].isReserved,
+                observables[observable].revision <= history.completeSince
             {
                 body(observable)
             }

@@ -10,19 +10,19 @@ extension EventLoop {
     static var unreadRepliesMax: Int { 1_048_576 }
 
     /// Reads once and executes what is complete.
-    mutating func receive(_ connection: ConnectionReference) {
-        if connection.pointee.inputEnded || connection.pointee.isHeldBack || connection.pointee.isReleased {
+    mutating func receive(_ connection: Connection) {
+        if connection.inputEnded || connection.isHeldBack || connection.isReleased {
             return
         }
-        guard connection.pointee.session.pointee.isOpen else { return endInput(connection) }
-        if connection.pointee.inbox.isEmpty {
+        guard hub.sessions[connection.session].isOpen else { return endInput(connection) }
+        if connection.inbox.isEmpty {
             receiveDirectly(connection)
         } else {
             receiveBehindHalfLine(connection)
         }
     }
 
-    private mutating func receiveDirectly(_ connection: ConnectionReference) {
+    private mutating func receiveDirectly(_ connection: Connection) {
         var input = takeInput()
         var isAtEnd = false
         input.append(upTo: Self.readBytes) { room in read(connection, into: &room, &isAtEnd) }
@@ -35,37 +35,37 @@ extension EventLoop {
         returnInput(input)
     }
 
-    private mutating func receiveBehindHalfLine(_ connection: ConnectionReference) {
-        let before = connection.pointee.inbox.count
+    private mutating func receiveBehindHalfLine(_ connection: Connection) {
+        let before = connection.inbox.count
         var isAtEnd = false
-        connection.pointee.inbox.append(upTo: Self.readBytes) { room in
+        connection.inbox.append(upTo: Self.readBytes) { room in
             read(connection, into: &room, &isAtEnd)
         }
         if isAtEnd { return endInput(connection) }
-        if connection.pointee.inbox.count > before { executeInbox(connection) }
+        if connection.inbox.count > before { executeInbox(connection) }
     }
 
     /// Executes what is complete in the inbox and keeps the rest there.
-    mutating func executeInbox(_ connection: ConnectionReference) {
-        let searched = connection.pointee.searchedBytes
+    mutating func executeInbox(_ connection: Connection) {
+        let searched = connection.searchedBytes
         // Taken out meanwhile: who is dismissed for a line has its inbox freed at once.
         var inbox = ByteBuffer()
-        swap(&inbox, &connection.pointee.inbox)
+        swap(&inbox, &connection.inbox)
         var bytes = inbox.mutableBytes
         let executed = executeLines(of: connection, in: &bytes, searchFrom: searched)
         inbox.removeFirst(executed)
-        swap(&inbox, &connection.pointee.inbox)
+        swap(&inbox, &connection.inbox)
         noteHalfLine(connection)
     }
 
     /// Returns how many bytes were read; 0 where there is nothing to look at. The inbox may be what is
     /// read into, so that nothing here changes it: `isAtEnd` says that no more will come.
     private mutating func read(
-        _ connection: ConnectionReference,
+        _ connection: Connection,
         into target: inout MutableSpan<UInt8>,
         _ isAtEnd: inout Bool
     ) -> Int {
-        switch network.read(connection.pointee.descriptor, into: &target) {
+        switch network.read(connection.descriptor, into: &target) {
         case .bytes(let count):
             hub.own.received &+= UInt64(count)
             return count
@@ -79,85 +79,97 @@ extension EventLoop {
     /// Executes lines, while the client reads its replies and others needn't wait for too
     /// long. Returns how many bytes are done with.
     private mutating func executeLines(
-        of connection: ConnectionReference,
+        of connection: Connection,
         in bytes: inout MutableSpan<UInt8>,
         searchFrom: Int
     ) -> Int {
-        let session = connection.pointee.session
+        let session = connection.session
         var (start, search) = (0, searchFrom)
+        // Lines that only wait in the hub's group change nothing of that.
+        let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
             var line = bytes._mutatingExtracting(start..<end)
-            finishLine(&line, of: connection)
+            let waits = finishLine(&line, of: connection)
             start = feed + 1
             search = start
-            if !session.pointee.isOpen || mustWait(session) { break }
+            if !(waits && mayWait), !mayGoOn(session) { break }
         }
         hub.finishLines()
-        if !session.pointee.isOpen { return bytes.count }
-        if start > 0, mustWait(session) { connection.pointee.isHeldBack = true }
+        hub.sessions[session].line = connection.lines
+        if !hub.sessions[session].isOpen { return bytes.count }
+        if start > 0, mustWait(session) { connection.isHeldBack = true }
         return start
+    }
+
+    /// Whether the next line of a client may be executed.
+    @inline(__always)
+    private func mayGoOn(_ session: SessionHandle) -> Bool {
+        hub.own.events <= eventsEnd && hub.sessions[session].mayGoOn(unreadMax: Self.unreadRepliesMax)
     }
 
     /// Whether a client has to read before more of its lines are executed, or others come
     /// first.
     @inline(__always)
-    private func mustWait(_ session: SessionReference) -> Bool {
-        session.pointee.outbox.count > Self.unreadRepliesMax || session.pointee.isHeld
+    private func mustWait(_ session: SessionHandle) -> Bool {
+        hub.sessions[session].outbox.count > Self.unreadRepliesMax || hub.sessions[session].isHeld
             || hub.own.events > eventsEnd
     }
 
+    /// Executes a line, or has it wait for those that follow. Returns whether it only waits.
     @inline(__always)
     private mutating func finishLine(
         _ line: inout MutableSpan<UInt8>,
-        of connection: ConnectionReference
-    ) {
-        if connection.pointee.isDiscarding {
-            connection.pointee.isDiscarding = false
-            return
+        of connection: Connection
+    ) -> Bool {
+        if connection.isDiscarding {
+            connection.isDiscarding = false
+            return false
         }
-        let session = connection.pointee.session
-        session.pointee.line += 1
-        guard line.count <= Limits.lineBytesMax else { return refuseOverlong(connection) }
-        connection.pointee.overlongLines = 0
-        hub.take(&line, from: session)
+        connection.lines &+= 1
+        guard line.count <= Limits.lineBytesMax else {
+            refuseOverlong(connection)
+            return false
+        }
+        connection.overlongLines = 0
+        return hub.take(&line, number: connection.lines, from: connection.session)
     }
 
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
-    private mutating func keep(_ rest: Span<UInt8>, for connection: ConnectionReference) {
-        if rest.isEmpty || connection.pointee.isDiscarding { return }
-        hub.bufferMemory.lend(rest.count, to: &connection.pointee.inbox)
-        connection.pointee.inbox.append(rest)
+    private mutating func keep(_ rest: Span<UInt8>, for connection: Connection) {
+        if rest.isEmpty || connection.isDiscarding { return }
+        hub.bufferMemory.lend(rest.count, to: &connection.inbox)
+        connection.inbox.append(rest)
         noteHalfLine(connection)
     }
 
     /// Leaves out a line that has grown past the limit; else remembers what was searched.
-    private mutating func noteHalfLine(_ connection: ConnectionReference) {
-        let count = connection.pointee.inbox.count
-        if connection.pointee.isHeldBack {
-            connection.pointee.searchedBytes = 0
+    private mutating func noteHalfLine(_ connection: Connection) {
+        let count = connection.inbox.count
+        if connection.isHeldBack {
+            connection.searchedBytes = 0
             return
         }
         // One byte more may be the carriage return before the line feed.
-        if count > Limits.lineBytesMax + 1, !connection.pointee.isDiscarding {
-            connection.pointee.isDiscarding = true
-            let session = connection.pointee.session
-            session.pointee.line += 1
+        if count > Limits.lineBytesMax + 1, !connection.isDiscarding {
+            connection.isDiscarding = true
+            connection.lines &+= 1
             refuseOverlong(connection)
         }
-        if connection.pointee.isDiscarding || count == 0 {
-            connection.pointee.inbox.removeAll()
-            hub.bufferMemory.takeBack(from: &connection.pointee.inbox)
+        if connection.isDiscarding || count == 0 {
+            connection.inbox.removeAll()
+            hub.bufferMemory.takeBack(from: &connection.inbox)
         }
-        connection.pointee.searchedBytes = connection.pointee.inbox.count
+        connection.searchedBytes = connection.inbox.count
     }
 
-    private mutating func refuseOverlong(_ connection: ConnectionReference) {
+    private mutating func refuseOverlong(_ connection: Connection) {
         hub.finishLines()
-        connection.pointee.overlongLines += 1
-        hub.refuseOverlong(from: connection.pointee.session)
-        if connection.pointee.overlongLines > Limits.overlongLinesMax,
-            connection.pointee.session.pointee.isOpen
+        connection.overlongLines += 1
+        hub.sessions[connection.session].line = connection.lines
+        hub.refuseOverlong(from: connection.session)
+        if connection.overlongLines > Limits.overlongLinesMax,
+            hub.sessions[connection.session].isOpen
         {
             dismiss(connection, .overlong, keepingUnread: true)
         }
@@ -165,24 +177,24 @@ extension EventLoop {
 
     /// Goes on with clients that have read their replies.
     mutating func goOnWithReleased() {
-        for token in released.elements {
+        for token in released.all {
             guard let connection = connections.find(token: token) else { continue }
-            connection.pointee.isReleased = false
-            if connection.pointee.isHeldBack || !connection.pointee.session.pointee.isOpen { continue }
-            hub.touch(connection.pointee.session)
+            connection.isReleased = false
+            if connection.isHeldBack || !hub.sessions[connection.session].isOpen { continue }
+            hub.touch(connection.session)
             executeInbox(connection)
         }
         released.removeAll()
     }
 
     /// No more will come. Half a line is not executed.
-    private mutating func endInput(_ connection: ConnectionReference) {
-        connection.pointee.inputEnded = true
-        if !connection.pointee.isHeldBack { connection.pointee.inbox.releaseMemory() }
+    private mutating func endInput(_ connection: Connection) {
+        connection.inputEnded = true
+        if !connection.isHeldBack { connection.inbox.releaseMemory() }
     }
 
     /// Nobody reads any more: what waits is dropped, what was sent before is still read.
-    mutating func noteGone(_ connection: ConnectionReference) {
-        connection.pointee.outputEnded = true
+    mutating func noteGone(_ connection: Connection) {
+        connection.outputEnded = true
     }
 }

@@ -22,26 +22,30 @@ extension EventLoop {
             !hub.durability.hasJournal || hub.durability.isWritten
         )
         try always.hold("nobody is left to be served", hub.touched.isEmpty && hub.slow.isEmpty)
-        let goOn = Set(unsettled.elements)
-        let released = Set(released.elements)
+        let goOn = Set(unsettled.all)
+        let released = Set(self.released.all)
         for connection in connections.all() {
-            let name = "client \(connection.pointee.session.pointee.client)"
-            let isReleased = connection.pointee.isReleased
-            let isListed = released.contains(connection.pointee.token)
+            let name = "client \(hub.sessions[connection.session].client)"
+            let isReleased = connection.isReleased
+            let isListed = released.contains(connection.token)
             try always.hold("who is released goes on", !isReleased || isListed, of: name)
-            let isWatched = connection.pointee.interest == connection.pointee.wantedInterest
+            let isWatched = connection.interest == connection.wantedInterest(hub.sessions[connection.session])
             try always.hold("a connection is watched for what it waits for", isWatched, of: name)
-            try always.hold("who is done with is gone", !connection.pointee.isFinished, of: name)
+            try always.hold(
+                "who is done with is gone",
+                !connection.isFinished(hub.sessions[connection.session]),
+                of: name
+            )
             try always.hold("who is behind goes on", willGoOn(connection, goOn), of: name)
         }
     }
 
     /// Somebody who is behind is told more: in the next turn, when there is room, or when the journal
     /// was read.
-    private func willGoOn(_ connection: ConnectionReference, _ goOn: Set<UInt64>) -> Bool {
-        let session = connection.pointee.session
-        guard session.pointee.isOpen, session.pointee.isBehind else { return true }
-        return connection.pointee.isWaitingToWrite || goOn.contains(connection.pointee.token)
+    private func willGoOn(_ connection: Connection, _ goOn: Set<UInt64>) -> Bool {
+        let session = connection.session
+        guard hub.sessions[session].isOpen, hub.sessions[session].isBehind else { return true }
+        return connection.isWaitingToWrite || goOn.contains(connection.token)
             || hub.awaitsJournal(session)
     }
 }

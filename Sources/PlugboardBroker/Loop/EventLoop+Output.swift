@@ -37,10 +37,10 @@ extension EventLoop {
         // Also where the journal fails in between: of those who were served some are gone by then.
         defer { hub.touched.removeFirst(index) }
         while index < hub.touched.count {
-            let session = hub.touched.elements[index]
+            let session = hub.touched[index]
             index += 1
-            session.pointee.isTouched = false
-            guard let connection = connections.find(slot: session.pointee.slot) else { continue }
+            hub.sessions[session].isTouched = false
+            guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             // The end of one connection may have been a write.
             try keepRecords()
             serve(connection)
@@ -56,10 +56,10 @@ extension EventLoop {
     private mutating func dismissSlow() {
         var index = 0
         while index < hub.slow.count {
-            let session = hub.slow.elements[index]
+            let session = hub.slow[index]
             index += 1
-            if let connection = connections.find(slot: session.pointee.slot) {
-                dismiss(connection, session.pointee.farewell ?? .slow, keepingUnread: false)
+            if let connection = connections.find(slot: hub.sessions[session].slot) {
+                dismiss(connection, hub.sessions[session].farewell ?? .slow, keepingUnread: false)
             }
         }
         hub.slow.removeAll()
@@ -67,95 +67,95 @@ extension EventLoop {
 
     /// Sends what is there and, while the peer takes all of it, what it is owed; for so long
     /// and no longer, since others wait.
-    private mutating func serve(_ connection: ConnectionReference) {
-        let session = connection.pointee.session
+    private mutating func serve(_ connection: Connection) {
+        let session = connection.session
         flush(connection)
         var rounds = 0
-        while session.pointee.isBehind, session.pointee.isOpen,
-            session.pointee.outbox.count <= Limits.lowWaterBytes, rounds < Self.settlingRoundsMax
+        while hub.sessions[session].isBehind, hub.sessions[session].isOpen,
+            hub.sessions[session].outbox.count <= Limits.lowWaterBytes, rounds < Self.settlingRoundsMax
         {
             rounds += 1
             hub.settle(session)
-            if session.pointee.outbox.isEmpty { break }
+            if hub.sessions[session].outbox.isEmpty { break }
             flush(connection)
         }
-        if session.pointee.isGuarded { hub.recountOwed(session) }
-        if session.pointee.isBehind, session.pointee.isOpen, !connection.pointee.isWaitingToWrite,
+        if hub.sessions[session].isGuarded { hub.recountOwed(session) }
+        if hub.sessions[session].isBehind, hub.sessions[session].isOpen, !connection.isWaitingToWrite,
             !hub.awaitsJournal(session)
         {
-            unsettled.append(connection.pointee.token)
+            unsettled.append(connection.token)
         }
     }
 
     /// Goes on with clients that are owed more than one turn gave them.
     mutating func goOnWithUnsettled() {
-        for token in unsettled.elements {
-            if let connection = connections.find(token: token) { hub.touch(connection.pointee.session) }
+        for token in unsettled.all {
+            if let connection = connections.find(token: token) { hub.touch(connection.session) }
         }
         unsettled.removeAll()
     }
 
     /// Queues the last line of a connection and takes it out of the bus. What waited
     /// unread is dropped up to the next whole line, unless it is worth keeping.
-    mutating func dismiss(_ connection: ConnectionReference, _ farewell: Farewell, keepingUnread: Bool) {
-        let session = connection.pointee.session
-        session.pointee.farewell = farewell
+    mutating func dismiss(_ connection: Connection, _ farewell: Farewell, keepingUnread: Bool) {
+        let session = connection.session
+        hub.sessions[session].farewell = farewell
         hub.leave(session)
-        connection.pointee.inbox.releaseMemory()
-        connection.pointee.isHeldBack = false
+        connection.inbox.releaseMemory()
+        connection.isHeldBack = false
         if !keepingUnread { dropUnread(connection) }
         hub.appendBye(to: session)
     }
 
-    func dropUnread(_ connection: ConnectionReference) {
-        let session = connection.pointee.session
+    mutating func dropUnread(_ connection: Connection) {
+        let session = connection.session
         var rest = ByteBuffer()
-        if connection.pointee.isMidLine {
+        if connection.isMidLine {
             // Half a line was sent, so its other half lies first among the session's own bytes.
-            let unread = session.pointee.outbox.own.bytes
-            let end = LineFramer.lineFeed(in: unread, from: 0).map { $0 + 1 } ?? 0
-            rest.append(unread[..<end])
+            let end =
+                LineFramer.lineFeed(in: hub.sessions[session].outbox.own.bytes, from: 0).map { $0 + 1 } ?? 0
+            rest.append(hub.sessions[session].outbox.own.bytes[..<end])
         }
-        session.pointee.outbox.own = rest
-        session.pointee.outbox.dropShared()
+        hub.sessions[session].outbox.own = rest
+        hub.sessions[session].outbox.dropShared()
     }
 
     /// Writes once. Whatever is left afterwards is the session's own: the log ends with the turn.
-    private mutating func flush(_ connection: ConnectionReference) {
-        let session = connection.pointee.session
-        if connection.pointee.outputEnded { drop(session) }
-        if !session.pointee.outbox.isEmpty, !connection.pointee.isWaitingToWrite {
+    private mutating func flush(_ connection: Connection) {
+        let session = connection.session
+        if connection.outputEnded { drop(session) }
+        if !hub.sessions[session].outbox.isEmpty, !connection.isWaitingToWrite {
             send(connection)
         }
         keepUnsent(session)
     }
 
-    private mutating func keepUnsent(_ session: SessionReference) {
-        if session.pointee.outbox.sharedBytes > 0 {
+    private mutating func keepUnsent(_ session: SessionHandle) {
+        if hub.sessions[session].outbox.sharedBytes > 0 {
             hub.takeOverLog(session)
         }
-        if session.pointee.outbox.own.isEmpty {
-            hub.bufferMemory.takeBack(from: &session.pointee.outbox.own)
+        if hub.sessions[session].outbox.own.isEmpty {
+            hub.bufferMemory.takeBack(from: &hub.sessions[session].outbox.own)
         }
     }
 
-    private func drop(_ session: SessionReference) {
-        session.pointee.outbox.own.removeAll()
-        session.pointee.outbox.dropShared()
+    private mutating func drop(_ session: SessionHandle) {
+        hub.sessions[session].outbox.own.removeAll()
+        hub.sessions[session].outbox.dropShared()
     }
 
-    private mutating func send(_ connection: ConnectionReference) {
-        let session = connection.pointee.session
-        let total = session.pointee.outbox.count
+    private mutating func send(_ connection: Connection) {
+        let session = connection.session
+        let total = hub.sessions[session].outbox.count
         switch writeOnce(connection) {
         case .bytes(let count):
             hub.own.sent &+= UInt64(count)
-            session.pointee.sent &+= UInt64(count)
-            connection.pointee.isWaitingToWrite = count < total
-            if hub.tracing.isOn, count == total { hub.tracing.noteSent(session.pointee.client) }
+            hub.sessions[session].sent &+= UInt64(count)
+            connection.isWaitingToWrite = count < total
+            if hub.tracing.isOn, count == total { hub.tracing.noteSent(hub.sessions[session].client) }
             noteSent(count, connection)
         case .wouldBlock:
-            connection.pointee.isWaitingToWrite = true
+            connection.isWaitingToWrite = true
         case .ended, .failed:
             noteGone(connection)
             drop(session)
@@ -163,54 +163,61 @@ extension EventLoop {
     }
 
     /// One system call: straight from the log where the session's share is one run, or few.
-    private mutating func writeOnce(_ connection: ConnectionReference) -> Transfer {
-        let session = connection.pointee.session
-        if session.pointee.outbox.runs > Self.gatheredRunsMax {
+    private mutating func writeOnce(_ connection: Connection) -> Transfer {
+        let session = connection.session
+        if hub.sessions[session].outbox.runs > Self.gatheredRunsMax {
             hub.takeOverLog(session)
         }
-        if session.pointee.outbox.sharedBytes == 0 {
-            return network.write(session.pointee.outbox.own.bytes, to: connection.pointee.descriptor)
+        if hub.sessions[session].outbox.sharedBytes == 0 {
+            return network.write(hub.sessions[session].outbox.own.bytes, to: connection.descriptor)
         }
-        if session.pointee.outbox.own.isEmpty, session.pointee.outbox.runs == 1 {
-            var next = session.pointee.outbox.firstExtent
-            return network.write(hub.log.run(&next), to: connection.pointee.descriptor)
+        if hub.sessions[session].outbox.own.isEmpty, hub.sessions[session].outbox.runs == 1 {
+            var next = TurnLog.newestRun
+            return network.write(
+                hub.log.run(&next, of: hub.sessions[session].outbox),
+                to: connection.descriptor
+            )
         }
         var pieces = GatheredBytes(using: takeGathering())
-        if !session.pointee.outbox.own.isEmpty { pieces.append(session.pointee.outbox.own.bytes) }
-        var next = session.pointee.outbox.firstExtent
-        while next >= 0 { pieces.append(hub.log.run(&next).kept) }
-        let transfer = network.write(gathering: pieces, to: connection.pointee.descriptor)
+        if !hub.sessions[session].outbox.own.isEmpty {
+            pieces.append(hub.sessions[session].outbox.own.bytes.kept)
+        }
+        var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
+        while next != TurnLog.noRun {
+            pieces.append(hub.log.run(&next, of: hub.sessions[session].outbox).kept)
+        }
+        let transfer = network.write(gathering: pieces, to: connection.descriptor)
         returnGathering(pieces.finish())
         return transfer
     }
 
     /// Takes what was sent out of the outbox, and notes whether it ended within a line.
-    private mutating func noteSent(_ count: Int, _ connection: ConnectionReference) {
-        let session = connection.pointee.session
-        let ownCount = session.pointee.outbox.own.count
+    private mutating func noteSent(_ count: Int, _ connection: Connection) {
+        let session = connection.session
+        let ownCount = hub.sessions[session].outbox.own.count
         if count < ownCount {
-            connection.pointee.isMidLine = session.pointee.outbox.own.bytes[count - 1] != 0x0A
-            return session.pointee.outbox.own.removeFirst(count)
+            connection.isMidLine = hub.sessions[session].outbox.own.bytes[count - 1] != 0x0A
+            return hub.sessions[session].outbox.own.removeFirst(count)
         }
-        session.pointee.outbox.own.removeAll()
+        hub.sessions[session].outbox.own.removeAll()
         let sentShared = count - ownCount
-        let isAll = sentShared == session.pointee.outbox.sharedBytes
+        let isAll = sentShared == hub.sessions[session].outbox.sharedBytes
         // Lines are whole in the log, so only a part of it can end within one.
-        connection.pointee.isMidLine = !isAll && !endsLine(sentShared, session)
+        connection.isMidLine = !isAll && !endsLine(sentShared, session)
         if isAll {
-            session.pointee.outbox.dropShared()
+            hub.sessions[session].outbox.dropShared()
         } else {
             hub.takeOverLog(session, skipping: sentShared)
         }
     }
 
     /// Whether the first `count` bytes of a session's share end with a line; none do.
-    private func endsLine(_ count: Int, _ session: SessionReference) -> Bool {
+    private func endsLine(_ count: Int, _ session: SessionHandle) -> Bool {
         if count == 0 { return true }
         var left = count
-        var next = session.pointee.outbox.firstExtent
-        while next >= 0 {
-            let run = hub.log.run(&next)
+        var next = TurnLog.firstRun(of: hub.sessions[session].outbox)
+        while next != TurnLog.noRun {
+            let run = hub.log.run(&next, of: hub.sessions[session].outbox)
             if left <= run.count { return run[left - 1] == 0x0A }
             left -= run.count
         }
@@ -218,33 +225,33 @@ extension EventLoop {
     }
 
     /// Decides what becomes of a connection after its turn.
-    private mutating func judge(_ connection: ConnectionReference) throws {
-        if connection.pointee.isHeldBack, !connection.pointee.session.pointee.isHeld,
-            connection.pointee.session.pointee.outbox.count <= Self.unreadRepliesMax / 2
+    private mutating func judge(_ connection: Connection) throws {
+        if connection.isHeldBack, !hub.sessions[connection.session].isHeld,
+            hub.sessions[connection.session].outbox.count <= Self.unreadRepliesMax / 2
         {
-            connection.pointee.isHeldBack = false
-            connection.pointee.isReleased = true
-            released.append(connection.pointee.token)
+            connection.isHeldBack = false
+            connection.isReleased = true
+            released.append(connection.token)
             return try watch(connection)
         }
-        if connection.pointee.isFinished {
+        if connection.isFinished(hub.sessions[connection.session]) {
             close(connection)
         } else {
             try watch(connection)
         }
     }
 
-    private func watch(_ connection: ConnectionReference) throws {
-        let wanted = connection.pointee.wantedInterest
-        guard wanted != connection.pointee.interest else { return }
-        connection.pointee.interest = wanted
-        let fd = connection.pointee.descriptor.raw
-        try poller.change(fd, token: connection.pointee.token, interest: wanted)
+    private func watch(_ connection: Connection) throws {
+        let wanted = connection.wantedInterest(hub.sessions[connection.session])
+        guard wanted != connection.interest else { return }
+        connection.interest = wanted
+        let fd = connection.descriptor.raw
+        try poller.change(fd, token: connection.token, interest: wanted)
     }
 
-    private mutating func close(_ connection: ConnectionReference) {
-        hub.forget(connection.pointee.session)
-        poller.remove(connection.pointee.descriptor.raw)
+    private mutating func close(_ connection: Connection) {
+        hub.forget(connection.session)
+        poller.remove(connection.descriptor.raw)
         connections.remove(connection)
     }
 }

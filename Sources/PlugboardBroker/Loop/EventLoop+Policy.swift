@@ -18,7 +18,7 @@ extension EventLoop {
         // What this turn has told is sent now, so that what is left has not been read.
         try finishTurn()
         for (session, farewell) in hub.replacePolicy(policy) {
-            guard let connection = connections.find(slot: session.pointee.slot) else { continue }
+            guard let connection = connections.find(slot: hub.sessions[session].slot) else { continue }
             dismiss(connection, farewell, keepingUnread: false)
         }
         report("the policy was loaded anew: \(policy.summary)")

@@ -169,10 +169,10 @@ struct EventLoop<Network: Sockets>: ~Copyable {
             if let policyInbox { try takePolicy(from: policyInbox) }
         default:
             guard let connection = connections.find(token: ready.token) else { return }
-            hub.touch(connection.pointee.session)
+            hub.touch(connection.session)
             if ready.isGone { noteGone(connection) }
             if ready.canRead || ready.isGone { receive(connection) }
-            if ready.canWrite { connection.pointee.isWaitingToWrite = false }
+            if ready.canWrite { connection.isWaitingToWrite = false }
             // A turn that grew large is ended early, while its log is still in the cache.
             if hub.log.count > Hub.logBytesPerTurn { try finishTurn() }
         }
@@ -194,10 +194,11 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         let groups = groups(of: descriptor)
         guard hub.access.admits(peer, groups) else { return turnAway(descriptor, .forbidden) }
         guard hub.access.hasRoom(for: peer.user) else { return turnAway(descriptor, .quota) }
-        let connection = connections.insert(descriptor, peer, since: time.millisecondsSince1970())
-        try poller.add(connection.pointee.descriptor.raw, token: connection.pointee.token, interest: .read)
-        hub.place(connection.pointee.session, groups)
-        hub.greet(connection.pointee.session)
+        let since = time.millisecondsSince1970()
+        let connection = connections.insert(descriptor, peer, since: since, &hub.sessions)
+        try poller.add(connection.descriptor.raw, token: connection.token, interest: .read)
+        hub.place(connection.session, groups)
+        hub.greet(connection.session)
     }
 
     /// A connection too many, or of nobody who may connect, is told so and closed.
@@ -234,7 +235,7 @@ struct EventLoop<Network: Sockets>: ~Copyable {
         poller.remove(wakeup.raw)
         hub.isStopping = true
         let deadline = time.nanoseconds() + Self.stoppingNanoseconds
-        for connection in connections.all() where connection.pointee.session.pointee.isOpen {
+        for connection in connections.all() where hub.sessions[connection.session].isOpen {
             dismiss(connection, succession.isWanted ? .restarting : .stopping, keepingUnread: true)
         }
         try finishTurn()

@@ -46,15 +46,18 @@ extension HeldCalls {
     private static var always: Invariants { Invariants(of: "HeldCalls") }
 
     /// A call that is held is under way, waits with the supervisor, and its plugin counts it.
-    func checkInvariants(_ calls: borrowing CallTable) throws(BrokenInvariant) {
+    func checkInvariants(
+        _ calls: borrowing CallTable,
+        _ sessions: borrowing SessionTable
+    ) throws(BrokenInvariant) {
         var size = 0
         var counts: [ObjectIdentifier: (plugin: SupervisedPlugin, count: Int)] = [:]
         for (number, call) in held {
             size += call.event.count
             counts[ObjectIdentifier(call.plugin), default: (call.plugin, 0)].count += 1
-            let server = calls.find(number)?.pointee.server
+            let server = calls.find(number)?.server
             try Self.always.hold("a held call is under way", server != nil, of: "call \(number)")
-            let waits = server?.pointee.clearance?.isSupervisor == true
+            let waits = server.map { sessions[$0].clearance?.isSupervisor == true } ?? false
             try Self.always.hold("a held call waits with the supervisor", waits, of: "call \(number)")
         }
         try Self.always.agree("its bytes are those of its calls", bytes, size)

@@ -10,7 +10,7 @@ extension Hub {
 
     /// A subscription has begun, or is about to end.
     @inline(never)
-    mutating func noteDemand(of subscription: SubscriptionReference, _ change: Int) {
+    mutating func noteDemand(of subscription: SubscriptionHandle, _ change: Int) {
         for plugin in supervision.onDemand where isObserver(subscription, of: plugin) {
             plugin.demand?.observers += change
             weigh(plugin)
@@ -21,9 +21,9 @@ extension Hub {
     /// end, as that is when they are taken off.
     func countObservers(of plugin: SupervisedPlugin) -> Int {
         var count = 0
-        for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot] else { continue }
-            for subscription in session.pointee.subscriptions.list.elements
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot) else { continue }
+            for subscription in sessions[session].subscriptions.list.all
             where isObserver(subscription, of: plugin) {
                 count += 1
             }
@@ -31,27 +31,27 @@ extension Hub {
         return count
     }
 
-    private func isObserver(_ subscription: SubscriptionReference, of plugin: SupervisedPlugin) -> Bool {
-        let clearance = subscription.pointee.session.pointee.clearance
+    private func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
+        let clearance = sessions[subscriptions[subscription].session].clearance
         guard let demand = plugin.demand, clearance?.isSupervisor != true, clearance?.plugin !== plugin else {
             return false
         }
-        for place in subscription.pointee.keys.elements
-        where demand.concerns(place.observable.pointee.key) {
+        for place in subscriptions[subscription].keys.all
+        where demand.concerns(observables[place.observable].key) {
             return true
         }
         var pattern = ByteBuffer()
-        for place in subscription.pointee.patterns.elements {
+        for place in subscriptions[subscription].patterns {
             pattern.removeAll()
-            place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &pattern) }
+            place.node.appendPattern(to: &pattern)
             if demand.concerns(pattern.bytes) { return true }
         }
         return false
     }
 
     /// A plugin is being asked something: it isn't idle.
-    func noteAsked(_ session: SessionReference, at time: UInt64) {
-        session.pointee.clearance?.plugin?.demand?.quietSince = time
+    func noteAsked(_ session: SessionHandle, at time: UInt64) {
+        sessions[session].clearance?.plugin?.demand?.quietSince = time
     }
 
     // MARK: The supervisor
@@ -101,11 +101,11 @@ extension Hub {
 
     /// Whether it has yet to answer something.
     private func isBusy(_ plugin: SupervisedPlugin) -> Bool {
-        for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot], session.pointee.clearance?.plugin === plugin,
-                let duties = session.pointee.duties
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot), sessions[session].clearance?.plugin === plugin,
+                let duties = sessions[session].duties
             else { continue }
-            if !duties.pointee.toAnswer.isEmpty { return true }
+            if !duties.toAnswer.isEmpty { return true }
         }
         return false
     }

@@ -9,11 +9,11 @@ extension Hub {
     mutating func hold(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) -> Bool {
         let key = request.key.bytes(of: line)
         guard let reporter = supervision.reporter,
-            let plugin = supervision.server(of: key, for: session.pointee.clearance?.plugin)
+            let plugin = supervision.server(of: key, for: sessions[session].clearance?.plugin)
         else { return false }
         let bytes = request.value.count + Self.wrappingBytes
         guard supervision.heldCalls.bytes + bytes <= HeldCalls.bytesMax else {
@@ -21,7 +21,7 @@ extension Hub {
         }
         try checkRoom(for: request, from: session, to: reporter)
         let call = begin(request, line, session, to: reporter)
-        supervision.heldCalls.add(call.pointee.number, Array(scratch.bytes), for: plugin)
+        supervision.heldCalls.add(call.number, Array(scratch.bytes), for: plugin)
         weigh(plugin)
         return true
     }
@@ -29,20 +29,20 @@ extension Hub {
     /// Somebody serves more than before: what waited for that is asked.
     mutating func askHeld() {
         for number in supervision.heldCalls.numbers {
-            guard let call = calls.find(number), let service = services.server(of: call.pointee.key),
+            guard let call = calls.find(number), let service = services.server(of: call.key),
                 let event = supervision.heldCalls.event(of: number)
             else { continue }
             forgetHeld(call)
-            calls.move(call, to: service.pointee.session)
+            calls.move(call, to: service.session, &sessions)
             scratch.removeAll()
             scratch.append(event.span)
-            appendScratch(to: service.pointee.session)
+            appendScratch(to: service.session)
         }
     }
 
     /// A call waits no more, if it did.
-    mutating func forgetHeld(_ call: CallReference) {
-        guard let plugin = supervision.heldCalls.remove(call.pointee.number) else { return }
+    mutating func forgetHeld(_ call: Call) {
+        guard let plugin = supervision.heldCalls.remove(call.number) else { return }
         weigh(plugin)
     }
 
@@ -51,7 +51,7 @@ extension Hub {
         guard plugin.heldCalls > 0 else { return }
         for number in supervision.heldCalls.numbers {
             guard supervision.heldCalls.plugin(of: number) === plugin, let call = calls.find(number),
-                !plugin.willServe(call.pointee.key)
+                !plugin.willServe(call.key)
             else { continue }
             let what = plugin.isExpected ? "may not any more" : "isn't running"
             fail(call, Refusal(.noProvider, "the plugin \"\(plugin.name)\" that would serve it \(what)"))

@@ -13,11 +13,11 @@ extension Hub {
     }
 
     /// Tells what a client that has just connected is to the supervisor, if anything.
-    mutating func placeSupervised(_ session: SessionReference, _ groups: [UInt32]) {
+    mutating func placeSupervised(_ session: SessionHandle, _ groups: [UInt32]) {
         guard supervision.supervisor != nil else { return }
-        let peer = session.pointee.peer
+        let peer = sessions[session].peer
         if supervision.isSupervisor(peer) {
-            session.pointee.clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
+            sessions[session].clearance = Clearance(groups: groups, rights: nil, isSupervisor: true)
         } else if let plugin = supervision.plugin(of: peer) {
             bind(session, to: plugin, groups)
         }
@@ -25,15 +25,15 @@ extension Hub {
 
     /// Makes a client one of a plugin's, for good.
     private mutating func bind(
-        _ session: SessionReference,
+        _ session: SessionHandle,
         to plugin: SupervisedPlugin,
         _ groups: [UInt32]
     ) {
-        let clearance = session.pointee.clearance ?? Clearance(groups: groups, rights: nil)
-        session.pointee.clearance = clearance
+        let clearance = sessions[session].clearance ?? Clearance(groups: groups, rights: nil)
+        sessions[session].clearance = clearance
         clearance.plugin = plugin
         clearance.name = plugin.name
-        session.pointee.rename(Array(plugin.name.utf8).span)
+        sessions[session].rename(Array(plugin.name.utf8).span, &authors)
         if access.followsPolicy { _ = renewRights(of: session) }
         endForbiddenDuties(of: session)
     }
@@ -42,23 +42,23 @@ extension Hub {
     func checkName(
         _ name: Span<UInt8>,
         at offset: Int,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         guard supervision.supervisor != nil else { return }
         let wanted = String(name)
-        if let plugin = session.pointee.clearance?.plugin {
+        if let plugin = sessions[session].clearance?.plugin {
             if plugin.name == wanted { return }
             let message = "this is the plugin \"\(plugin.name)\", which can't call itself \"\(wanted)\""
             throw Refusal(.forbidden, message, hint: "it has its name: hello isn't needed", at: offset)
         }
-        guard supervision.isTaken(wanted), session.pointee.clearance?.isSupervisor != true else { return }
+        guard supervision.isTaken(wanted), sessions[session].clearance?.isSupervisor != true else { return }
         let message = "\"\(wanted)\" is the name of a plugin, which this client is not"
         throw Refusal(.forbidden, message, hint: "plugboard plugins lists them", at: offset)
     }
 
     /// The supervisor has said its name.
-    mutating func noteSupervisor(_ name: Span<UInt8>, _ session: SessionReference) {
-        guard session.pointee.clearance?.isSupervisor == true else { return }
+    mutating func noteSupervisor(_ name: Span<UInt8>, _ session: SessionHandle) {
+        guard sessions[session].clearance?.isSupervisor == true else { return }
         supervision.supervisorName = String(name)
     }
 
@@ -68,9 +68,9 @@ extension Hub {
     func checkOwn(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
-        guard session.pointee.clearance?.isSupervisor == true,
+        guard sessions[session].clearance?.isSupervisor == true,
             request.key.bytes(of: line).starts(with: Self.pluginPrefix)
         else { throw Self.reserved(request, line) }
         if request.operation == .delete { return }
@@ -86,8 +86,8 @@ extension Hub {
     }
 
     /// Goes by what the supervisor has just published.
-    mutating func takeReport(_ observable: ObservableReference, from reporter: SessionReference) {
-        guard let report = try? PluginReport(observable.pointee.value, at: 0) else { return }
+    mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
+        guard let report = try? PluginReport(observables[observable].value, at: 0) else { return }
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) { findClients(of: plugin, before) }
@@ -97,8 +97,8 @@ extension Hub {
     }
 
     /// The supervisor deletes what it said of a plugin: there is none of that name any more.
-    mutating func dropReport(_ observable: ObservableReference) {
-        guard let report = try? PluginReport(observable.pointee.value, at: 0),
+    mutating func dropReport(_ observable: ObservableHandle) {
+        guard let report = try? PluginReport(observables[observable].value, at: 0),
             let plugin = supervision.plugin(named: report.name)
         else { return }
         supervision.remove(plugin)
@@ -107,18 +107,18 @@ extension Hub {
 
     private mutating func findClients(of plugin: SupervisedPlugin, _ before: Rights?) {
         // Who is a client already may turn out to be the plugin's, or to have taken its name.
-        for slot in 0..<sessions.all.count {
-            guard let session = sessions.all[slot] else { continue }
-            if session.pointee.clearance?.plugin === plugin {
+        for slot in 0..<sessions.slotCount {
+            guard let session = sessions.inSlot(slot) else { continue }
+            if sessions[session].clearance?.plugin === plugin {
                 limit(session, before)
-            } else if session.pointee.clearance?.plugin == nil,
-                supervision.plugin(of: session.pointee.peer) === plugin
+            } else if sessions[session].clearance?.plugin == nil,
+                supervision.plugin(of: sessions[session].peer) === plugin
             {
-                bind(session, to: plugin, session.pointee.clearance?.groups ?? [])
+                bind(session, to: plugin, sessions[session].clearance?.groups ?? [])
                 limit(session, nil)
-            } else if session.pointee.isNamed(plugin.name) {
-                session.pointee.loseName()
-                session.pointee.clearance?.name = nil
+            } else if sessions[session].isNamed(plugin.name, authors) {
+                sessions[session].loseName(&authors)
+                sessions[session].clearance?.name = nil
                 if access.followsPolicy { _ = renewRights(of: session) }
             }
         }
@@ -126,14 +126,14 @@ extension Hub {
     }
 
     /// What a plugin's client may do is another than `before`; nil: everything.
-    private mutating func limit(_ session: SessionReference, _ before: Rights?) {
-        guard let rights = session.pointee.clearance?.plugin?.rights, rights !== before else { return }
+    private mutating func limit(_ session: SessionHandle, _ before: Rights?) {
+        guard let rights = sessions[session].clearance?.plugin?.rights, rights !== before else { return }
         noteNewSight(of: session)
         endForbiddenDuties(of: session)
         // Who observes nothing has been told nothing but what it asked for.
         let seesLess = before?.mayShowMore(than: rights) ?? true
-        let isObserver = session.pointee.subscriptions.count > 0
-        if seesLess, isObserver, session.pointee.hasUnread { setAside(session, .revoked) }
+        let isObserver = sessions[session].subscriptions.count > 0
+        if seesLess, isObserver, sessions[session].hasUnread { setAside(session, .revoked) }
     }
 
     private static var pluginPrefix: Span<UInt8> {

@@ -66,7 +66,7 @@ struct Supervision {
     /// Those that are started on demand.
     private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that said last how a plugin is.
-    var reporter: SessionReference?
+    var reporter: SessionHandle?
     /// Calls that wait for a plugin to serve.
     var heldCalls = HeldCalls()
 

@@ -1,32 +1,46 @@
 // Who wrote something, as the text that every event about it carries, and whether they
-// are still there. Values outlive their writers' connections, so it is counted by
-// whoever refers to it.
+// are still there. Values outlive their writers' connections, so `Authors` counts who refers to
+// each: clients, values, and the generations of the history.
 
 import PlugboardMemory
 import PlugboardWire
 
-typealias AuthorReference = UnsafeMutablePointer<Author>
+typealias AuthorHandle = Handle<Author>
 
 /// The `,"by":"…"` of a client, encoded once. A client that takes another name signs as
 /// another author with the same presence.
-struct Author {
-    private let text: UnsafeMutableRawBufferPointer
-    /// The same for the journal: behind it the user, where what that keeps is counted.
-    private let whole: UnsafeMutableRawBufferPointer
-    var recorded: Span<UInt8> {
-        @_lifetime(immortal)
-        get { Span(kept: whole) }
-    }
-    private var references = 1
-    /// Shared with the client's other names.
-    let presence: PresenceReference
+struct Author: ~Copyable {
+    /// The text, and for the journal the user behind it, where what that keeps is counted.
+    private let text: ByteBlock
+    private let byCount: UInt32
+    fileprivate(set) var references: UInt32 = 1
     /// The generation of the history that keeps it; see `History`.
     var generation: UInt32 = 0
+    /// Shared with the client's other names.
+    let presence: Presence
+
+    fileprivate init(name: Span<UInt8>, presence: Presence) {
+        var buffer = ByteBuffer()
+        EventEncoder.appendAuthor(name: name, to: &buffer)
+        byCount = UInt32(buffer.count)
+        if let account = presence.account, account.quota != .unlimited {
+            buffer.append(#","user":"#)
+            buffer.append(decimal: UInt64(account.user))
+        }
+        text = ByteBlock(buffer.bytes)
+        self.presence = presence
+    }
 
     /// The encoded text.
     @inline(__always) var by: Span<UInt8> {
         @_lifetime(immortal)
-        get { Span(kept: text) }
+        get { text.kept[..<Int(byCount)] }
+    }
+
+    /// The same for the journal.
+    var recorded: Span<UInt8> {
+        @_lifetime(immortal)
+        get { text.kept }
     }
 
     /// The name in it, as JSON with its quotes.
@@ -37,57 +51,84 @@ struct Author {
     private static let nameOffset = 6
 
     /// The number of the client.
-    var client: UInt64 { presence.pointee.client }
+    var client: UInt64 { presence.client }
     /// Whether its connection still lives.
-    var isLive: Bool { presence.pointee.isLive }
+    var isLive: Bool { presence.isLive }
+}
 
-    /// Makes an author with one reference, the caller's; the presence gets one more.
-    static func make(name: Span<UInt8>, presence: PresenceReference) -> AuthorReference {
-        var buffer = ByteBuffer()
-        EventEncoder.appendAuthor(name: name, to: &buffer)
-        let count = buffer.count
-        if let account = presence.pointee.account, account.quota != .unlimited {
-            buffer.append(#","user":"#)
-            buffer.append(decimal: UInt64(account.user))
-        }
-        let text = UnsafeMutableRawBufferPointer.copy(of: buffer.bytes)
-        Presence.retain(presence)
-        let reference = AuthorReference.allocate(capacity: 1)
-        reference.initialize(to: Author(text: text, byCount: count, presence: presence))
-        return reference
+/// All authors. Owns them.
+struct Authors: ~Copyable {
+    private var all = Slab<Author>()
+
+    init() {}
+
+    subscript(author: AuthorHandle) -> Author {
+        @inline(__always)
+        _read { yield all[author] }
+        @inline(__always)
+        _modify { yield &all[author] }
+    }
+
+    /// Makes an author with one reference, the caller's.
+    mutating func make(name: Span<UInt8>, presence: Presence) -> AuthorHandle {
+        all.insert(Author(name: name, presence: presence))
     }
 
     /// Makes the author of a client that has not given its name: `#7`.
-    static func makeUnnamed(_ presence: PresenceReference) -> AuthorReference {
-        "#\(presence.pointee.client)".withBytes { make(name: $0, presence: presence) }
+    mutating func makeUnnamed(_ presence: Presence) -> AuthorHandle {
+        var name = ByteBuffer()
+        name.append("#")
+        name.append(decimal: presence.client)
+        return make(name: name.bytes, presence: presence)
     }
 
-    static func retain(_ author: AuthorReference) {
-        author.pointee.references += 1
+    mutating func retain(_ author: AuthorHandle) {
+        all[author].references += 1
     }
 
-    static func release(_ author: AuthorReference) {
-        author.pointee.references -= 1
-        guard author.pointee.references == 0 else { return }
-        author.pointee.text.deallocate()
-        Presence.release(author.pointee.presence)
-        author.deallocate()
+    mutating func release(_ author: AuthorHandle) {
+        all[author].references -= 1
+        if all[author].references == 0 { _ = all.remove(author) }
     }
 
-    private init(text: UnsafeMutableRawBufferPointer, byCount: Int, presence: PresenceReference) {
-        self.text = UnsafeMutableRawBufferPointer(rebasing: text[..<byCount])
-        whole = text
-        self.presence = presence
+    /// Who wrote a value, as events say it; empty where nobody did.
+    @inline(__always)
+    @_lifetime(immortal)
+    func by(_ writer: AuthorHandle?) -> Span<UInt8> {
+        guard let writer else { return Span() }
+        return all[writer].by
+    }
+
+    /// The same, as the journal says it.
+    @inline(__always)
+    @_lifetime(immortal)
+    func recorded(_ writer: AuthorHandle?) -> Span<UInt8> {
+        guard let writer else { return Span() }
+        return all[writer].recorded
+    }
+
+    /// Whether the connection of who wrote a value still lives.
+    func isLive(_ writer: AuthorHandle?) -> Bool {
+        guard let writer else { return false }
+        return all[writer].isLive
+    }
+
+    /// Whose a value is counted to be.
+    func account(_ writer: AuthorHandle?) -> UserAccount? {
+        guard let writer else { return nil }
+        return all[writer].presence.account
     }
 }
 
-extension Author {
-    /// Each author is referred to as often as it says. `found` counts those who do.
-    static func checkInvariants(_ found: [AuthorReference: Int]) throws(BrokenInvariant) {
+extension Authors {
+    /// Each author is there as often as it is referred to. `found` counts those who do.
+    func checkInvariants(_ found: [AuthorHandle: Int]) throws(BrokenInvariant) {
         let always = Invariants(of: "Author")
         for (author, count) in found {
-            let name = String(author.pointee.name)
-            try always.agree("it counts who refers to it", author.pointee.references, count, of: name)
+            try always.hold("who is referred to is there", all.contains(author))
+            let (stated, name) = (Int(all[author].references), String(all[author].name))
+            try always.agree("it counts who refers to it", stated, count, of: name)
         }
+        try always.agree("nobody is kept whom nobody refers to", all.count, found.count)
     }
 }

@@ -14,8 +14,8 @@ struct History: ~Copyable {
 
     /// One write, or one emit that somebody was told of.
     struct Entry: BitwiseCopyable {
-        let observable: ObservableReference
-        let author: AuthorReference
+        let observable: ObservableHandle
+        let author: AuthorHandle
         let revision: UInt64
         let cause: WriteCause
         private var note: UInt64
@@ -43,8 +43,8 @@ struct History: ~Copyable {
         @inline(__always)
         fileprivate init(
             _ operation: Operation,
-            _ observable: ObservableReference,
-            _ author: AuthorReference,
+            _ observable: ObservableHandle,
+            _ author: AuthorHandle,
             revision: UInt64,
             cause: WriteCause,
             time: UInt64
@@ -58,7 +58,8 @@ struct History: ~Copyable {
     }
 
     private static let mask = UInt64(writesMax - 1)
-    private let entries: UnsafeMutablePointer<Entry>
+    /// Untouched pages cost nothing, so a quiet bus pays for what it writes.
+    private var entries = List<Entry>(reserving: Int32(writesMax))
     /// How many there have been; the number of the next one.
     private(set) var count: UInt64 = 0
     /// The time of this turn, shifted into its place in an entry; 0 until somebody writes.
@@ -74,18 +75,14 @@ struct History: ~Copyable {
     private var recent = Named(generation: 1)
     private var older = Named(generation: 0)
     private var passed = Named(generation: 0)
+    /// Who made the newest write of this generation, which keeps it.
+    private var newestAuthor = AuthorHandle.none
     private static let drainedPerTurn: UInt64 = 64
     /// The count at the end of the last turn.
     private var settled: UInt64 = 0
 
     init(time source: TimeSource) {
         self.source = source
-        // Untouched pages cost nothing, so a quiet bus pays for what it writes.
-        entries = .allocate(capacity: Self.writesMax)
-    }
-
-    deinit {
-        entries.deallocate()
     }
 
     /// The number of the oldest entry that is still known.
@@ -106,15 +103,16 @@ struct History: ~Copyable {
     @inline(__always)
     mutating func append(
         _ operation: Operation,
-        _ observable: ObservableReference,
-        _ author: AuthorReference,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
         revision: UInt64,
-        cause: WriteCause
+        cause: WriteCause,
+        _ authors: inout Authors
     ) {
         if time == 0 { time = source.millisecondsSince1970() << 16 }
-        if author.pointee.generation != generation { keep(author) }
+        if author != newestAuthor { noteAuthor(author, &authors) }
         let entry = Entry(operation, observable, author, revision: revision, cause: cause, time: time)
-        (entries + Int(truncatingIfNeeded: count & Self.mask)).initialize(to: entry)
+        if entries.count < Self.writesMax { entries.append(entry) } else { self[count] = entry }
         count &+= 1
     }
 
@@ -122,14 +120,16 @@ struct History: ~Copyable {
     /// be ended before this one's own follow.
     mutating func restore(
         _ operation: Operation,
-        _ observable: ObservableReference,
-        _ author: AuthorReference,
-        _ record: RecordLine
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
+        _ record: RecordLine,
+        _ observables: inout ObservableTable,
+        _ authors: inout Authors
     ) {
         time = max(1, record.when) << 16
-        append(operation, observable, author, revision: record.revision, cause: record.cause)
+        append(operation, observable, author, revision: record.revision, cause: record.cause, &authors)
         if let reason = record.reason { note(reason) }
-        if operation == .delete { keep(observable) }
+        if operation == .delete { keep(observable, &observables) }
     }
 
     /// Says up to which revision an earlier broker's writes are not known one by one.
@@ -145,16 +145,16 @@ struct History: ~Copyable {
     /// Keeps an observable that has no value for as long as an entry points to it. Call it
     /// with each entry that leaves its observable without one.
     @inline(__always)
-    mutating func keep(_ observable: ObservableReference) {
-        observable.pointee.lastEntry = UInt32(truncatingIfNeeded: count &- 1)
-        if observable.pointee.generation == generation { return }
-        observable.pointee.generation = generation
+    mutating func keep(_ observable: ObservableHandle, _ observables: inout ObservableTable) {
+        observables[observable].lastEntry = UInt32(truncatingIfNeeded: count &- 1)
+        if observables[observable].generation == generation { return }
+        observables[observable].generation = generation
         recent.observables.append(observable)
     }
 
     /// The last entry about an observable without a value, if it is still known.
-    func lastEntry(of observable: ObservableReference) -> UInt64? {
-        let behind = UInt32(truncatingIfNeeded: count) &- observable.pointee.lastEntry
+    func lastEntry(of observable: ObservableHandle, _ observables: borrowing ObservableTable) -> UInt64? {
+        let behind = UInt32(truncatingIfNeeded: count) &- observables[observable].lastEntry
         guard behind >= 1, UInt64(behind) <= count - oldest else { return nil }
         let number = count - UInt64(behind)
         return self[number].observable == observable ? number : nil
@@ -165,41 +165,52 @@ struct History: ~Copyable {
 
     /// Ends a turn. Observables that nothing needs any more are removed from their table, a
     /// few at a time so that no turn is long.
-    mutating func endTurn(removingFrom table: inout ObservableTable) {
+    mutating func endTurn(removingFrom table: inout ObservableTable, _ authors: inout Authors) {
         time = 0
         if settled == count, passed.isEmpty { return }
-        if isGenerationFull { beginGeneration(&table) }
-        drain(count: Self.drainedPerTurn + 4 * (count - settled), &table)
+        if isGenerationFull { beginGeneration(&table, &authors) }
+        drain(count: Self.drainedPerTurn + 4 * (count - settled), &table, &authors)
         settled = count
     }
 
-    private mutating func beginGeneration(_ table: inout ObservableTable) {
-        drain(count: .max, &table)
+    private mutating func beginGeneration(_ table: inout ObservableTable, _ authors: inout Authors) {
+        drain(count: .max, &table, &authors)
         swap(&passed, &older)
         swap(&older, &recent)
         generation = max(1, generation &+ 1)
         generationStart = count
         recent.generation = generation
+        newestAuthor = .none
     }
 
-    private mutating func keep(_ author: AuthorReference) {
-        author.pointee.generation = generation
-        Author.retain(author)
+    @inline(never)
+    private mutating func noteAuthor(_ author: AuthorHandle, _ authors: inout Authors) {
+        newestAuthor = author
+        if authors[author].generation != generation { keep(author, &authors) }
+    }
+
+    private mutating func keep(_ author: AuthorHandle, _ authors: inout Authors) {
+        authors[author].generation = generation
+        authors.retain(author)
         recent.authors.append(author)
     }
 
-    private mutating func drain(count: UInt64, _ table: inout ObservableTable) {
+    private mutating func drain(
+        count: UInt64,
+        _ table: inout ObservableTable,
+        _ authors: inout Authors
+    ) {
         var left = count
         while left > 0, let author = passed.authors.popLast() {
-            Author.release(author)
+            authors.release(author)
             left -= 1
         }
         while left > 0, let observable = passed.observables.popLast() {
             left -= 1
             // Another entry may have come since: then it stands in a later list, too.
-            guard observable.pointee.generation == passed.generation else { continue }
-            observable.pointee.generation = 0
-            if !observable.pointee.isNeeded { table.remove(observable) }
+            guard table[observable].generation == passed.generation else { continue }
+            table[observable].generation = 0
+            if !table[observable].isNeeded { table.remove(observable, &authors) }
         }
     }
 }
@@ -210,17 +221,13 @@ private struct Named: ~Copyable {
     private static let usualCount: Int32 = 32
 
     var generation: UInt32
-    var authors = List<AuthorReference>(reserving: usualCount)
-    var observables = List<ObservableReference>(reserving: usualCount)
+    var authors = List<AuthorHandle>(reserving: usualCount)
+    var observables = List<ObservableHandle>(reserving: usualCount)
 
     var isEmpty: Bool { authors.isEmpty && observables.isEmpty }
 
     init(generation: UInt32) {
         self.generation = generation
-    }
-
-    deinit {
-        for author in authors.elements { Author.release(author) }
     }
 }
 
@@ -228,18 +235,20 @@ extension History {
     private static var always: Invariants { Invariants(of: "History") }
 
     /// Whatever an entry points to is there, and kept by a generation.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+    func checkInvariants(_ living: borrowing Living, _ observables: borrowing ObservableTable)
+        throws(BrokenInvariant)
+    {
         let lists = named
         var keeping = 0
         for list in lists {
             for observable in list.observables {
                 let isThere = living.observables.contains(observable)
                 try Self.always.hold("what a generation keeps is there", isThere)
-                if observable.pointee.generation == list.generation { keeping += 1 }
+                if observables[observable].generation == list.generation { keeping += 1 }
             }
         }
         var kept = 0
-        for observable in living.observables where observable.pointee.generation > 0 { kept += 1 }
+        for observable in living.observables where observables[observable].generation > 0 { kept += 1 }
         try Self.always.agree("a generation keeps what says so, once", kept, keeping)
         let isInTurn = recent.generation == generation && generationStart <= count
         try Self.always.hold("the newest generation is under way", isInTurn)
@@ -249,7 +258,7 @@ extension History {
 
     private func entriesPointToWhatIsThere(
         _ living: borrowing Living,
-        authors: Set<AuthorReference>
+        authors: Set<AuthorHandle>
     ) throws(BrokenInvariant) {
         var revision: UInt64 = 0
         for number in oldest..<count {
@@ -262,14 +271,13 @@ extension History {
     }
 
     /// The authors that it keeps, as often as it does.
-    var keptAuthors: [AuthorReference] { named.flatMap(\.authors) }
+    var keptAuthors: [AuthorHandle] { named.flatMap(\.authors) }
 
-    private var named: [(generation: UInt32, observables: [ObservableReference], authors: [AuthorReference])]
-    {
+    private var named: [(generation: UInt32, observables: [ObservableHandle], authors: [AuthorHandle])] {
         [
-            (passed.generation, Array(passed.observables.elements), Array(passed.authors.elements)),
-            (older.generation, Array(older.observables.elements), Array(older.authors.elements)),
-            (recent.generation, Array(recent.observables.elements), Array(recent.authors.elements)),
+            (passed.generation, passed.observables.all, passed.authors.all),
+            (older.generation, older.observables.all, older.authors.all),
+            (recent.generation, recent.observables.all, recent.authors.all),
         ]
     }
 }

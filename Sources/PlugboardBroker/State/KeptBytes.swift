@@ -9,16 +9,6 @@ extension Span where Element == UInt8 {
         self = _overrideLifetime(Span(_unsafeBytes: bytes), copying: ())
     }
 
-    @_lifetime(immortal)
-    init(kept bytes: UnsafeMutableRawBufferPointer) {
-        self.init(kept: UnsafeRawBufferPointer(bytes))
-    }
-
-    @_lifetime(immortal)
-    init(kept start: UnsafeRawPointer?, count: Int) {
-        self.init(kept: UnsafeRawBufferPointer(start: start, count: count))
-    }
-
     /// The same bytes where whoever lends them can't say for how long.
     var kept: Span<UInt8> {
         @_lifetime(immortal)
@@ -35,23 +25,24 @@ extension Array where Element == UInt8 {
     var seededHash: UInt64 { span.seededHash }
 }
 
-extension List {
-    /// The elements; valid until the next change.
-    @inline(__always) var elements: UnsafeBufferPointer<Element> {
-        span.withUnsafeBufferPointer { $0 }
-    }
-
-    /// The same, to be changed in place.
-    @inline(__always) var mutableElements: UnsafeMutableBufferPointer<Element> {
-        UnsafeMutableBufferPointer(mutating: elements)
+extension ByteBlock {
+    /// Its bytes where whoever lends them can't say for how long.
+    @inline(__always) var kept: Span<UInt8> {
+        @_lifetime(immortal)
+        get { bytes.kept }
     }
 }
 
-extension UnsafeMutableRawBufferPointer {
-    /// New memory with these bytes.
-    static func copy(of bytes: Span<UInt8>) -> UnsafeMutableRawBufferPointer {
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        memory.copyMemory(from: bytes.raw)
-        return memory
+extension List {
+    /// A copy of the elements, for what goes on while the list changes.
+    var all: [Element] {
+        var copy: [Element] = []
+        copy.reserveCapacity(count)
+        for index in indices { copy.append(self[index]) }
+        return copy
+    }
+
+    func firstIndex(of element: Element) -> Int? where Element: Equatable {
+        indices.first { self[$0] == element }
     }
 }

@@ -1,6 +1,6 @@
 // The observables in the order of their keys' bytes: a skip list (Pugh, 1990) whose
 // links lie with the observables. Only touched when a key comes or goes, never when
-// one changes its value.
+// one changes its value. Part of the `ObservableTable`, which lends it the observables.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,73 +8,84 @@ import PlugboardPosix
 /// An ordered index over observables that it does not own; each has its links beside it.
 struct KeyOrder: ~Copyable {
     private static let heightMax = 12
-    private let head: UnsafeMutablePointer<ObservableReference?>
+    /// The first of each level.
+    private var head = List<ObservableHandle>(reserving: Int32(heightMax))
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
     init() {
-        head = .allocate(capacity: Self.heightMax)
-        head.initialize(repeating: nil, count: Self.heightMax)
+        for _ in 0..<Self.heightMax { head.append(.none) }
     }
 
-    deinit {
-        head.deallocate()
-    }
-
-    /// The observable that follows in order.
-    static func next(after observable: ObservableReference) -> ObservableReference? {
-        observable.pointee.tower[0]
-    }
-
-    /// The first observable whose key is not less than `key`.
-    func first(from key: Span<UInt8>) -> ObservableReference? {
-        var tower = head
+    /// The first observable whose key is not less than `key`; `.none` where there is none.
+    func first(from key: Span<UInt8>, in all: borrowing Slab<Observable>) -> ObservableHandle {
+        var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = Self.last(before: key, from: tower, level)
+            tower = last(before: key, from: tower, level, in: all)
         }
-        return tower[0]
+        return link(tower, 0, in: all)
     }
 
-    mutating func insert(_ observable: ObservableReference) {
-        let links = observable.pointee.tower
-        let height = Int(observable.pointee.height)
-        var tower = head
+    mutating func insert(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
+        let (key, height) = (all[observable].key, Int(all[observable].height))
+        var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = Self.last(before: observable.pointee.key, from: tower, level)
+            tower = last(before: key, from: tower, level, in: all)
             guard level < height else { continue }
-            links[level] = tower[level]
-            tower[level] = observable
+            all[observable].setLink(level, link(tower, level, in: all))
+            setLink(tower, level, observable, in: &all)
         }
     }
 
     /// Puts observables that are in order already into an empty index.
-    mutating func fill(_ observables: some Sequence<ObservableReference>) {
-        var ends = Array(repeating: head, count: Self.heightMax)
+    mutating func fill(_ observables: some Sequence<ObservableHandle>, in all: inout Slab<Observable>) {
+        var ends = Array(repeating: ObservableHandle.none, count: Self.heightMax)
         for observable in observables {
-            for level in 0..<Int(observable.pointee.height) {
-                ends[level][level] = observable
-                ends[level] = observable.pointee.tower
+            for level in 0..<Int(all[observable].height) {
+                setLink(ends[level], level, observable, in: &all)
+                ends[level] = observable
             }
         }
     }
 
-    mutating func remove(_ observable: ObservableReference) {
-        let links = observable.pointee.tower
-        var tower = head
+    mutating func remove(_ observable: ObservableHandle, in all: inout Slab<Observable>) {
+        let (key, height) = (all[observable].key, Int(all[observable].height))
+        var tower = ObservableHandle.none
         for level in stride(from: Self.heightMax - 1, through: 0, by: -1) {
-            tower = Self.last(before: observable.pointee.key, from: tower, level)
-            if level < Int(observable.pointee.height) { tower[level] = links[level] }
+            tower = last(before: key, from: tower, level, in: all)
+            if level < height { setLink(tower, level, all[observable].link(level), in: &all) }
         }
     }
 
+    /// What follows on a level; `.none` as the tower is the head.
+    @inline(__always)
+    private func link(_ tower: ObservableHandle, _ level: Int, in all: borrowing Slab<Observable>)
+        -> ObservableHandle
+    {
+        tower == .none ? head[level] : all[tower].link(level)
+    }
+
+    private mutating func setLink(
+        _ tower: ObservableHandle,
+        _ level: Int,
+        _ next: ObservableHandle,
+        in all: inout Slab<Observable>
+    ) {
+        if tower == .none { head[level] = next } else { all[tower].setLink(level, next) }
+    }
+
     /// The tower from which the next step on `level` would reach or pass `key`.
-    private static func last(
+    private func last(
         before key: Span<UInt8>,
-        from start: UnsafeMutablePointer<ObservableReference?>,
-        _ level: Int
-    ) -> UnsafeMutablePointer<ObservableReference?> {
+        from start: ObservableHandle,
+        _ level: Int,
+        in all: borrowing Slab<Observable>
+    ) -> ObservableHandle {
         var tower = start
-        while let next = tower[level], precedes(next.pointee.key, key) { tower = next.pointee.tower }
-        return tower
+        while true {
+            let next = link(tower, level, in: all)
+            guard next != .none, Self.precedes(all[next].key, key) else { return tower }
+            tower = next
+        }
     }
 
     static func precedes(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
@@ -93,33 +104,31 @@ struct KeyOrder: ~Copyable {
 extension KeyOrder {
     private static var always: Invariants { Invariants(of: "KeyOrder") }
 
-    /// Each of so many observables stands once, at its place, in as many levels as it is high.
-    func checkInvariants(_ living: borrowing Living, count: Int) throws(BrokenInvariant) {
+    /// Each observable stands once, at its place, in as many levels as it is high.
+    func checkInvariants(_ all: borrowing Slab<Observable>) throws(BrokenInvariant) {
         var heights = Array(repeating: 0, count: Self.heightMax)
-        for observable in living.observables {
-            for level in 0..<min(Self.heightMax, Int(observable.pointee.height)) { heights[level] += 1 }
+        all.forEach { observable in
+            for level in 0..<min(Self.heightMax, Int(all[observable].height)) { heights[level] += 1 }
         }
-        for level in 0..<Self.heightMax { try levelAscends(level, living, count: heights[level]) }
+        for level in 0..<Self.heightMax { try levelAscends(level, all, count: heights[level]) }
     }
 
     private func levelAscends(
         _ level: Int,
-        _ living: borrowing Living,
+        _ all: borrowing Slab<Observable>,
         count: Int
     ) throws(BrokenInvariant) {
         var found = 0
-        var last: ObservableReference?
+        var last = ObservableHandle.none
         var next = head[level]
-        while let observable = next {
-            let isThere = living.observables.contains(observable)
-            try Self.always.hold("what stands in the order is there", isThere)
-            let key = observable.pointee.key
-            if let last {
-                let ascends = Self.precedes(last.pointee.key, key)
-                try Self.always.hold("keys ascend", ascends, of: String(key))
+        while next != .none {
+            try Self.always.hold("what stands in the order is there", all.contains(next))
+            if last != .none {
+                let ascends = Self.precedes(all[last].key, all[next].key)
+                try Self.always.hold("keys ascend", ascends, of: String(all[next].key))
             }
             found += 1
-            (last, next) = (observable, observable.pointee.tower[level])
+            (last, next) = (next, all[next].link(level))
         }
         try Self.always.agree("each observable stands in the order once", found, count)
     }

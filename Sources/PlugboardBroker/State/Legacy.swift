@@ -1,11 +1,11 @@
 // What a client leaves behind when its connection ends: a write that is made then, and
-// keys that go. Made for the few clients that have any. Belongs to the session; the keys
-// pass to `Lifetimes` when it ends.
+// keys that go. Made for the few clients that have any. Owned by `Lifetimes`; until its connection
+// ends the session names it.
 
 import PlugboardMemory
 import PlugboardWire
 
-typealias LegacyReference = UnsafeMutablePointer<Legacy>
+typealias LegacyHandle = Handle<Legacy>
 
 /// The will of one client, and the chain of keys that it bound to its connection.
 struct Legacy: ~Copyable {
@@ -13,7 +13,7 @@ struct Legacy: ~Copyable {
     var first: Int32 = -1
     var last: Int32 = -1
     /// Of another connection that has ended: the next in the queue.
-    var next: LegacyReference?
+    var next: LegacyHandle?
     var will: Will?
 
     /// What its will takes up; 0 where it has none.
@@ -26,18 +26,7 @@ struct Legacy: ~Copyable {
         }
     }
 
-    static func make() -> LegacyReference {
-        let reference = LegacyReference.allocate(capacity: 1)
-        reference.initialize(to: Legacy())
-        return reference
-    }
-
-    static func free(_ legacy: LegacyReference) {
-        legacy.deinitialize(count: 1)
-        legacy.deallocate()
-    }
-
-    private init() {}
+    init() {}
 }
 
 /// A write that was left for later, with bytes of its own.

@@ -6,17 +6,17 @@ import PlugboardMemory
 
 /// What ends a value without anybody deleting it.
 struct Bond: BitwiseCopyable {
-    let observable: ObservableReference
+    let observable: ObservableHandle
     /// Of the write that bound it.
     let revision: UInt64
     /// Its deadline, where `ttl` was given.
     fileprivate var ticket: DeadlineTicket?
     /// What goes with the same connection, where `while` was given; and its neighbours there.
-    fileprivate var legacy: LegacyReference?
+    fileprivate var legacy: LegacyHandle?
     fileprivate var previous: Int32 = -1
     fileprivate var next: Int32 = -1
 
-    init(observable: ObservableReference, revision: UInt64) {
+    init(observable: ObservableHandle, revision: UInt64) {
         self.observable = observable
         self.revision = revision
     }
@@ -27,51 +27,51 @@ struct Lifetimes: ~Copyable {
     /// Memory for so many is kept when none is left.
     private static let keptBondsMax = 4_096
     private var bonds = List<Bond>()
+    /// What connections leave behind, those that live and those that have ended.
+    var legacies = Slab<Legacy>()
     private var free = List<Int32>()
     /// Of connections that have ended, whose keys are still to be deleted: a queue.
-    private var firstEnded: LegacyReference?
-    private var lastEnded: LegacyReference?
+    private var firstEnded: LegacyHandle?
+    private var lastEnded: LegacyHandle?
     /// There is a deadline for the rest of them.
     var isGoingOn = false
 
     init() {}
-
-    deinit {
-        var legacy = firstEnded
-        while let ended = legacy {
-            legacy = ended.pointee.next
-            Legacy.free(ended)
-        }
-    }
 
     /// How many keys are bound.
     var count: Int { bonds.count - free.count }
 
     /// Binds a key that isn't bound, to a connection's end where one is given. Returns the
     /// bond's place.
-    mutating func bind(_ observable: ObservableReference, to legacy: LegacyReference?) -> Int {
-        var bond = Bond(observable: observable, revision: observable.pointee.revision)
+    mutating func bind(
+        _ observable: ObservableHandle,
+        to legacy: LegacyHandle?,
+        _ observables: inout ObservableTable
+    ) -> Int {
+        var bond = Bond(observable: observable, revision: observables[observable].revision)
         bond.legacy = legacy
-        bond.previous = legacy?.pointee.last ?? -1
+        bond.previous = legacy.map { legacies[$0].last } ?? -1
         let place = put(bond)
-        observable.pointee.marks.bond = place
+        observables[observable].marks.bond = place
         if let legacy {
             setNext(of: bond.previous, to: Int32(place), in: legacy)
-            legacy.pointee.last = Int32(place)
+            legacies[legacy].last = Int32(place)
         }
         return place
     }
 
     /// Binds it to a deadline as well.
     mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
-        bonds.mutableElements[place].ticket = ticket
+        bonds[place].ticket = ticket
     }
 
     /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
-    mutating func unbind(_ observable: ObservableReference) -> DeadlineTicket? {
-        guard let place = observable.pointee.marks.bond else { return nil }
-        observable.pointee.marks.bond = nil
-        let bond = bonds.elements[place]
+    mutating func unbind(_ observable: ObservableHandle, _ observables: inout ObservableTable)
+        -> DeadlineTicket?
+    {
+        guard let place = observables[observable].marks.bond else { return nil }
+        observables[observable].marks.bond = nil
+        let bond = bonds[place]
         if let legacy = bond.legacy {
             setNext(of: bond.previous, to: bond.next, in: legacy)
             setPrevious(of: bond.next, to: bond.previous, in: legacy)
@@ -81,39 +81,40 @@ struct Lifetimes: ~Copyable {
     }
 
     /// What ends a key's value; nil where nothing does.
-    func bond(of observable: ObservableReference) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
-        guard let place = observable.pointee.marks.bond else { return nil }
-        let bond = bonds.elements[place]
+    func bond(of marks: LifetimeMarks) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
+        guard let place = marks.bond else { return nil }
+        let bond = bonds[place]
         return (bond.legacy != nil, bond.ticket)
     }
 
     /// The key whose bond stands at `place`, if that is still the one of this revision.
-    func find(_ place: Int, revision: UInt64) -> ObservableReference? {
-        guard place < bonds.count, bonds.elements[place].revision == revision else { return nil }
-        return bonds.elements[place].observable
+    func find(_ place: Int, revision: UInt64) -> ObservableHandle? {
+        guard place < bonds.count, bonds[place].revision == revision else { return nil }
+        return bonds[place].observable
     }
 
     /// Takes over the keys of a connection that has ended.
-    mutating func end(_ legacy: LegacyReference) {
-        if let lastEnded { lastEnded.pointee.next = legacy } else { firstEnded = legacy }
+    mutating func end(_ legacy: LegacyHandle) {
+        if let lastEnded { legacies[lastEnded].next = legacy } else { firstEnded = legacy }
         lastEnded = legacy
     }
 
     /// The next key to be deleted because its connection has ended; the same one until it
     /// is unbound.
-    mutating func nextEnded() -> ObservableReference? {
+    mutating func nextEnded() -> ObservableHandle? {
         while let legacy = firstEnded {
-            if legacy.pointee.first >= 0 { return bonds.elements[Int(legacy.pointee.first)].observable }
-            firstEnded = legacy.pointee.next
+            let ended = legacies[legacy].first
+            if ended >= 0 { return bonds[Int(ended)].observable }
+            firstEnded = legacies[legacy].next
             if firstEnded == nil { lastEnded = nil }
-            Legacy.free(legacy)
+            _ = legacies.remove(legacy)
         }
         return nil
     }
 
     private mutating func put(_ bond: Bond) -> Int {
         if let place = free.popLast() {
-            bonds.mutableElements[Int(place)] = bond
+            bonds[Int(place)] = bond
             return Int(place)
         }
         bonds.append(bond)
@@ -122,7 +123,7 @@ struct Lifetimes: ~Copyable {
 
     private mutating func remove(at place: Int) {
         // Revisions of bonds begin with 1: nothing will be found here.
-        bonds.mutableElements[place] = Bond(observable: bonds.elements[place].observable, revision: 0)
+        bonds[place] = Bond(observable: bonds[place].observable, revision: 0)
         free.append(Int32(place))
         if count == 0, bonds.count > Self.keptBondsMax {
             bonds.releaseMemory()
@@ -130,19 +131,19 @@ struct Lifetimes: ~Copyable {
         }
     }
 
-    private func setNext(of place: Int32, to next: Int32, in legacy: LegacyReference) {
+    private mutating func setNext(of place: Int32, to next: Int32, in legacy: LegacyHandle) {
         if place >= 0 {
-            bonds.mutableElements[Int(place)].next = next
+            bonds[Int(place)].next = next
         } else {
-            legacy.pointee.first = next
+            legacies[legacy].first = next
         }
     }
 
-    private func setPrevious(of place: Int32, to previous: Int32, in legacy: LegacyReference) {
+    private mutating func setPrevious(of place: Int32, to previous: Int32, in legacy: LegacyHandle) {
         if place >= 0 {
-            bonds.mutableElements[Int(place)].previous = previous
+            bonds[Int(place)].previous = previous
         } else {
-            legacy.pointee.last = previous
+            legacies[legacy].last = previous
         }
     }
 }
@@ -150,42 +151,47 @@ struct Lifetimes: ~Copyable {
 extension Lifetimes {
     private static var always: Invariants { Invariants(of: "Lifetimes") }
 
-    /// Each bond is known to its key, to its deadline and to its connection. `legacies` are those of
+    /// Each bond is known to its key, to its deadline and to its connection. `owned` are those of
     /// connections that live.
     func checkInvariants(
         _ living: borrowing Living,
         _ deadlines: borrowing Deadlines,
-        _ legacies: [LegacyReference]
+        _ observables: borrowing ObservableTable,
+        _ owned: [LegacyHandle]
     ) throws(BrokenInvariant) {
         var (used, chained) = (0, 0)
-        for place in 0..<bonds.count where bonds.elements[place].revision > 0 {
+        for place in 0..<bonds.count where bonds[place].revision > 0 {
             used += 1
-            if bonds.elements[place].legacy != nil { chained += 1 }
-            try keyKnowsItsBond(at: place, living)
+            if bonds[place].legacy != nil { chained += 1 }
+            try keyKnowsItsBond(at: place, living, observables)
             try deadlineIsThere(ofBondAt: place, deadlines)
         }
         try Self.always.agree("a place is free or a bond's", count, used)
         var found = 0
-        for legacy in legacies { found += try bondsInARow(of: legacy) }
+        for legacy in owned { found += try bondsInARow(of: legacy) }
         var ended = firstEnded
         while let legacy = ended {
             found += try bondsInARow(of: legacy)
-            ended = legacy.pointee.next
+            ended = legacies[legacy].next
         }
         try Self.always.agree("bonds to a connection stand in its chain", chained, found)
     }
 
     /// How many keys are bound to a time.
-    var timedCount: Int { bonds.elements.count { $0.revision > 0 && $0.ticket != nil } }
+    var timedCount: Int { bonds.indices.count { bonds[$0].revision > 0 && bonds[$0].ticket != nil } }
 
-    private func keyKnowsItsBond(at place: Int, _ living: borrowing Living) throws(BrokenInvariant) {
-        let bond = bonds.elements[place]
+    private func keyKnowsItsBond(
+        at place: Int,
+        _ living: borrowing Living,
+        _ observables: borrowing ObservableTable
+    ) throws(BrokenInvariant) {
+        let bond = bonds[place]
         let isThere = living.observables.contains(bond.observable)
         try Self.always.hold("what is bound is there", isThere, of: "bond \(place)")
-        let key = String(bond.observable.pointee.key)
-        let isKnown = bond.observable.pointee.marks.bond == place
+        let key = String(observables[bond.observable].key)
+        let isKnown = observables[bond.observable].marks.bond == place
         try Self.always.hold("a key knows its bond", isKnown, of: key)
-        let isOfValue = bond.observable.pointee.revision == bond.revision
+        let isOfValue = observables[bond.observable].revision == bond.revision
         try Self.always.hold("a bond is of the value that there is", isOfValue, of: key)
     }
 
@@ -193,23 +199,23 @@ extension Lifetimes {
         ofBondAt place: Int,
         _ deadlines: borrowing Deadlines
     ) throws(BrokenInvariant) {
-        let bond = bonds.elements[place]
+        let bond = bonds[place]
         guard let ticket = bond.ticket else { return }
         let isThere = deadlines.deadline(of: ticket) == .expiry(bond: place, revision: bond.revision)
         try Self.always.hold("the deadline of a bond is there", isThere, of: "bond \(place)")
     }
 
     /// Follows the chain of a connection, and counts it.
-    private func bondsInARow(of legacy: LegacyReference) throws(BrokenInvariant) -> Int {
-        var (previous, place, found) = (Int32(-1), legacy.pointee.first, 0)
+    private func bondsInARow(of legacy: LegacyHandle) throws(BrokenInvariant) -> Int {
+        var (previous, place, found) = (Int32(-1), legacies[legacy].first, 0)
         while place >= 0 {
-            let bond = bonds.elements[Int(place)]
+            let bond = bonds[Int(place)]
             let isOfIt = bond.legacy == legacy && bond.previous == previous && found < bonds.count
             try Self.always.hold("a chain has the bonds of its connection", isOfIt, of: "bond \(place)")
             found += 1
             (previous, place) = (place, bond.next)
         }
-        try Self.always.agree("a chain ends with its last bond", legacy.pointee.last, previous)
+        try Self.always.agree("a chain ends with its last bond", legacies[legacy].last, previous)
         return found
     }
 }

@@ -22,7 +22,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
 
     private let key: Span<UInt8>
     /// Who is told: only of what it may see.
-    private let session: SessionReference
+    private let clearance: Clearance?
     private var found: [(key: String, difference: Int)] = []
     /// A key to look for, put together.
     private var probe = ByteBuffer()
@@ -31,10 +31,10 @@ struct NearestKeys: ~Copyable, ~Escapable {
     static func hint(
         for key: Span<UInt8>,
         in table: borrowing ObservableTable,
-        to session: SessionReference
+        to clearance: Clearance?
     ) -> String? {
         guard key.count <= keyBytesMax else { return nil }
-        var search = NearestKeys(key, session)
+        var search = NearestKeys(key, clearance)
         search.lookForSlips(table)
         let meant = search.names
         if !meant.isEmpty { return "did you mean \(listed(meant, "or"))?" }
@@ -44,9 +44,9 @@ struct NearestKeys: ~Copyable, ~Escapable {
     }
 
     @_lifetime(copy key)
-    private init(_ key: Span<UInt8>, _ session: SessionReference) {
+    private init(_ key: Span<UInt8>, _ clearance: Clearance?) {
         self.key = key
-        self.session = session
+        self.clearance = clearance
     }
 
     private var names: [String] {
@@ -74,8 +74,9 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.removeAll()
         probe.append(key[..<from])
         for _ in 0..<Self.leapsMax {
-            guard let neighbour = table.order.first(from: probe.bytes)?.pointee.key,
-                neighbour.count > token.start,
+            guard let observable = table.first(from: probe.bytes) else { return }
+            let neighbour = table[observable].key
+            guard neighbour.count > token.start,
                 neighbour[..<token.start].isEqual(to: key[..<token.start])
             else { return }
             let end = neighbour.firstIndex(of: Self.dot, from: token.start) ?? neighbour.count
@@ -105,7 +106,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.append(other)
         probe.append(key[token.end...])
         let observable = table.find(probe.bytes, hash: table.hash(probe.bytes))
-        if let observable, observable.pointee.hasValue { note(observable, difference) }
+        if let observable, table[observable].hasValue { note(table[observable].key, difference) }
     }
 
     /// Keys of which the wanted one is the beginning.
@@ -113,17 +114,17 @@ struct NearestKeys: ~Copyable, ~Escapable {
         probe.removeAll()
         probe.append(key)
         probe.append(byte: Self.dot)
-        var next = table.order.first(from: probe.bytes)
+        var next = table.first(from: probe.bytes)
         for _ in 0..<Self.leapsMax {
-            guard let observable = next, observable.pointee.key.starts(with: probe.bytes) else { return }
-            if observable.pointee.hasValue { note(observable, 0) }
-            next = KeyOrder.next(after: observable)
+            guard let observable = next, table[observable].key.starts(with: probe.bytes) else { return }
+            if table[observable].hasValue { note(table[observable].key, 0) }
+            next = table.next(after: observable)
         }
     }
 
-    private mutating func note(_ observable: ObservableReference, _ difference: Int) {
-        guard session.pointee.authorize(.subscribe, observable.pointee.key) else { return }
-        let name = String(observable.pointee.key)
+    private mutating func note(_ key: Span<UInt8>, _ difference: Int) {
+        guard clearance?.permit(.subscribe, key) ?? true else { return }
+        let name = String(key)
         if !found.contains(where: { $0.key == name }) { found.append((name, difference)) }
     }
 

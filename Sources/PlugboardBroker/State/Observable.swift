@@ -1,27 +1,28 @@
-// One key with what is kept of it and who observes it. Lives in one piece of memory of its
-// own, key and small value included, for as long as it has a value, an observer that names
-// it exactly, or a place in the history; owned by the `ObservableTable`. What each publish
+// One key with what is kept of it and who observes it. The key, its links in the order of keys and
+// a small value lie in one piece of memory. There for as long as it has a value, an observer that
+// names it exactly, or a place in the history; owned by the `ObservableTable`. What each publish
 // needs comes first, so that among very many keys as little memory as possible is fetched.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-typealias ObservableReference = UnsafeMutablePointer<Observable>
+typealias ObservableHandle = Handle<Observable>
 
 /// The state of one key.
 struct Observable: ~Copyable {
     /// Values up to this length lie with their key, where the first one was no longer.
     private static let inPlaceBytesMax = 512
     private static let keyOffset = 8
+    private static let linkBytes = 8
 
     /// The revision of the last write; 0 while there is no value.
     var revision: UInt64 = 0
     /// Of the patterns when `observers` was true.
     var observersGeneration: UInt64 = 0
-    /// The key within the encoded piece of every event about it. Before it lie the links
-    /// of `KeyOrder`, behind it the memory for a small value.
-    private let prefix: UnsafeMutableRawPointer
+    /// The links of `KeyOrder`, then the encoded piece of every event about the key, then room for a
+    /// small value.
+    private var memory: ByteBlock
     private let prefixCount: UInt16
     private let keyCount: UInt16
     /// In how many levels of `KeyOrder` it stands.
@@ -31,20 +32,19 @@ struct Observable: ~Copyable {
     /// One of its observers acknowledges: they are told in phases.
     var hasAcknowledgers = false
     private var valueCount: UInt32 = 0
-    private var valueCapacity: UInt32 = 0
-    private var storage: UnsafeMutableRawPointer?
-    private(set) var writer: AuthorReference?
+    /// The value, where it doesn't fit beside its key.
+    private var outside = ByteBlock()
     /// What deletes it by itself, and why the last write was made, where there is any of it.
     var marks = LifetimeMarks()
-    /// Bytes of memory for a value that lies with its key.
-    private let inPlaceCapacity: UInt32
+    /// Who wrote the value; who deleted it, while that is owed to somebody. Kept by `ObservableTable`.
+    fileprivate(set) var writer: AuthorHandle?
     /// All that match, patterns included; true as of `observersGeneration`.
-    var observers = List<SubscriptionReference>()
+    var observers = List<Recipient>()
 
     var cause: WriteCause = .none
     let hash: UInt64
     /// The subscriptions that name this key exactly.
-    var exactObservers = List<SubscriptionReference>()
+    var exactObservers = List<SubscriptionHandle>()
     /// Subscriptions that are owed this key: they may have to be told that it is gone.
     var owedBy: Int32 = 0
     /// Where the subscription that was asked last has it among its `OwedKeys`: those that owe the
@@ -55,79 +55,63 @@ struct Observable: ~Copyable {
     /// Without a value: the last generation of the history that points here, 0 for none.
     var generation: UInt32 = 0
 
-    /// Makes the observable of a key, with room for a value of about `valueCount` bytes.
-    static func make(
-        key: Span<UInt8>,
-        hash: UInt64,
-        height: Int,
-        valueCount: Int
-    ) -> ObservableReference {
-        var buffer = ByteBuffer()
-        EventEncoder.appendKeyPrefix(key, to: &buffer)
-        let room = valueCount > inPlaceBytesMax ? 0 : capacity(for: valueCount)
-        let linksBytes = height * MemoryLayout<ObservableReference?>.stride
-        let prefixOffset = MemoryLayout<Observable>.stride + linksBytes
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: prefixOffset + buffer.count + room,
-            alignment: MemoryLayout<Observable>.alignment
-        )
-        let prefix = memory + prefixOffset
-        UnsafeMutableRawBufferPointer(start: prefix, count: buffer.count).copyMemory(from: buffer.bytes.raw)
-        (prefix - linksBytes).initializeMemory(as: ObservableReference?.self, repeating: nil, count: height)
-        let reference = memory.bindMemory(to: Observable.self, capacity: 1)
-        let made = Observable(
-            key,
-            hash,
-            height: height,
-            prefix: prefix,
-            prefixCount: buffer.count,
-            room: room
-        )
-        reference.initialize(to: made)
-        return reference
-    }
-
-    static func destroy(_ observable: ObservableReference) {
-        observable.deinitialize(count: 1)
-        UnsafeMutableRawPointer(observable).deallocate()
-    }
-
-    private init(
-        _ key: Span<UInt8>,
-        _ hash: UInt64,
-        height: Int,
-        prefix: UnsafeMutableRawPointer,
-        prefixCount: Int,
-        room: Int
-    ) {
-        self.prefix = prefix
-        self.prefixCount = UInt16(truncatingIfNeeded: prefixCount)
+    /// The observable of a key, with room for a value of about `valueCount` bytes.
+    init(key: Span<UInt8>, hash: UInt64, height: Int, valueCount: Int) {
+        var prefix = ByteBuffer()
+        EventEncoder.appendKeyPrefix(key, to: &prefix)
+        let room = valueCount > Self.inPlaceBytesMax ? 0 : Self.capacity(for: valueCount)
+        let links = height * Self.linkBytes
+        memory = ByteBlock(count: links + prefix.count + room)
+        memory.write(prefix.bytes, at: links)
+        prefixCount = UInt16(prefix.count)
+        keyCount = UInt16(key.count)
         self.hash = hash
-        self.height = UInt8(truncatingIfNeeded: height)
-        keyCount = UInt16(truncatingIfNeeded: key.count)
-        inPlaceCapacity = UInt32(truncatingIfNeeded: room)
+        self.height = UInt8(height)
         isReserved = Key.isReserved(key)
-    }
-
-    deinit {
-        if let storage, storage != inPlace { storage.deallocate() }
-        if let writer { Author.release(writer) }
     }
 
     /// `,"key":"…","revision":`.
     @inline(__always) var keyPrefix: Span<UInt8> {
         @_lifetime(immortal)
-        get { Span(kept: prefix, count: Int(prefixCount)) }
+        get { memory.kept[prefixStart..<valueStart] }
     }
 
     @inline(__always) var key: Span<UInt8> {
         @_lifetime(immortal)
-        get { Span(kept: prefix + Self.keyOffset, count: Int(keyCount)) }
+        get {
+            let start = prefixStart &+ Self.keyOffset
+            return memory.kept[start..<start &+ Int(keyCount)]
+        }
     }
 
-    /// The next keys in order, a level each; kept by `KeyOrder`.
-    @inline(__always) var tower: UnsafeMutablePointer<ObservableReference?> {
-        prefix.assumingMemoryBound(to: ObservableReference?.self) - Int(height)
+    @inline(__always)
+    func isNamed(_ key: Span<UInt8>) -> Bool {
+        key.count == Int(keyCount) && memory.holds(key, at: prefixStart &+ Self.keyOffset)
+    }
+
+    /// What a write has to know before it is made. `isUnobserved` is said only where it is certain.
+    @inline(__always)
+    func standing(
+        asOf generation: UInt64
+    ) -> (revision: UInt64, isReserved: Bool, isUnobserved: Bool) {
+        (revision, isReserved, isObserved(asOf: generation) == false)
+    }
+
+    /// The next key in order, on one level; kept by `KeyOrder`.
+    @inline(__always)
+    func link(_ level: Int) -> ObservableHandle {
+        ObservableHandle(word: memory.word(at: level &* Self.linkBytes))
+    }
+
+    mutating func setLink(_ level: Int, _ next: ObservableHandle) {
+        precondition(level < Int(height))
+        memory.setWord(next.word, at: level * Self.linkBytes)
+    }
+
+    /// Whether anybody observes it; nil where the list is older than the patterns.
+    @inline(__always)
+    func isObserved(asOf generation: UInt64) -> Bool? {
+        observersGeneration == generation ? !observers.isEmpty : nil
     }
 
     @inline(__always) var hasValue: Bool { revision != 0 }
@@ -136,76 +120,84 @@ struct Observable: ~Copyable {
     /// The kept JSON; empty while there is none.
     @inline(__always) var value: Span<UInt8> {
         @_lifetime(immortal)
-        get { Span(kept: storage, count: Int(valueCount)) }
-    }
-
-    /// Who wrote the value, as events say it.
-    @inline(__always) var by: Span<UInt8> {
-        @_lifetime(immortal)
         get {
-            guard let writer else { return Span() }
-            return writer.pointee.by
+            if !outside.isEmpty { return outside.kept[..<Int(valueCount)] }
+            return memory.kept[valueStart..<valueStart &+ Int(valueCount)]
         }
     }
 
-    /// Who wrote the value, as the journal says it.
-    @inline(__always) var recordedBy: Span<UInt8> {
-        @_lifetime(immortal)
-        get {
-            guard let writer else { return Span() }
-            return writer.pointee.recorded
-        }
+    /// What all events of a write have in common. `by` is the writer's text.
+    @inline(__always)
+    @_lifetime(copy value, copy by)
+    func tail(
+        of event: Event,
+        revision: UInt64,
+        to value: Span<UInt8>,
+        by: Span<UInt8>,
+        _ cause: WriteCause,
+        _ reason: EventReason?
+    ) -> EventTail {
+        EventTail(
+            keyPrefix: keyPrefix,
+            revision: revision,
+            value: value,
+            old: event == .emit ? Span() : self.value,
+            by: by,
+            cause: cause,
+            reason: reason
+        )
     }
 
-    /// Reads what a write needs of an observable up to its key, for the reading's sake. No
-    /// address comes from what is read, so that one wait is enough; behind an observable lie
-    /// at least a link and the words around its key.
+    /// Reads something of each line of memory that the observable, its key and a small value take up,
+    /// for the reading's sake.
     @inline(__always)
-    static func touch(_ observable: ObservableReference) -> UInt64 {
-        let start = UnsafeRawPointer(observable)
-        let first = start.load(as: UInt64.self) &+ start.load(fromByteOffset: 64, as: UInt64.self)
-        return first &+ start.load(fromByteOffset: 128, as: UInt64.self)
+    func touch() -> UInt64 {
+        let value = value
+        guard !value.isEmpty else { return hash &+ UInt64(generation) }
+        let ends = value[0] &+ value[value.count / 2] &+ value[value.count &- 1]
+        return hash &+ UInt64(generation) &+ UInt64(ends)
     }
 
-    /// Reads something of each line of memory that a small value takes up.
-    @inline(__always)
-    func touchValue() -> UInt64 {
-        guard let storage, valueCount > 0 else { return 0 }
-        let last = Int(valueCount) &- 1
-        let ends = storage.load(as: UInt8.self) &+ storage.load(fromByteOffset: last, as: UInt8.self)
-        return UInt64(ends &+ storage.load(fromByteOffset: last / 2, as: UInt8.self))
+    /// What another value changes.
+    struct Change: BitwiseCopyable {
+        let isFirst: Bool
+        let isReserved: Bool
+        let hasMarks: Bool
+        /// How much more the journal's record of it comes to, about.
+        let growth: Int
+        fileprivate let isOfSameWriter: Bool
     }
 
-    /// Whether the connection of who wrote the value still lives.
-    var isLive: Bool { writer?.pointee.isLive ?? false }
-
     @inline(__always)
-    mutating func set(
+    fileprivate mutating func set(
         _ value: Span<UInt8>,
         revision: UInt64,
         cause: WriteCause,
-        writer: AuthorReference
-    ) {
-        let capacity = Int(valueCapacity)
-        if value.count > capacity || (capacity > 1024 && value.count < capacity / 4) {
-            resize(to: value.count)
-        }
-        if let storage, let source = value.raw.baseAddress {
-            storage.copyMemory(from: source, byteCount: value.count)
+        writer: AuthorHandle
+    ) -> Change {
+        let change = Change(
+            isFirst: !hasValue,
+            isReserved: isReserved,
+            hasMarks: !marks.isEmpty,
+            growth: growth(to: value.count),
+            isOfSameWriter: self.writer == writer
+        )
+        if outside.isEmpty, value.count <= memory.count &- valueStart {
+            memory.write(value, at: valueStart)
+        } else {
+            move(value)
         }
         valueCount = UInt32(truncatingIfNeeded: value.count)
         self.revision = revision
         self.cause = cause
-        if self.writer != writer { replaceWriter(writer) }
+        return change
     }
 
-    /// Who deleted it and why is kept while that is still owed to somebody.
-    mutating func removeValue(cause: WriteCause, writer: AuthorReference) {
-        releaseStorage()
+    mutating func removeValue(cause: WriteCause) {
+        outside = ByteBlock()
         valueCount = 0
         revision = 0
         self.cause = cause
-        replaceWriter(owedBy > 0 ? writer : nil)
     }
 
     /// What the journal's record of it comes to beside key and value, about.
@@ -220,40 +212,83 @@ struct Observable: ~Copyable {
         count &- Int(valueCount) &+ (hasValue ? 0 : Int(prefixCount) &+ Self.recordBytes)
     }
 
-    /// Who deleted it, for somebody who is to be told of that later.
-    mutating func keepDeleter(_ writer: AuthorReference) {
-        if !hasValue, self.writer != writer { replaceWriter(writer) }
-    }
+    /// What of it is counted for its writer's user.
+    var keptBytes: Int { Int(keyCount) + Int(valueCount) }
 
-    private mutating func resize(to count: Int) {
-        releaseStorage()
-        if count <= Int(inPlaceCapacity) {
-            storage = inPlace
-            valueCapacity = inPlaceCapacity
-        } else {
-            let capacity = Self.capacity(for: count)
-            storage = .allocate(byteCount: capacity, alignment: 16)
-            valueCapacity = UInt32(truncatingIfNeeded: capacity)
+    /// Room that a smaller value keeps, however small it is.
+    private static let keptRoomMax = 1_024
+
+    /// Writes a value where it has to lie: beside the key if there is room, else by itself.
+    @inline(never)
+    private mutating func move(_ value: Span<UInt8>) {
+        let (room, count) = (capacity, value.count)
+        if count > room || (room > Self.keptRoomMax && count < room / 4) {
+            let fits = count <= memory.count - valueStart
+            outside = fits ? ByteBlock() : ByteBlock(count: Self.capacity(for: count))
         }
+        if outside.isEmpty { memory.write(value, at: valueStart) } else { outside.write(value, at: 0) }
     }
 
-    private mutating func releaseStorage() {
-        if let storage, storage != inPlace { storage.deallocate() }
-        storage = nil
-        valueCapacity = 0
+    @inline(__always) private var prefixStart: Int { Int(height) &* Self.linkBytes }
+    @inline(__always) private var valueStart: Int { prefixStart &+ Int(prefixCount) }
+    @inline(__always) private var capacity: Int {
+        outside.isEmpty ? memory.count &- valueStart : outside.count
     }
-
-    private var inPlace: UnsafeMutableRawPointer { prefix + Int(prefixCount) }
 
     /// Room for the next value to be a little longer, as counters and prices are.
     private static func capacity(for count: Int) -> Int {
         count == 0 ? 0 : (count + 23) & ~15
     }
+}
 
-    private mutating func replaceWriter(_ author: AuthorReference?) {
-        if let author { Author.retain(author) }
-        if let writer { Author.release(writer) }
-        writer = author
+extension ObservableTable {
+    /// Keeps a value, and who wrote it.
+    @inline(__always)
+    @discardableResult
+    mutating func set(
+        _ observable: ObservableHandle,
+        _ value: Span<UInt8>,
+        revision: UInt64,
+        cause: WriteCause,
+        writer: AuthorHandle,
+        _ authors: inout Authors
+    ) -> Observable.Change {
+        let change = self[observable].set(value, revision: revision, cause: cause, writer: writer)
+        if !change.isOfSameWriter { replaceWriter(of: observable, writer, &authors) }
+        return change
+    }
+
+    /// Forgets a value. Who deleted it and why is kept while that is still owed to somebody.
+    mutating func removeValue(
+        of observable: ObservableHandle,
+        cause: WriteCause,
+        writer: AuthorHandle,
+        _ authors: inout Authors
+    ) {
+        self[observable].removeValue(cause: cause)
+        replaceWriter(of: observable, self[observable].owedBy > 0 ? writer : nil, &authors)
+    }
+
+    /// Who deleted it, for somebody who is to be told of that later.
+    mutating func keepDeleter(
+        _ writer: AuthorHandle,
+        of observable: ObservableHandle,
+        _ authors: inout Authors
+    ) {
+        if !self[observable].hasValue, self[observable].writer != writer {
+            replaceWriter(of: observable, writer, &authors)
+        }
+    }
+
+    @inline(never)
+    private mutating func replaceWriter(
+        of observable: ObservableHandle,
+        _ author: AuthorHandle?,
+        _ authors: inout Authors
+    ) {
+        if let author { authors.retain(author) }
+        if let writer = self[observable].writer { authors.release(writer) }
+        self[observable].writer = author
     }
 }
 
@@ -268,7 +303,7 @@ extension Observable {
             isReserved,
             Key.isReserved(key)
         )
-        try Self.always.hold("a value fits its memory", valueCount <= valueCapacity, of: name)
+        try Self.always.hold("a value fits its memory", Int(valueCount) <= capacity, of: name)
         try Self.always.hold("a value has a writer", !hasValue || writer != nil, of: name)
         try Self.always.hold("without a revision there is no value", hasValue || valueCount == 0, of: name)
         try Self.always.hold("it is owed by nobody or by some", owedBy >= 0, of: name)

@@ -9,41 +9,56 @@ import PlugboardPosix
 struct ObservableTable: ~Copyable {
     private struct Slot: BitwiseCopyable {
         var hash: UInt64
-        var observable: ObservableReference?
+        /// `.none` where the slot is empty.
+        var observable: ObservableHandle
     }
 
     /// Hashes a key the way this table does.
     let hash = KeyHash()
-    private var slots: UnsafeMutablePointer<Slot>
-    private var mask: Int
-    private(set) var count = 0
+    private var slots = Self.emptySlots(64)
+    private var mask = 63
+    private var all = Slab<Observable>()
     /// All observables in the order of their keys.
-    private(set) var order = KeyOrder()
+    private var order = KeyOrder()
     /// Many keys come at once: they are put in order when all are there.
     private var isLoading = false
     /// Those that have come by now, as they came: so they lie in memory one after the other, and
     /// often in order.
-    private var loaded: [ObservableReference] = []
+    private var loaded: [ObservableHandle] = []
 
-    init() {
-        slots = Self.emptySlots(64)
-        mask = 63
+    init() {}
+
+    var count: Int { all.count }
+
+    subscript(observable: ObservableHandle) -> Observable {
+        @inline(__always)
+        _read { yield all[observable] }
+        @inline(__always)
+        _modify { yield &all[observable] }
     }
 
-    deinit {
-        for index in 0...mask { slots[index].observable.map(Observable.destroy) }
-        slots.deallocate()
+    /// The first in order whose key is not less than `key`.
+    func first(from key: Span<UInt8>) -> ObservableHandle? {
+        let first = order.first(from: key, in: all)
+        return first == .none ? nil : first
+    }
+
+    /// The one that follows in order.
+    func next(after observable: ObservableHandle) -> ObservableHandle? {
+        let next = all[observable].link(0)
+        return next == .none ? nil : next
     }
 
     /// The observable of `key`, if there is one.
     @inline(__always)
-    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableReference? {
+    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? {
         var index = Int(truncatingIfNeeded: hash) & mask
-        while let observable = slots[index].observable {
-            if slots[index].hash == hash, Self.isKey(key, of: observable) { return observable }
-            index = (index + 1) & mask
+        while true {
+            let slot = slots[index]
+            if slot.observable == .none { return nil }
+            if slot.hash == hash, all[slot.observable].isNamed(key) { return slot.observable }
+            index = (index &+ 1) & mask
         }
-        return nil
     }
 
     /// Reads what a search for a hash looks at first, for the reading's sake.
@@ -54,13 +69,14 @@ struct ObservableTable: ~Copyable {
 
     /// The observable with this hash, which nearly always is the one that is looked for.
     @inline(__always)
-    func candidate(_ hash: UInt64) -> ObservableReference? {
+    func candidate(_ hash: UInt64) -> ObservableHandle? {
         var index = Int(truncatingIfNeeded: hash) & mask
-        while let observable = slots[index].observable {
-            if slots[index].hash == hash { return observable }
+        while true {
+            let slot = slots[index]
+            if slot.observable == .none { return nil }
+            if slot.hash == hash { return slot.observable }
             index = (index &+ 1) & mask
         }
-        return nil
     }
 
     /// Makes the observable of a well-formed key that has none, for a value of about
@@ -69,25 +85,25 @@ struct ObservableTable: ~Copyable {
         _ key: Span<UInt8>,
         hash: UInt64,
         valueCount: Int = 0
-    ) -> ObservableReference {
+    ) -> ObservableHandle {
         if (count + 1) * 4 > (mask + 1) * 3 { grow() }
         let height = order.nextHeight()
-        let observable = Observable.make(key: key, hash: hash, height: height, valueCount: valueCount)
+        let made = Observable(key: key, hash: hash, height: height, valueCount: valueCount)
+        let observable = all.insert(made)
         place(Slot(hash: hash, observable: observable))
-        count += 1
-        if isLoading { loaded.append(observable) } else { order.insert(observable) }
+        if isLoading { loaded.append(observable) } else { order.insert(observable, in: &all) }
         return observable
     }
 
     /// Removes an observable and its memory; of many that are being taken in `endLoading` does.
-    mutating func remove(_ observable: ObservableReference) {
+    mutating func remove(_ observable: ObservableHandle, _ authors: inout Authors) {
         if isLoading { return }
-        order.remove(observable)
-        var index = Int(truncatingIfNeeded: observable.pointee.hash) & mask
+        order.remove(observable, in: &all)
+        var index = Int(truncatingIfNeeded: all[observable].hash) & mask
         while slots[index].observable != observable { index = (index + 1) & mask }
         closeGap(at: index)
-        count -= 1
-        Observable.destroy(observable)
+        let removed = all.remove(observable)
+        if let writer = removed.writer { authors.release(writer) }
     }
 
     /// Begins to take in very many keys. Until `endLoading` nothing is removed, and `order` is
@@ -97,24 +113,24 @@ struct ObservableTable: ~Copyable {
     }
 
     /// Puts what was taken in into order, and removes what nobody needs.
-    mutating func endLoading() {
+    mutating func endLoading(_ authors: inout Authors) {
         isLoading = false
         var keys: [OrderedKey] = []
         keys.reserveCapacity(count)
-        var unneeded: [ObservableReference] = []
+        var unneeded: [ObservableHandle] = []
         for observable in loaded {
-            if observable.pointee.isNeeded || observable.pointee.generation > 0 {
-                keys.append(OrderedKey(observable))
+            if all[observable].isNeeded || all[observable].generation > 0 {
+                keys.append(OrderedKey(observable, all[observable].key))
             } else {
                 unneeded.append(observable)
             }
         }
         loaded = []
-        keys.sort()
-        order.fill(keys.lazy.map(\.observable))
+        keys.sort { $0.precedes($1) ?? KeyOrder.precedes(all[$0.observable].key, all[$1.observable].key) }
+        order.fill(keys.lazy.map(\.observable), in: &all)
         for observable in unneeded {
-            order.insert(observable)
-            remove(observable)
+            order.insert(observable, in: &all)
+            remove(observable, &authors)
         }
     }
 
@@ -124,62 +140,51 @@ struct ObservableTable: ~Copyable {
         var index = start
         while true {
             index = (index + 1) & mask
-            guard slots[index].observable != nil else { break }
+            guard slots[index].observable != .none else { break }
             let home = Int(truncatingIfNeeded: slots[index].hash) & mask
             if (index - home) & mask >= (index - gap) & mask {
                 slots[gap] = slots[index]
                 gap = index
             }
         }
-        slots[gap].observable = nil
+        slots[gap].observable = .none
     }
 
     private mutating func grow() {
-        let (old, oldMask) = (slots, mask)
-        mask = (mask + 1) * 2 - 1
-        slots = Self.emptySlots(mask + 1)
-        for index in 0...oldMask where old[index].observable != nil { place(old[index]) }
-        old.deallocate()
+        var old = Self.emptySlots((mask + 1) * 2)
+        swap(&old, &slots)
+        mask = mask * 2 + 1
+        for index in old.indices where old[index].observable != .none { place(old[index]) }
     }
 
-    private func place(_ slot: Slot) {
+    private mutating func place(_ slot: Slot) {
         var index = Int(truncatingIfNeeded: slot.hash) & mask
-        while slots[index].observable != nil { index = (index + 1) & mask }
+        while slots[index].observable != .none { index = (index + 1) & mask }
         slots[index] = slot
     }
 
-    @inline(__always)
-    private static func isKey(_ key: Span<UInt8>, of observable: ObservableReference) -> Bool {
-        observable.pointee.key.isEqual(to: key)
-    }
-
-    private static func emptySlots(_ count: Int) -> UnsafeMutablePointer<Slot> {
-        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: count)
-        slots.initialize(repeating: Slot(hash: 0, observable: nil), count: count)
-        return slots
+    private static func emptySlots(_ count: Int) -> List<Slot> {
+        List(repeating: Slot(hash: 0, observable: .none), count: count)
     }
 }
 
 /// A key with what mostly suffices to tell its place among others. Keys that are alike at
 /// their beginning are compared whole.
-private struct OrderedKey: Comparable {
+private struct OrderedKey {
     private let first: UInt64
     private let second: UInt64
-    let observable: ObservableReference
+    let observable: ObservableHandle
 
-    init(_ observable: ObservableReference) {
+    init(_ observable: ObservableHandle, _ key: Span<UInt8>) {
         self.observable = observable
-        let key = observable.pointee.key
         first = Self.word(key, at: 0)
         second = Self.word(key, at: 8)
     }
 
-    static func == (left: OrderedKey, right: OrderedKey) -> Bool { left.observable == right.observable }
-
-    static func < (left: OrderedKey, right: OrderedKey) -> Bool {
-        if left.first != right.first { return left.first < right.first }
-        if left.second != right.second { return left.second < right.second }
-        return KeyOrder.precedes(left.observable.pointee.key, right.observable.pointee.key)
+    /// Nil where both begin alike.
+    func precedes(_ other: OrderedKey) -> Bool? {
+        if first != other.first { return first < other.first }
+        return second == other.second ? nil : second < other.second
     }
 
     /// Eight bytes as a number that is ordered as they are; zeros, which no key has, behind the
@@ -202,21 +207,23 @@ extension ObservableTable {
         try Self.always.hold("no keys are being taken in", !isLoading && loaded.isEmpty)
         living.observables.reserveCapacity(count)
         for index in 0...mask {
-            guard let observable = slots[index].observable else { continue }
-            living.observables.insert(observable)
-            try slotTellsTheHash(slots[index].hash, of: observable)
+            let slot = slots[index]
+            if slot.observable == .none { continue }
+            try Self.always.hold("what a slot names is there", all.contains(slot.observable))
+            living.observables.insert(slot.observable)
+            try slotTellsTheHash(slot.hash, of: slot.observable)
         }
         try Self.always.agree("its count is that of its observables", count, living.observables.count)
         try Self.always.hold("a search ends at an empty slot", count * 4 <= (mask + 1) * 3)
-        try order.checkInvariants(living, count: count)
+        try order.checkInvariants(all)
     }
 
     private func slotTellsTheHash(
         _ kept: UInt64,
-        of observable: ObservableReference
+        of observable: ObservableHandle
     ) throws(BrokenInvariant) {
-        let key = observable.pointee.key
-        let isKept = kept == observable.pointee.hash && kept == hash(key)
+        let key = all[observable].key
+        let isKept = kept == all[observable].hash && kept == hash(key)
         try Self.always.hold("a slot has the hash of its key", isKept, of: String(key))
         let isFound = find(key, hash: kept) == observable
         try Self.always.hold("each observable is found by its key", isFound, of: String(key))

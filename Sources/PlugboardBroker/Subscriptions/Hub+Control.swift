@@ -9,25 +9,25 @@ extension Hub {
     mutating func pause(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        subscription.pointee.makeBacklog()
-        subscription.pointee.backlog?.pointee.isPaused = true
+        makeBacklog(of: subscription)
+        subscriptions[subscription].backlog?.isPaused = true
         replyControl(request, line, subscription, session)
     }
 
     mutating func resume(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        subscription.pointee.backlog?.pointee.isPaused = false
-        subscription.pointee.backlog?.pointee.steps = 0
+        subscriptions[subscription].backlog?.isPaused = false
+        subscriptions[subscription].backlog?.steps = 0
         replyControl(request, line, subscription, session)
         waitForReplay(of: subscription)
-        subscription.pointee.dropEmptyBacklog()
+        dropEmptyBacklog(of: subscription)
         tellOwed(to: subscription)
     }
 
@@ -35,13 +35,13 @@ extension Hub {
     mutating func step(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        guard let backlog = subscription.pointee.backlog, backlog.pointee.isPaused else {
-            throw Self.notPaused(subscription, request)
+        guard let backlog = subscriptions[subscription].backlog, backlog.isPaused else {
+            throw notPaused(subscription, request)
         }
-        backlog.pointee.steps = min(decoder.options.count, backlog.pointee.owedCount)
+        backlog.steps = min(decoder.options.count, backlog.owedCount)
         replyControl(request, line, subscription, session)
         tellOwed(to: subscription)
     }
@@ -50,12 +50,14 @@ extension Hub {
     private func target(
         of request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
-    ) throws(Refusal) -> SubscriptionReference {
+        _ session: SessionHandle
+    ) throws(Refusal) -> SubscriptionHandle {
         let sub = Self.subText(request, line)
-        if session.pointee.isGuarded, request.has(.client) {
+        if sessions[session].isGuarded, request.has(.client) {
             let owner = sessions.find(client: decoder.options.client)
-            let found = texts.find(sub.bytes).flatMap { owner?.pointee.subscriptions.find($0) }
+            let found = texts.find(sub.bytes).flatMap { text in
+                owner.flatMap { sessions[$0].subscriptions.find(text, subscriptions) }
+            }
             return try checkControl(of: found, request, session)
         }
         let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
@@ -66,20 +68,23 @@ extension Hub {
     func subscription(
         _ request: Request,
         _ line: Span<UInt8>,
-        of owner: SessionReference
-    ) throws(Refusal) -> SubscriptionReference {
+        of owner: SessionHandle
+    ) throws(Refusal) -> SubscriptionHandle {
         let sub = Self.subText(request, line)
-        guard let text = texts.find(sub.bytes), let found = owner.pointee.subscriptions.find(text) else {
+        guard let text = texts.find(sub.bytes),
+            let found = sessions[owner].subscriptions.find(text, subscriptions)
+        else {
             throw Self.unknown(sub, request)
         }
         return found
     }
 
-    private func other(_ client: UInt64, for session: SessionReference) throws(Refusal) -> SessionReference {
+    private func other(_ client: UInt64, for session: SessionHandle) throws(Refusal) -> SessionHandle {
         guard let other = sessions.find(client: client) else {
             throw Refusal(.notFound, "there is no client \(client)", hint: "who tells the clients of a key")
         }
-        guard other.pointee.peer.user == session.pointee.peer.user || session.pointee.peer.user == 0 else {
+        guard sessions[other].peer.user == sessions[session].peer.user || sessions[session].peer.user == 0
+        else {
             throw Refusal(.forbidden, "client \(client) is another user's")
         }
         return other
@@ -89,23 +94,23 @@ extension Hub {
     private mutating func replyControl(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ subscription: SubscriptionReference,
-        _ session: SessionReference
+        _ subscription: SubscriptionHandle,
+        _ session: SessionHandle
     ) {
-        let backlog = subscription.pointee.backlog
+        let backlog = subscriptions[subscription].backlog
         openReply(to: session)
         ReplyEncoder.appendControl(
             request.operation,
             id: request.id.bytes(of: line),
-            sub: subscription.pointee.text.pointee.sub,
+            sub: texts[subscriptions[subscription].text].sub,
             client: request.has(.client) ? decoder.options.client : nil,
-            owed: backlog?.pointee.owedCount ?? 0,
-            to: &session.pointee.outbox.own
+            owed: backlog?.owedCount ?? 0,
+            to: &sessions[session].outbox.own
         )
     }
 
-    private static func notPaused(_ subscription: SubscriptionReference, _ request: Request) -> Refusal {
-        let text = String(subscription.pointee.text.pointee.sub)
+    private func notPaused(_ subscription: SubscriptionHandle, _ request: Request) -> Refusal {
+        let text = String(texts[subscriptions[subscription].text].sub)
         var refusal = Refusal(.conflict, "subscription \(text) is not paused", hint: "pause it first")
         refusal.offset = request.sub.start
         return refusal
@@ -114,30 +119,30 @@ extension Hub {
     /// Throws unless a client may hold another's subscription. Where it may not, it is told
     /// the same as if there were none.
     func checkControl(
-        of subscription: SubscriptionReference?,
+        of subscription: SubscriptionHandle?,
         _ request: Request,
-        _ session: SessionReference
-    ) throws(Refusal) -> SubscriptionReference {
+        _ session: SessionHandle
+    ) throws(Refusal) -> SubscriptionHandle {
         if let subscription, isControllable(subscription, by: session) { return subscription }
         let message = "client \(decoder.options.client) has no such subscription that this client may act on"
         throw Refusal(.notFound, message, hint: "the broker's --policy says who may control what")
     }
 
-    private func isControllable(_ subscription: SubscriptionReference, by session: SessionReference) -> Bool {
-        if subscription.pointee.session == session { return true }
-        for place in subscription.pointee.keys.elements
-        where !session.pointee.authorize(.control, place.observable.pointee.key) {
+    private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
+        if subscriptions[subscription].session == session { return true }
+        for place in subscriptions[subscription].keys.all
+        where !sessions[session].authorize(.control, observables[place.observable].key) {
             return false
         }
         var pattern = ByteBuffer()
-        for place in subscription.pointee.patterns.elements {
+        for place in subscriptions[subscription].patterns {
             pattern.removeAll()
-            place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &pattern) }
-            if !session.pointee.authorizeAll(.control, pattern.bytes) { return false }
+            place.node.appendPattern(to: &pattern)
+            if !sessions[session].authorizeAll(.control, pattern.bytes) { return false }
         }
-        guard subscription.pointee.isTracer else { return true }
+        guard subscriptions[subscription].isTracer else { return true }
         return tracing.patterns(of: subscription).allSatisfy { pattern in
-            session.pointee.authorizeAll(.control, pattern.span)
+            sessions[session].authorizeAll(.control, pattern.span)
         }
     }
 }

@@ -26,19 +26,19 @@ extension Hub {
     mutating func oweMissed(
         of wanted: [ByteRange],
         _ line: Span<UInt8>,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionHandle
     ) {
         beginOwing(to: subscription)
         for number in history.first(after: decoder.options.since)..<history.count {
             let entry = history[number]
             guard entry.operation != .emit,
-                Self.isWanted(entry.observable, wanted, line, subscription.pointee.session)
+                isWanted(entry.observable, wanted, line, subscriptions[subscription].session)
             else { continue }
             owe(missed: entry, to: subscription)
         }
-        subscription.pointee.backlog?.pointee.owesSynced = decoder.options.initial
+        subscriptions[subscription].backlog?.owesSynced = decoder.options.initial
         tellOwed(to: subscription)
-        subscription.pointee.dropEmptyBacklog()
+        dropEmptyBacklog(of: subscription)
     }
 
     /// The deletes of keys that an observer may still know, and that are known here to be gone.
@@ -46,15 +46,15 @@ extension Hub {
         of wanted: [ByteRange],
         _ request: Request,
         _ line: Span<UInt8>,
-        for session: SessionReference
+        for session: SessionHandle
     ) -> [History.Entry] {
         let first =
             isOfThisLife(request, line) ? history.first(after: decoder.options.since) : history.oldest
-        var deletes: [ObservableReference: UInt64] = [:]
+        var deletes: [ObservableHandle: UInt64] = [:]
         for number in first..<history.count {
             let entry = history[number]
-            guard entry.operation == .delete, !entry.observable.pointee.hasValue,
-                Self.isWanted(entry.observable, wanted, line, session)
+            guard entry.operation == .delete, !observables[entry.observable].hasValue,
+                isWanted(entry.observable, wanted, line, session)
             else { continue }
             deletes[entry.observable] = number
         }
@@ -62,15 +62,15 @@ extension Hub {
     }
 
     /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
-    mutating func owe(missed entry: History.Entry, to subscription: SubscriptionReference) {
+    mutating func owe(missed entry: History.Entry, to subscription: SubscriptionHandle) {
         let observable = entry.observable
-        if entry.operation == .delete { observable.pointee.keepDeleter(entry.author) }
-        if let owed = subscription.pointee.backlog?.pointee.keys.find(observable) {
-            if owed.pointee.skipped < .max { owed.pointee.skipped += 1 }
-            subscription.pointee.backlog?.pointee.keys.renew(owed, revision: entry.revision, event: 0)
-            return
+        if entry.operation == .delete { observables.keepDeleter(entry.author, of: observable, &authors) }
+        if let backlog = subscriptions[subscription].backlog, let owed = place(of: observable, in: backlog) {
+            backlog.keys[owed].countSkipped()
+            return backlog.keys.renew(owed, revision: entry.revision, event: 0)
         }
-        appendOwed(OwedKey(observable: observable, revision: entry.revision, .unsure), to: subscription)
+        let hash = observables[observable].hash
+        appendOwed(OwedKey(observable, hash, revision: entry.revision, .unsure), to: subscription)
     }
 
     /// Whether `since` is a revision that this life of the counter has had.
@@ -80,14 +80,14 @@ extension Hub {
         return options.since <= revision
     }
 
-    private static func isWanted(
-        _ observable: ObservableReference,
+    private func isWanted(
+        _ observable: ObservableHandle,
         _ wanted: [ByteRange],
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) -> Bool {
-        let key = observable.pointee.key
-        guard session.pointee.authorize(.subscribe, key) else { return false }
+        let key = observables[observable].key
+        guard sessions[session].authorize(.subscribe, key) else { return false }
         return wanted.contains { Pattern.matches($0.bytes(of: line), key) }
     }
 }

@@ -13,78 +13,78 @@ extension Hub {
         of wanted: [ByteRange],
         gone: [History.Entry],
         _ line: Span<UInt8>,
-        _ subscription: SubscriptionReference
+        _ subscription: SubscriptionHandle
     ) {
         beginOwing(to: subscription)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
-        var budget = subscription.pointee.delivery == .all ? Int.max : Self.examinedBytesMax
+        var budget = subscriptions[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
         for observable in currentValues(
             of: wanted.map { Array($0.bytes(of: line)) },
-            for: subscription.pointee.session
+            for: sessions[subscriptions[subscription].session].clearance
         ) {
-            while let entry = gone.first, entry.revision < observable.pointee.revision {
+            while let entry = gone.first, entry.revision < observables[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
             }
-            if subscription.pointee.filter != nil, budget > 0 {
-                budget -= Self.examinedBytes(observable)
-                let value = observable.pointee.value
+            if subscriptions[subscription].filter != nil, budget > 0 {
+                budget -= examinedBytes(of: observable)
+                let value = observables[observable].value
                 guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
             }
-            let owed = OwedKey(observable: observable, revision: observable.pointee.revision, .nothing)
+            let (hash, revision) = (observables[observable].hash, observables[observable].revision)
+            let owed = OwedKey(observable, hash, revision: revision, .nothing)
             appendOwed(owed, to: subscription)
         }
         for entry in gone { owe(missed: entry, to: subscription) }
-        subscription.pointee.backlog?.pointee.owesSynced = true
+        subscriptions[subscription].backlog?.owesSynced = true
         tellOwed(to: subscription)
     }
 
     /// Before a new subscription is owed what it begins with.
-    func beginOwing(to subscription: SubscriptionReference) {
-        subscription.pointee.makeBacklog()
-        subscription.pointee.backlog?.pointee.lastRevision = revision
-        subscription.pointee.session.pointee.makeCatchup()
+    mutating func beginOwing(to subscription: SubscriptionHandle) {
+        makeBacklog(of: subscription)
+        subscriptions[subscription].backlog?.lastRevision = revision
+        sessions[subscriptions[subscription].session].makeCatchup()
     }
 
     /// Tells at once as much of what a subscription is owed as there is room for: what is left for
     /// the end of the turn has others of the same client wait, and what comes for them be folded.
-    mutating func tellOwed(to subscription: SubscriptionReference) {
-        let session = subscription.pointee.session
-        let isFirst = !session.pointee.isBehind
+    mutating func tellOwed(to subscription: SubscriptionHandle) {
+        let session = subscriptions[subscription].session
+        let isFirst = !sessions[session].isBehind
         readyIfFree(subscription)
-        if isFirst, session.pointee.isBehind { settle(session) }
+        if isFirst, sessions[session].isBehind { settle(session) }
     }
 
     /// Keys of one batch share a revision; the same key stands side by side.
-    private static func precedes(_ one: ObservableReference, _ other: ObservableReference) -> Bool {
-        if one.pointee.revision != other.pointee.revision {
-            return one.pointee.revision < other.pointee.revision
-        }
-        return one != other && KeyOrder.precedes(one.pointee.key, other.pointee.key)
+    private func precedes(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
+        let (first, second) = (observables[one].revision, observables[other].revision)
+        if first != second { return first < second }
+        return one != other && KeyOrder.precedes(observables[one].key, observables[other].key)
     }
 
     /// The keys with a value that match, in the order in which they were written.
     func currentValues(
         of patterns: [[UInt8]],
-        for session: SessionReference
-    ) -> [ObservableReference] {
-        var found: [ObservableReference] = []
+        for clearance: Clearance?
+    ) -> [ObservableHandle] {
+        var found: [ObservableHandle] = []
         for pattern in patterns {
             let pattern = pattern.span
             if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern, for: session) {
+                _ = forEachMatch(of: pattern, for: clearance) {
                     found.append($0)
                     return true
                 }
             } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observable.pointee.hasValue, session.pointee.authorize(.subscribe, pattern)
+                observables[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
             {
                 found.append(observable)
             }
         }
-        found.sort(by: Self.precedes)
-        var last: ObservableReference?
+        found.sort { precedes($0, $1) }
+        var last: ObservableHandle?
         return found.filter { observable in
             defer { last = observable }
             return observable != last

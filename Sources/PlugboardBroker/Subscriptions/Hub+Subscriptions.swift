@@ -8,14 +8,14 @@ extension Hub {
     mutating func subscribe(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let wanted = try patterns(of: request, line)
-        try access.checkPatterns(wanted, line, session)
+        try access.checkPatterns(wanted, line, sessions[session])
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         for range in wanted { refreshOwnState(matching: range.bytes(of: line)) }
         let filter = Filter(decoder, line, revision: revision)
-        try access.checkKept(filter?.bytes ?? 0, of: session)
+        try access.checkKept(filter?.bytes ?? 0, of: sessions[session])
         let beginning = beginning(request, wanted, line)
         // What it knew before is not known here: only what it missed will have been told.
         if beginning.isResumed == true { filter?.unsentRevision = decoder.options.since }
@@ -25,8 +25,8 @@ extension Hub {
         case .remembered: oweMissed(of: wanted, line, subscription)
         case .kept(let place):
             beginOwing(to: subscription)
-            subscription.pointee.backlog?.pointee.owesSynced = decoder.options.initial
-            subscription.pointee.backlog?.pointee.lastRevision = decoder.options.since
+            subscriptions[subscription].backlog?.owesSynced = decoder.options.initial
+            subscriptions[subscription].backlog?.lastRevision = decoder.options.since
             beginReplay(subscription, from: place, after: decoder.options.since)
         case .fresh, .anew:
             guard decoder.options.initial else { return }
@@ -39,38 +39,38 @@ extension Hub {
     /// Answers what a new subscription is called, from which revision on it is told, and where it
     /// asked for what it missed, whether that follows.
     mutating func replyRegistered(
-        _ subscription: SubscriptionReference,
+        _ subscription: SubscriptionHandle,
         _ request: Request,
         _ line: Span<UInt8>,
         isResumed: Bool? = nil
     ) {
-        let session = subscription.pointee.session
-        if session.pointee.isBehind { awaitReply(subscription) }
+        let session = subscriptions[subscription].session
+        if sessions[session].isBehind { awaitReply(subscription) }
         openReply(to: session)
         let id = request.id.bytes(of: line)
-        ReplyEncoder.appendStart(request.operation, id: id, to: &session.pointee.outbox.own)
-        session.pointee.outbox.own.append(#","sub":"#)
-        session.pointee.outbox.own.append(subscription.pointee.text.pointee.sub)
-        session.pointee.outbox.own.append(#","revision":"#)
-        session.pointee.outbox.own.append(decimal: revision)
+        ReplyEncoder.appendStart(request.operation, id: id, to: &sessions[session].outbox.own)
+        sessions[session].outbox.own.append(#","sub":"#)
+        sessions[session].outbox.own.append(texts[subscriptions[subscription].text].sub)
+        sessions[session].outbox.own.append(#","revision":"#)
+        sessions[session].outbox.own.append(decimal: revision)
         if let isResumed {
-            session.pointee.outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
+            sessions[session].outbox.own.append(isResumed ? #","resumed":true"# : #","resumed":false"#)
         }
-        session.pointee.outbox.own.append("}\n")
+        sessions[session].outbox.own.append("}\n")
     }
 
     /// A client that is behind is answered later, and told nothing of this subscription before.
-    private func awaitReply(_ subscription: SubscriptionReference) {
-        subscription.pointee.makeBacklog()
-        subscription.pointee.backlog?.pointee.awaitsReply = true
-        subscription.pointee.session.pointee.makeCatchup()
-        subscription.pointee.session.pointee.catchup?.pointee.unanswered.append(subscription)
+    private mutating func awaitReply(_ subscription: SubscriptionHandle) {
+        makeBacklog(of: subscription)
+        subscriptions[subscription].backlog?.awaitsReply = true
+        sessions[subscriptions[subscription].session].makeCatchup()
+        sessions[subscriptions[subscription].session].catchup?.unanswered.append(subscription)
     }
 
     mutating func unsubscribe(
         _ request: Request,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) {
         let sub = Self.subText(request, line)
         end(try subscription(request, line, of: session))
@@ -78,42 +78,43 @@ extension Hub {
         ReplyEncoder.appendStart(
             .unsubscribe,
             id: request.id.bytes(of: line),
-            to: &session.pointee.outbox.own
+            to: &sessions[session].outbox.own
         )
-        session.pointee.outbox.own.append(#","sub":"#)
-        session.pointee.outbox.own.append(sub.bytes)
-        session.pointee.outbox.own.append("}\n")
+        sessions[session].outbox.own.append(#","sub":"#)
+        sessions[session].outbox.own.append(sub.bytes)
+        sessions[session].outbox.own.append("}\n")
     }
 
     /// Takes a subscription out of the bus and frees it.
-    mutating func end(_ subscription: SubscriptionReference) {
+    mutating func end(_ subscription: SubscriptionHandle) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
-        access.charge(subscription, traced: tracing.patterns(of: subscription).count, -1)
-        if subscription.pointee.isTracer { tracing.remove(subscription) }
+        charge(subscription, traced: tracing.patterns(of: subscription).count, -1)
+        if subscriptions[subscription].isTracer { tracing.remove(subscription) }
         writeOff(subscription)
-        for place in subscription.pointee.keys.elements {
+        for place in subscriptions[subscription].keys.all {
             let (observable, index) = (place.observable, Int(place.index))
-            observable.pointee.observersGeneration = 0
-            observable.pointee.exactObservers.removeSwapping(at: index)
-            if index < observable.pointee.exactObservers.count {
-                let moved = observable.pointee.exactObservers.elements[index]
-                moved.pointee.noteMoved(in: observable, to: index)
+            observables[observable].observersGeneration = 0
+            observables[observable].exactObservers.removeSwapping(at: index)
+            if index < observables[observable].exactObservers.count {
+                let moved = observables[observable].exactObservers[index]
+                subscriptions[moved].noteMoved(in: observable, to: index)
             }
-            if observable.pointee.exactObservers.isEmpty { observable.pointee.exactObservers.releaseMemory() }
+            if observables[observable].exactObservers.isEmpty {
+                observables[observable].exactObservers.releaseMemory()
+            }
             removeIfUnneeded(observable)
         }
-        for place in subscription.pointee.patterns.elements {
-            place.node._withUnsafeGuaranteedRef { node in
-                let moved = patterns.remove(at: Int(place.index), from: node)
-                moved?.pointee.noteMoved(in: node, to: Int(place.index))
+        for place in subscriptions[subscription].patterns {
+            if let moved = patterns.remove(at: Int(place.index), from: place.node) {
+                subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
             }
-            place.node.release()
         }
-        if subscription.pointee.acknowledges { noteAcknowledged(subscription, upTo: .max) }
-        subscription.pointee.session.pointee.subscriptions.remove(subscription)
-        texts.release(subscription.pointee.text)
-        subscription.deinitialize(count: 1)
-        subscription.deallocate()
+        if subscriptions[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
+        let (session, text) = (subscriptions[subscription].session, subscriptions[subscription].text)
+        sessions[session].subscriptions.remove(subscription, texts[text].sub, &subscriptions)
+        if !subscriptions[subscription].isDirect { sessions[session].indirectCount -= 1 }
+        texts.remove(text)
+        _ = subscriptions.remove(subscription)
     }
 
     /// The patterns of a request, each of them well-formed and none twice.
@@ -141,14 +142,14 @@ extension Hub {
     }
 
     /// The JSON of the sub that was asked for, or of the smallest free one.
-    func chooseSub(
+    mutating func chooseSub(
         _ request: Request,
         patterns count: Int,
         _ line: Span<UInt8>,
-        _ session: SessionReference
+        _ session: SessionHandle
     ) throws(Refusal) -> ByteBuffer {
-        try access.checkSubscriptions(of: session, patterns: count)
-        guard session.pointee.subscriptions.count < Limits.subscriptionsMax else {
+        try access.checkSubscriptions(of: sessions[session], patterns: count)
+        guard sessions[session].subscriptions.count < Limits.subscriptionsMax else {
             throw Refusal(.limit, "a client has at most \(Limits.subscriptionsMax) subscriptions")
         }
         if !request.has(.sub) {
@@ -161,17 +162,19 @@ extension Hub {
         return sub
     }
 
-    private func hasSubscription(_ sub: borrowing ByteBuffer, _ session: SessionReference) -> Bool {
+    private func hasSubscription(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
         guard let text = texts.find(sub.bytes) else { return false }
-        return session.pointee.subscriptions.find(text) != nil
+        return sessions[session].subscriptions.find(text, subscriptions) != nil
     }
 
-    private func smallestFreeSub(of session: SessionReference) -> UInt64 {
+    private mutating func smallestFreeSub(of session: SessionHandle) -> UInt64 {
         var digits = ByteBuffer()
-        return session.pointee.subscriptions.smallestFree { number in
+        while true {
+            let number = sessions[session].subscriptions.lowestFree
             digits.removeAll()
             digits.append(decimal: number)
-            return texts.find(digits.bytes).flatMap { session.pointee.subscriptions.find($0) } != nil
+            guard hasSubscription(digits, session) else { return number }
+            sessions[session].subscriptions.noteTaken(number)
         }
     }
 
@@ -187,66 +190,102 @@ extension Hub {
         _ wanted: [ByteRange],
         _ filter: Filter?,
         _ line: Span<UInt8>,
-        _ session: SessionReference
-    ) -> SubscriptionReference {
+        _ session: SessionHandle
+    ) -> SubscriptionHandle {
         lastSerial += 1
-        let subscription = SubscriptionReference.allocate(capacity: 1)
-        subscription.initialize(
-            to: Subscription(
+        let subscription = subscriptions.insert(
+            Subscription(
                 session: session,
-                text: texts.retain(sub.bytes),
+                text: texts.add(sub.bytes),
                 serial: lastSerial,
                 kind: EventKind(old: decoder.options.old, values: decoder.options.values),
                 options: decoder.options,
                 filter: filter
             )
         )
-        session.pointee.subscriptions.insert(subscription)
+        sessions[session].subscriptions.insert(subscription, &subscriptions)
+        if !subscriptions[subscription].isDirect { sessions[session].indirectCount += 1 }
         for range in wanted { attach(subscription, to: range.bytes(of: line)) }
-        access.charge(subscription, traced: 0)
+        charge(subscription, traced: 0)
         throttle(subscription, milliseconds: decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }
 
-    private mutating func attach(_ subscription: SubscriptionReference, to pattern: Span<UInt8>) {
+    private mutating func attach(_ subscription: SubscriptionHandle, to pattern: Span<UInt8>) {
         if Pattern.hasWildcard(pattern) {
             let (node, index) = patterns.insert(pattern, subscription)
-            let place = PatternPlace(node: Unmanaged.passRetained(node), index: Int32(index))
-            return subscription.pointee.patterns.append(place)
+            let place = PatternPlace(node: node, index: Int32(index))
+            return subscriptions[subscription].patterns.append(place)
         }
         let hash = observables.hash(pattern)
         let observable = observables.find(pattern, hash: hash) ?? observables.insert(pattern, hash: hash)
-        let index = Int32(observable.pointee.exactObservers.count)
-        observable.pointee.exactObservers.append(subscription)
-        observable.pointee.observersGeneration = 0
-        subscription.pointee.keys.append(ExactPlace(observable: observable, index: index))
+        let index = Int32(observables[observable].exactObservers.count)
+        observables[observable].exactObservers.append(subscription)
+        observables[observable].observersGeneration = 0
+        subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
+    }
+
+    /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
+    func charge(_ subscription: SubscriptionHandle, traced: Int, _ sign: Int = 1) {
+        let session = subscriptions[subscription].session
+        access.charge(sessions[session], for: subscriptions[subscription], traced: traced, sign)
+    }
+
+    // MARK: Backlogs
+
+    /// Makes sure that a subscription has a place for what it is owed.
+    mutating func makeBacklog(of subscription: SubscriptionHandle) {
+        guard subscriptions[subscription].backlog == nil else { return }
+        noteDirect(subscription) { $0.makeBacklog() }
+    }
+
+    /// Gives that place up when nothing is owed and nothing has to wait.
+    mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
+        guard let backlog = subscriptions[subscription].backlog, !backlog.isNeeded else { return }
+        releaseBacklog(of: subscription)
+    }
+
+    private mutating func releaseBacklog(of subscription: SubscriptionHandle) {
+        noteDirect(subscription) { $0.releaseBacklog() }
+    }
+
+    /// Changes a subscription; its session counts those that can't be told plainly and at once.
+    private mutating func noteDirect(
+        _ subscription: SubscriptionHandle,
+        _ change: (inout Subscription) -> Void
+    ) {
+        let wasDirect = subscriptions[subscription].isDirect
+        change(&subscriptions[subscription])
+        let isDirect = subscriptions[subscription].isDirect
+        if wasDirect == isDirect { return }
+        sessions[subscriptions[subscription].session].indirectCount += isDirect ? -1 : 1
     }
 
     /// Forgets what a subscription is owed, and its rhythm.
-    mutating func writeOff(_ subscription: SubscriptionReference) {
+    mutating func writeOff(_ subscription: SubscriptionHandle) {
         endThrottle(of: subscription)
         endReplay(of: subscription)
-        guard let backlog = subscription.pointee.backlog else { return }
-        let session = subscription.pointee.session
-        while let owed = backlog.pointee.keys.front {
-            let observable = owed.pointee.observable
+        guard let backlog = subscriptions[subscription].backlog else { return }
+        let session = subscriptions[subscription].session
+        while let owed = backlog.keys.front {
+            let observable = backlog.keys[owed].observable
             forgetOwed(owed, of: subscription)
             removeIfUnneeded(observable)
         }
-        if let catchup = session.pointee.catchup {
-            catchup.pointee.queuedBytes -= backlog.pointee.lines.byteCount
-            if backlog.pointee.isReady,
-                let place = catchup.pointee.ready.elements.firstIndex(of: subscription)
+        if let catchup = sessions[session].catchup {
+            catchup.queuedBytes -= backlog.lines.byteCount
+            if backlog.isReady,
+                let place = catchup.ready.firstIndex(of: subscription)
             {
-                catchup.pointee.ready.removeSwapping(at: place)
+                catchup.ready.removeSwapping(at: place)
             }
-            if backlog.pointee.awaitsReply,
-                let place = catchup.pointee.unanswered.elements.firstIndex(of: subscription)
+            if backlog.awaitsReply,
+                let place = catchup.unanswered.firstIndex(of: subscription)
             {
-                catchup.pointee.unanswered.removeSwapping(at: place)
+                catchup.unanswered.removeSwapping(at: place)
             }
         }
-        subscription.pointee.releaseBacklog()
+        releaseBacklog(of: subscription)
     }
 }

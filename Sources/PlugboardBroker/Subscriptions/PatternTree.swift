@@ -7,14 +7,14 @@ import PlugboardWire
 /// A token's node: where patterns pass through or end.
 final class PatternNode {
     fileprivate let token: [UInt8]
-    fileprivate unowned(unsafe) let parent: PatternNode?
+    fileprivate unowned let parent: PatternNode?
     fileprivate var children: [[UInt8]: PatternNode] = [:]
     /// The child for `*`.
     fileprivate var anyToken: PatternNode?
     /// The child for a last `**`.
     fileprivate var anyTail: PatternNode?
     /// The subscriptions whose pattern ends here.
-    fileprivate var subscriptions: [SubscriptionReference] = []
+    fileprivate var subscriptions: [SubscriptionHandle] = []
 
     fileprivate init(token: [UInt8], parent: PatternNode?) {
         self.token = token
@@ -44,7 +44,7 @@ final class PatternTree {
     private(set) var generation: UInt64 = 1
 
     /// Adds a subscription at a well-formed pattern; returns where, for `remove`.
-    func insert(_ pattern: Span<UInt8>, _ subscription: SubscriptionReference)
+    func insert(_ pattern: Span<UInt8>, _ subscription: SubscriptionHandle)
         -> (node: PatternNode, index: Int)
     {
         var node = root
@@ -57,7 +57,7 @@ final class PatternTree {
 
     /// Removes the subscription at `index` of a node, and nodes that nothing needs.
     /// Returns the one that took its place, if any: it has to be told.
-    func remove(at index: Int, from node: PatternNode) -> SubscriptionReference? {
+    func remove(at index: Int, from node: PatternNode) -> SubscriptionHandle? {
         generation += 1
         let last = node.subscriptions.removeLast()
         let isMoved = index < node.subscriptions.count
@@ -82,12 +82,12 @@ final class PatternTree {
 
     /// Adds every subscription with a matching pattern to `found`; one whose patterns
     /// overlap may be added more than once.
-    func match(_ key: Span<UInt8>, into found: inout List<SubscriptionReference>) {
+    func match(_ key: Span<UInt8>, into found: inout List<SubscriptionHandle>) {
         guard !root.isUnused else { return }
         visit(root, Tokens(key), into: &found)
     }
 
-    private func visit(_ node: PatternNode, _ tokens: Tokens, into found: inout List<SubscriptionReference>) {
+    private func visit(_ node: PatternNode, _ tokens: Tokens, into found: inout List<SubscriptionHandle>) {
         if let tail = node.anyTail, Self.hasNoReserved(tokens) { Self.collect(tail, into: &found) }
         var rest = tokens
         guard let token = rest.next() else { return Self.collect(node, into: &found) }
@@ -107,7 +107,7 @@ final class PatternTree {
         return true
     }
 
-    private static func collect(_ node: PatternNode, into found: inout List<SubscriptionReference>) {
+    private static func collect(_ node: PatternNode, into found: inout List<SubscriptionHandle>) {
         for subscription in node.subscriptions { found.append(subscription) }
     }
 
@@ -146,12 +146,15 @@ extension PatternTree {
     private static var always: Invariants { Invariants(of: "PatternTree") }
 
     /// Each subscription stands at the ends of its patterns, and nobody else does.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ subscriptions: borrowing Slab<Subscription>
+    ) throws(BrokenInvariant) {
         var places = 0
         for subscription in living.subscriptions {
-            places += subscription.pointee.patterns.count
-            for place in subscription.pointee.patterns.elements {
-                let node = place.node.takeUnretainedValue()
+            places += subscriptions[subscription].patterns.count
+            for place in subscriptions[subscription].patterns {
+                let node = place.node
                 let index = Int(place.index)
                 let isThere =
                     node.subscriptions.indices.contains(index) && node.subscriptions[index] == subscription

@@ -5,9 +5,9 @@ import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-typealias SessionReference = UnsafeMutablePointer<Session>
+typealias SessionHandle = Handle<Session>
 
-/// One client. Owned by its connection, lent to the hub.
+/// One client. Owned by the `SessionTable`; its connection names it.
 struct Session: ~Copyable {
     /// The client's number in this broker's life, from 1.
     let client: UInt64
@@ -15,9 +15,14 @@ struct Session: ~Copyable {
     let slot: Int
     /// The process and the user at the other end.
     let peer: PeerIdentity
-    private var named: AuthorReference?
+    /// Who it signs as, where it has written anything or has a name.
+    private(set) var signature: AuthorHandle?
     /// What it may do, and whose it is; nil: it is nobody's in particular and may do everything.
-    var clearance: Clearance?
+    var clearance: Clearance? {
+        didSet { isGuarded = clearance != nil }
+    }
+    /// A policy or a plugin's declaration says what it may do.
+    private(set) var isGuarded = false
     var outbox = Outbox()
     /// The line being handled, from 1.
     var line: UInt64 = 0
@@ -27,7 +32,7 @@ struct Session: ~Copyable {
     /// Has too much unread, or is owed something that only waits for room: events for it
     /// are owed too, so that they stay in order.
     var isBehind = false {
-        didSet { isStalled = isBehind || farewell != nil }
+        didSet { noteStalled() }
     }
     /// A reply waits for what is owed; the next request waits for the reply.
     var isHeld = false
@@ -39,16 +44,20 @@ struct Session: ~Copyable {
     var sent: UInt64 = 0
     /// Being closed: nothing more is queued for it. Why, once that is so.
     var farewell: Farewell? {
-        didSet { isStalled = isBehind || farewell != nil }
+        didSet { noteStalled() }
     }
-    /// Behind or being closed, in one: each event's observers are asked.
+    /// Subscriptions that have a filter, or something that waits.
+    var indirectCount: Int32 = 0 {
+        didSet { noteStalled() }
+    }
+    /// Any of these, in one: each event's observers are asked.
     private var isStalled = false
     /// What there is to catch up with, while there is any.
-    private(set) var catchup: CatchupReference?
+    private(set) var catchup: Catchup?
     /// What it serves, asked and was asked, while there is any.
-    private(set) var duties: DutiesReference?
+    private(set) var duties: Duties?
     /// What is to be done when its connection ends, where there is anything.
-    private(set) var legacy: LegacyReference?
+    var legacy: LegacyHandle?
 
     init(client: UInt64, slot: Int, peer: PeerIdentity = .unknown, since: UInt64 = 0) {
         self.client = client
@@ -57,122 +66,111 @@ struct Session: ~Copyable {
         self.since = since
     }
 
-    deinit {
-        named.map(Author.release)
-        catchup.map(Self.free)
-        duties.map(Self.free)
-        legacy.map(Legacy.free)
+    private mutating func noteStalled() {
+        isStalled = isBehind || farewell != nil || indirectCount > 0
     }
 
-    /// Who writes, as events say it. Made with the first write: most clients only observe.
-    @inline(__always) var author: AuthorReference {
-        mutating get { named ?? makeAuthor() }
-    }
+    /// Open, and reads its replies: more of its lines may be executed.
+    @inline(__always)
+    func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && outbox.count <= unreadMax }
 
     /// Adds the client's name as JSON.
-    func appendName(to buffer: inout ByteBuffer) {
-        if let named { return buffer.append(named.pointee.name) }
+    func appendName(_ authors: borrowing Authors, to buffer: inout ByteBuffer) {
+        if let signature { return buffer.append(authors[signature].name) }
         buffer.append("\"#")
         buffer.append(decimal: client)
         buffer.append("\"")
     }
 
-    /// Whether it is this client that wrote something.
-    func isAuthor(_ author: AuthorReference) -> Bool { author.pointee.client == client }
-
     @inline(__always) var isOpen: Bool { farewell == nil }
-    /// Open, and not behind: it can be told at once.
+
+    /// What a write has to know of its writer, in one look.
+    @inline(__always) var standing: (isOpen: Bool, isGuarded: Bool, author: AuthorHandle?) {
+        (isOpen, isGuarded, signature)
+    }
+
+    /// Adds a line of the turn's log to what it is sent, where that is plain: it keeps up, the line
+    /// follows on what it was told last in this turn, and there is not too much unread.
+    @inline(__always)
+    mutating func extend(with line: ByteRange) -> Bool {
+        isTouched && keepsUp && outbox.count &+ line.count <= Limits.highWaterBytes
+            && outbox.extend(with: line)
+    }
+
+    /// Nothing is to be done before a reply is added to its own bytes.
+    @inline(__always) var takesReplies: Bool {
+        isTouched && outbox.sharedBytes == 0 && outbox.own.allocatedBytes > 0 && !isBehind
+    }
+
+    /// Open and not behind, and all that it observes is told plainly: so it can be told at once.
     @inline(__always) var keepsUp: Bool { !isStalled }
 
     /// Makes sure that there is a place for what is owed.
     mutating func makeCatchup() {
         guard catchup == nil else { return }
-        let made = CatchupReference.allocate(capacity: 1)
-        made.initialize(to: Catchup())
-        catchup = made
+        catchup = Catchup()
     }
 
     /// Gives that place up when nothing is owed.
     mutating func dropEmptyCatchup() {
-        guard let catchup, catchup.pointee.isEmpty else { return }
-        Self.free(catchup)
-        self.catchup = nil
-    }
-
-    private static func free(_ catchup: CatchupReference) {
-        catchup.deinitialize(count: 1)
-        catchup.deallocate()
+        if catchup?.isEmpty == true { catchup = nil }
     }
 
     /// The place for what has to do with calls, made where there is none yet.
-    mutating func makeDuties() -> DutiesReference {
+    mutating func makeDuties() -> Duties {
         if let duties { return duties }
-        let made = DutiesReference.allocate(capacity: 1)
-        made.initialize(to: Duties())
+        let made = Duties()
         duties = made
         return made
     }
 
     /// Gives that place up when nothing is left in it.
     mutating func dropEmptyDuties() {
-        guard let duties, duties.pointee.isEmpty else { return }
-        Self.free(duties)
-        self.duties = nil
+        if duties?.isEmpty == true { duties = nil }
     }
 
-    private static func free(_ duties: DutiesReference) {
-        duties.deinitialize(count: 1)
-        duties.deallocate()
-    }
-
-    /// The place for what is to be done when its connection ends.
-    mutating func makeLegacy() -> LegacyReference {
-        if let legacy { return legacy }
-        let made = Legacy.make()
-        legacy = made
-        return made
-    }
-
-    /// Gives that up, to the caller.
-    mutating func takeLegacy() -> LegacyReference? {
-        legacy.take()
-    }
-
-    mutating func rename(_ name: Span<UInt8>) {
-        replaceAuthor { Author.make(name: name, presence: $0) }
+    mutating func rename(_ name: Span<UInt8>, _ authors: inout Authors) {
+        sign(as: authors.make(name: name, presence: presence(authors)), &authors)
     }
 
     /// Whether that is what it calls itself.
-    func isNamed(_ name: String) -> Bool {
-        guard let named else { return false }
+    func isNamed(_ name: String, _ authors: borrowing Authors) -> Bool {
+        guard let signature else { return false }
         var text = ByteBuffer()
         JSONText.append(name, to: &text)
-        return named.pointee.name.isEqual(to: text.bytes)
+        return authors[signature].name.isEqual(to: text.bytes)
     }
 
+    /// Who writes, as events say it. Made with the first write: most clients only observe.
+    @inline(__always)
+    mutating func author(_ authors: inout Authors) -> AuthorHandle { signature ?? makeAuthor(&authors) }
+
     /// Takes its name away: it is a number again.
-    mutating func loseName() {
-        makeAuthor()
+    mutating func loseName(_ authors: inout Authors) {
+        _ = makeAuthor(&authors)
     }
 
     /// The connection has ended: what it wrote says so from now on.
-    mutating func endPresence() {
-        named?.pointee.presence.pointee.end()
+    func endPresence(_ authors: borrowing Authors) {
+        if let signature { authors[signature].presence.end() }
     }
 
-    @discardableResult
-    private mutating func makeAuthor() -> AuthorReference {
-        replaceAuthor(Author.makeUnnamed)
+    @inline(never)
+    private mutating func makeAuthor(_ authors: inout Authors) -> AuthorHandle {
+        let author = authors.makeUnnamed(presence(authors))
+        sign(as: author, &authors)
+        return author
     }
 
     /// Whatever the client is called, it is one presence.
-    @discardableResult
-    private mutating func replaceAuthor(_ make: (PresenceReference) -> AuthorReference) -> AuthorReference {
-        let presence = named?.pointee.presence ?? Presence.make(client: client, account: clearance?.account)
-        let author = make(presence)
-        if let named { Author.release(named) } else { Presence.release(presence) }
-        named = author
-        return author
+    private func presence(_ authors: borrowing Authors) -> Presence {
+        if let signature { return authors[signature].presence }
+        return Presence(client: client, account: clearance?.account)
+    }
+
+    private mutating func sign(as author: AuthorHandle, _ authors: inout Authors) {
+        if let signature { authors.release(signature) }
+        signature = author
     }
 }
 
@@ -224,9 +222,4 @@ enum Farewell: UInt8 {
         case .gone: "the client has left"
         }
     }
-}
-
-extension Session {
-    /// Who it signs as, where it has written anything.
-    var signature: AuthorReference? { named }
 }

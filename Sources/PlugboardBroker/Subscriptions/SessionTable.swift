@@ -1,39 +1,56 @@
-// All sessions, for the requests that name another client by its number. They are
-// seldom, so a row in which one looks, instead of a table that every client pays for.
+// All sessions. Found by their handles, by the slots of their connections, and for the requests that
+// name another client by its number: those are seldom, so a row in which one looks, instead of a
+// table that every client pays for.
 
 import PlugboardMemory
 
-/// The sessions that are connected now.
+/// The sessions that are connected now. Owns them.
 struct SessionTable: ~Copyable {
-    private var row = List<SessionReference?>()
+    private var all = Slab<Session>()
+    /// `.none` in a slot that is free.
+    private var row = List<SessionHandle>()
 
     init() {}
 
-    /// The sessions, by slot.
-    var all: UnsafeBufferPointer<SessionReference?> { row.elements }
+    subscript(session: SessionHandle) -> Session {
+        @inline(__always)
+        _read { yield all[session] }
+        @inline(__always)
+        _modify { yield &all[session] }
+    }
 
-    func find(client: UInt64) -> SessionReference? {
-        for session in row.elements {
-            if let session, session.pointee.client == client, session.pointee.isOpen { return session }
+    /// Slots, taken ones and free ones.
+    var slotCount: Int { row.count }
+
+    /// The session in a slot.
+    func inSlot(_ slot: Int) -> SessionHandle? {
+        slot < row.count && row[slot] != .none ? row[slot] : nil
+    }
+
+    func find(client: UInt64) -> SessionHandle? {
+        for slot in row.indices {
+            let session = row[slot]
+            if session != .none, all[session].client == client, all[session].isOpen { return session }
         }
         return nil
     }
 
     /// The session in a slot, if it is still that client's.
-    func find(slot: Int, client: UInt64) -> SessionReference? {
-        guard slot < row.count, let session = row.elements[slot], session.pointee.client == client else {
-            return nil
-        }
+    func find(slot: Int, client: UInt64) -> SessionHandle? {
+        guard let session = inSlot(slot), all[session].client == client else { return nil }
         return session
     }
 
-    mutating func insert(_ session: SessionReference) {
-        while row.count <= session.pointee.slot { row.append(nil) }
-        row.mutableElements[session.pointee.slot] = session
+    mutating func insert(_ session: consuming Session) -> SessionHandle {
+        let slot = session.slot
+        while row.count <= slot { row.append(.none) }
+        row[slot] = all.insert(session)
+        return row[slot]
     }
 
-    mutating func remove(_ session: SessionReference) {
-        row.mutableElements[session.pointee.slot] = nil
+    mutating func remove(_ session: SessionHandle, _ authors: inout Authors) {
+        row[all[session].slot] = .none
+        if let author = all.remove(session).signature { authors.release(author) }
     }
 }
 
@@ -41,12 +58,16 @@ extension SessionTable {
     /// Each session stands in its slot. Notes in `living` who is there, and what they observe.
     func checkInvariants(_ living: inout Living) throws(BrokenInvariant) {
         let always = Invariants(of: "SessionTable")
-        for slot in 0..<row.count {
-            guard let session = row.elements[slot] else { continue }
-            try always.agree("a session knows its slot", session.pointee.slot, slot)
+        for slot in row.indices where row[slot] != .none {
+            let session = row[slot]
+            try always.hold("who stands in a slot is there", all.contains(session), of: "slot \(slot)")
+            try always.agree("a session knows its slot", all[session].slot, slot)
             let isNew = living.sessions.insert(session).inserted
-            try always.hold("a session stands in one slot", isNew, of: "client \(session.pointee.client)")
-            living.subscriptions.formUnion(session.pointee.subscriptions.list.elements)
+            try always.hold("a session stands in one slot", isNew, of: "client \(all[session].client)")
+            for place in all[session].subscriptions.list.indices {
+                living.subscriptions.insert(all[session].subscriptions.list[place])
+            }
         }
+        try always.agree("each session stands in a slot", all.count, living.sessions.count)
     }
 }

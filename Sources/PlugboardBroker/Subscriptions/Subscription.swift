@@ -1,10 +1,10 @@
-// What one client asked to be told. Lives in memory of its own from its `subscribe`
-// to its `unsubscribe` or the end of its session, which owns it.
+// What one client asked to be told. Lives from its `subscribe` to its `unsubscribe` or the end of
+// its session. Owned by the hub; who is told names it.
 
 import PlugboardMemory
 import PlugboardWire
 
-typealias SubscriptionReference = UnsafeMutablePointer<Subscription>
+typealias SubscriptionHandle = Handle<Subscription>
 
 /// Which form of event a subscription gets: all of one kind share the encoded bytes.
 struct EventKind: Equatable, BitwiseCopyable {
@@ -25,8 +25,8 @@ struct EventKind: Equatable, BitwiseCopyable {
 
 /// One subscription of one session.
 struct Subscription: ~Copyable {
-    let session: SessionReference
-    let text: SubscriptionTextReference
+    let session: SessionHandle
+    let text: TextHandle
     /// Grows with each subscription of the bus: observers are told in this order.
     let serial: UInt64
     let kind: EventKind
@@ -41,7 +41,7 @@ struct Subscription: ~Copyable {
     /// Told at once and plainly, as nearly all are: nothing is owed, nothing stands in the way.
     private(set) var isDirect: Bool
     /// What it is owed, while it is owed anything or has to wait.
-    private(set) var backlog: BacklogReference?
+    private(set) var backlog: Backlog?
 
     /// Is told what the bus does, and not of any key.
     var isTracer = false
@@ -50,11 +50,11 @@ struct Subscription: ~Copyable {
     /// The keys that it names exactly.
     var keys = List<ExactPlace>()
     /// The ends of its patterns in the tree.
-    var patterns = List<PatternPlace>()
+    var patterns: [PatternPlace] = []
 
     init(
-        session: SessionReference,
-        text: SubscriptionTextReference,
+        session: SessionHandle,
+        text: TextHandle,
         serial: UInt64,
         kind: EventKind,
         options: RequestOptions,
@@ -71,25 +71,18 @@ struct Subscription: ~Copyable {
         isDirect = filter == nil
     }
 
+    /// Observers are told by phase, and within one in the order in which they came.
+    var rank: (UInt8, UInt64) { (phase, serial) }
+
     /// Makes sure that there is a place for what is owed.
     mutating func makeBacklog() {
         guard backlog == nil else { return }
-        let made = BacklogReference.allocate(capacity: 1)
-        made.initialize(to: Backlog())
-        backlog = made
+        backlog = Backlog()
         isDirect = false
-    }
-
-    /// Gives that place up when nothing is owed and nothing has to wait.
-    mutating func dropEmptyBacklog() {
-        guard let backlog, !backlog.pointee.isNeeded else { return }
-        releaseBacklog()
     }
 
     /// Frees the backlog. The hub has taken its keys out before.
     mutating func releaseBacklog() {
-        backlog?.deinitialize(count: 1)
-        backlog?.deallocate()
         backlog = nil
         isDirect = filter == nil
     }
@@ -97,50 +90,70 @@ struct Subscription: ~Copyable {
     /// An event about a key may be told at once.
     func isFree(_ keyHash: UInt64) -> Bool {
         guard let backlog else { return true }
-        if let window = backlog.pointee.window, window.holds(keyHash) { return false }
-        return backlog.pointee.isEmpty && !backlog.pointee.isPaused && !backlog.pointee.awaitsReply
+        if let window = backlog.window, window.holds(keyHash) { return false }
+        return backlog.isEmpty && !backlog.isPaused && !backlog.awaitsReply
     }
 
     /// Adds the first of its patterns that matches a key.
-    func appendPattern(matching key: Span<UInt8>, to buffer: inout ByteBuffer) {
-        for place in keys.elements where place.observable.pointee.key.isEqual(to: key) {
+    func appendPattern(
+        matching key: Span<UInt8>,
+        _ observables: borrowing ObservableTable,
+        to buffer: inout ByteBuffer
+    ) {
+        for index in keys.indices where observables[keys[index].observable].key.isEqual(to: key) {
             return buffer.append(key)
         }
-        for place in patterns.elements {
+        for place in patterns {
             let start = buffer.count
-            place.node._withUnsafeGuaranteedRef { $0.appendPattern(to: &buffer) }
+            place.node.appendPattern(to: &buffer)
             if Pattern.matches(buffer.bytes[start...], key) { return }
             buffer.truncate(to: start)
         }
     }
 
     /// Its entry in the observers of a key was moved.
-    mutating func noteMoved(in observable: ObservableReference, to index: Int) {
-        let places = keys.mutableElements
-        guard let place = places.firstIndex(where: { $0.observable == observable }) else { return }
-        places[place].index = Int32(index)
+    mutating func noteMoved(in observable: ObservableHandle, to index: Int) {
+        for place in keys.indices where keys[place].observable == observable {
+            keys[place].index = Int32(index)
+            return
+        }
     }
 
     /// Its entry at the end of a pattern was moved.
     mutating func noteMoved(in node: PatternNode, to index: Int) {
-        let identity = ObjectIdentifier(node)
-        let places = patterns.mutableElements
-        guard let place = places.firstIndex(where: { $0.identity == identity }) else { return }
-        places[place].index = Int32(index)
+        guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
+        patterns[place].index = Int32(index)
+    }
+}
+
+/// A subscription as the observers of a key list it: with all that telling it an event needs, where
+/// its session keeps up.
+struct Recipient: BitwiseCopyable {
+    let subscription: SubscriptionHandle
+    let session: SessionHandle
+    let text: TextHandle
+    /// The same for all that are told an event in the same words: their text and their kind, as a
+    /// number. Among those who observe now a slot is one text.
+    let words: UInt64
+    @inline(__always) var kind: EventKind { EventKind(rawValue: UInt8(truncatingIfNeeded: words)) }
+
+    init(_ handle: SubscriptionHandle, _ subscription: borrowing Subscription) {
+        self.subscription = handle
+        session = subscription.session
+        text = subscription.text
+        words = UInt64(text.slot) << 8 | UInt64(subscription.kind.rawValue)
     }
 }
 
 /// Where a subscription stands among the observers of a key, so that it leaves without
 /// a search: one key may have a hundred thousand of them.
 struct ExactPlace: BitwiseCopyable {
-    let observable: ObservableReference
+    let observable: ObservableHandle
     var index: Int32
 }
 
 /// Where a subscription stands at the end of one of its patterns.
-struct PatternPlace: BitwiseCopyable {
-    let node: Unmanaged<PatternNode>
+struct PatternPlace {
+    let node: PatternNode
     var index: Int32
-
-    var identity: ObjectIdentifier { node._withUnsafeGuaranteedRef { ObjectIdentifier($0) } }
 }

@@ -6,49 +6,53 @@ import PlugboardMemory
 /// A session's subscriptions by their text.
 struct SubscriptionSet: ~Copyable {
     private static let indexedFrom = 16
-    private(set) var list = List<SubscriptionReference>()
-    private var index: [SubscriptionTextReference: SubscriptionReference] = [:]
+    private(set) var list = List<SubscriptionHandle>()
+    private var index: [TextHandle: SubscriptionHandle] = [:]
     /// No positive integer below this is free.
-    private var lowestFree: UInt64 = 1
+    private(set) var lowestFree: UInt64 = 1
 
     init() {}
 
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
 
-    func find(_ text: SubscriptionTextReference) -> SubscriptionReference? {
+    func find(_ text: TextHandle, _ subscriptions: borrowing Slab<Subscription>) -> SubscriptionHandle? {
         if count >= Self.indexedFrom { return index[text] }
-        return list.elements.first { $0.pointee.text == text }
+        for place in list.indices where subscriptions[list[place]].text == text { return list[place] }
+        return nil
     }
 
-    mutating func insert(_ subscription: SubscriptionReference) {
-        subscription.pointee.place = Int32(list.count)
+    mutating func insert(_ subscription: SubscriptionHandle, _ subscriptions: inout Slab<Subscription>) {
+        subscriptions[subscription].place = Int32(list.count)
         list.append(subscription)
         if list.count == Self.indexedFrom {
-            for member in list.elements { index[member.pointee.text] = member }
+            for place in list.indices { index[subscriptions[list[place]].text] = list[place] }
         } else if list.count > Self.indexedFrom {
-            index[subscription.pointee.text] = subscription
+            index[subscriptions[subscription].text] = subscription
         }
     }
 
-    /// Removes it from the set; its memory is the caller's.
-    mutating func remove(_ subscription: SubscriptionReference) {
+    /// Removes it from the set, called `sub`; the rest of it is the caller's.
+    mutating func remove(
+        _ subscription: SubscriptionHandle,
+        _ sub: Span<UInt8>,
+        _ subscriptions: inout Slab<Subscription>
+    ) {
         if list.count > Self.indexedFrom {
-            index[subscription.pointee.text] = nil
+            index[subscriptions[subscription].text] = nil
         } else if list.count == Self.indexedFrom {
             index = [:]
         }
-        let place = Int(subscription.pointee.place)
+        let place = Int(subscriptions[subscription].place)
         list.removeSwapping(at: place)
-        if place < list.count { list.elements[place].pointee.place = Int32(place) }
-        noteFree(subscription.pointee.text.pointee.sub)
+        if place < list.count { subscriptions[list[place]].place = Int32(place) }
+        noteFree(sub)
     }
 
-    /// The smallest positive integer for which `isTaken` is false. No smaller one is asked
-    /// about twice, so that many subscriptions are numbered in the time of a few.
-    mutating func smallestFree(isTaken: (UInt64) -> Bool) -> UInt64 {
-        while isTaken(lowestFree) { lowestFree += 1 }
-        return lowestFree
+    /// No smaller number is asked about twice, so that many subscriptions are numbered in the time of a
+    /// few.
+    mutating func noteTaken(_ number: UInt64) {
+        lowestFree = max(lowestFree, number + 1)
     }
 
     private mutating func noteFree(_ sub: Span<UInt8>) {
@@ -61,21 +65,26 @@ extension SubscriptionSet {
     private static var always: Invariants { Invariants(of: "SubscriptionSet") }
 
     /// Each is its session's, knows its place, and is found by its text.
-    func checkInvariants(of session: SessionReference) throws(BrokenInvariant) {
+    func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
         var numbers = 0
         for place in 0..<list.count {
-            let subscription = list.elements[place]
-            let isItsOwn = subscription.pointee.session == session
+            let subscription = list[place]
+            let isItsOwn = hub.subscriptions[subscription].session == session
             try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
-            try Self.always.agree("a subscription knows its place", Int(subscription.pointee.place), place)
+            try Self.always.agree(
+                "a subscription knows its place",
+                Int(hub.subscriptions[subscription].place),
+                place
+            )
             if count < Self.indexedFrom { continue }
-            let isFound = find(subscription.pointee.text) == subscription
+            let isFound = find(hub.subscriptions[subscription].text, hub.subscriptions) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
         try Self.always.agree("many are indexed", index.count, count < Self.indexedFrom ? 0 : count)
         guard lowestFree > 1 else { return }
-        for subscription in list.elements {
-            let number = UInt64(String(subscription.pointee.text.pointee.sub)) ?? 0
+        for place in list.indices {
+            let subscription = list[place]
+            let number = UInt64(String(hub.texts[hub.subscriptions[subscription].text].sub)) ?? 0
             if number > 0, number < lowestFree { numbers += 1 }
         }
         try Self.always.agree("no smaller number is free", UInt64(numbers), lowestFree - 1)

@@ -4,16 +4,17 @@
 import PlugboardMemory
 import PlugboardWire
 
-typealias SubscriptionTextReference = UnsafeMutablePointer<SubscriptionText>
+typealias TextHandle = Handle<SubscriptionText>
 
 /// What the events of a subscription begin with.
 struct SubscriptionText: ~Copyable {
     fileprivate let hash: UInt64
-    fileprivate var references = 1
+    /// Subscriptions that are called so.
+    fileprivate var subscriptionCount = 1
     /// Another text with the same hash, if ever.
-    fileprivate var nextTwin: SubscriptionTextReference?
+    fileprivate var nextTwin: TextHandle?
     /// `{"event":"update","sub":…`, ready to be copied.
-    private let start: UnsafeMutableRawBufferPointer
+    private let start: ByteBlock
     private static let subOffset = 24
 
     /// The event whose line for this text stands in the turn's log, and where.
@@ -25,79 +26,79 @@ struct SubscriptionText: ~Copyable {
         self.hash = hash
         var buffer = ByteBuffer()
         EventEncoder.appendUpdateStart(sub: sub, to: &buffer)
-        start = .copy(of: buffer.bytes)
-    }
-
-    deinit {
-        start.deallocate()
+        start = ByteBlock(buffer.bytes)
     }
 
     /// The start of an update's line.
-    @inline(__always) var updateStart: Span<UInt8> { Span(kept: start) }
+    @inline(__always) var updateStart: Span<UInt8> {
+        @_lifetime(immortal)
+        get { start.kept }
+    }
 
     /// The `sub` as JSON.
-    var sub: Span<UInt8> { updateStart[Self.subOffset...] }
+    var sub: Span<UInt8> {
+        @_lifetime(immortal)
+        get { Self.sub(in: updateStart) }
+    }
+
+    /// The `sub` in the start of an update's line.
+    @inline(__always)
+    @_lifetime(copy updateStart)
+    static func sub(in updateStart: Span<UInt8>) -> Span<UInt8> { updateStart[subOffset...] }
 }
 
 /// All texts in use. Owns them.
 struct SubscriptionTexts: ~Copyable {
-    private var texts: [UInt64: SubscriptionTextReference] = [:]
+    private var all = Slab<SubscriptionText>()
+    /// The first text with a hash.
+    private var byHash: [UInt64: TextHandle] = [:]
     private let hash = KeyHash()
 
     init() {}
 
-    deinit {
-        for text in texts.values {
-            var next: SubscriptionTextReference? = text
-            while let twin = next {
-                next = twin.pointee.nextTwin
-                Self.destroy(twin)
-            }
-        }
+    subscript(text: TextHandle) -> SubscriptionText {
+        @inline(__always)
+        _read { yield all[text] }
+        @inline(__always)
+        _modify { yield &all[text] }
     }
 
     /// The text for a `sub` given as JSON, where some subscription has it.
-    func find(_ sub: Span<UInt8>) -> SubscriptionTextReference? {
-        var candidate = texts[hash(sub)]
-        while let twin = candidate, !twin.pointee.sub.isEqual(to: sub) { candidate = twin.pointee.nextTwin }
+    func find(_ sub: Span<UInt8>) -> TextHandle? {
+        var candidate = byHash[hash(sub)]
+        while let text = candidate, !all[text].sub.isEqual(to: sub) { candidate = all[text].nextTwin }
         return candidate
     }
 
     /// The text for a `sub`, for one subscription more.
-    mutating func retain(_ sub: Span<UInt8>) -> SubscriptionTextReference {
+    mutating func add(_ sub: Span<UInt8>) -> TextHandle {
         if let text = find(sub) {
-            text.pointee.references += 1
+            all[text].subscriptionCount += 1
             return text
         }
         let key = hash(sub)
-        let text = SubscriptionTextReference.allocate(capacity: 1)
-        text.initialize(to: SubscriptionText(sub: sub, hash: key))
-        text.pointee.nextTwin = texts.updateValue(text, forKey: key)
+        let text = all.insert(SubscriptionText(sub: sub, hash: key))
+        all[text].nextTwin = byHash.updateValue(text, forKey: key)
         return text
     }
 
     /// One subscription fewer has this text.
-    mutating func release(_ text: SubscriptionTextReference) {
-        text.pointee.references -= 1
-        guard text.pointee.references == 0 else { return }
+    mutating func remove(_ text: TextHandle) {
+        all[text].subscriptionCount -= 1
+        guard all[text].subscriptionCount == 0 else { return }
         unlink(text)
-        Self.destroy(text)
+        _ = all.remove(text)
     }
 
-    private mutating func unlink(_ text: SubscriptionTextReference) {
-        guard let first = texts[text.pointee.hash] else { return }
+    private mutating func unlink(_ text: TextHandle) {
+        guard let first = byHash[all[text].hash] else { return }
         if first == text {
-            texts[text.pointee.hash] = text.pointee.nextTwin
+            byHash[all[text].hash] = all[text].nextTwin
             return
         }
         var previous = first
-        while let twin = previous.pointee.nextTwin, twin != text { previous = twin }
-        previous.pointee.nextTwin = text.pointee.nextTwin
-    }
-
-    private static func destroy(_ text: SubscriptionTextReference) {
-        text.deinitialize(count: 1)
-        text.deallocate()
+        while let twin = all[previous].nextTwin, twin != text { previous = twin }
+        all[previous].nextTwin = all[text].nextTwin
     }
 }
 
@@ -105,25 +106,24 @@ extension SubscriptionTexts {
     private static var always: Invariants { Invariants(of: "SubscriptionTexts") }
 
     /// Each text is there for as many subscriptions as it says.
-    func checkInvariants(_ living: borrowing Living) throws(BrokenInvariant) {
-        var users: [SubscriptionTextReference: Int] = [:]
-        for subscription in living.subscriptions { users[subscription.pointee.text, default: 0] += 1 }
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ subscriptions: borrowing Slab<Subscription>
+    ) throws(BrokenInvariant) {
+        var users: [TextHandle: Int] = [:]
+        for subscription in living.subscriptions { users[subscriptions[subscription].text, default: 0] += 1 }
         var found = 0
-        for (hash, first) in texts {
-            var next: SubscriptionTextReference? = first
+        for (hash, first) in byHash {
+            var next: TextHandle? = first
             while let text = next {
                 found += 1
-                let sub = String(text.pointee.sub)
-                let isAtHome = text.pointee.hash == hash && self.hash(text.pointee.sub) == hash
+                try Self.always.hold("a text that is found is there", all.contains(text))
+                let sub = String(all[text].sub)
+                let isAtHome = all[text].hash == hash && self.hash(all[text].sub) == hash
                 try Self.always.hold("a text is found by its hash", isAtHome, of: sub)
-                let count = users[text] ?? 0
-                try Self.always.agree(
-                    "a text counts its subscriptions",
-                    text.pointee.references,
-                    count,
-                    of: sub
-                )
-                next = text.pointee.nextTwin
+                let (stated, count) = (all[text].subscriptionCount, users[text] ?? 0)
+                try Self.always.agree("a text counts its subscriptions", stated, count, of: sub)
+                next = all[text].nextTwin
             }
         }
         try Self.always.agree("each subscription's text is there", found, users.count)

@@ -102,7 +102,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
 }
 
 /// A set of fields in one machine word.
-public struct FieldSet: OptionSet, Sendable {
+public struct FieldSet: BitwiseCopyable, OptionSet, Sendable {
     public let rawValue: UInt64
 
     @inlinable

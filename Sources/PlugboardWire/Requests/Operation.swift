@@ -5,7 +5,7 @@
 import PlugboardMemory
 
 /// What a request asks for.
-public enum Operation: UInt8, CaseIterable, Sendable {
+public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe
     case pause, resume, step, acknowledge, will, goodbye, serve, unserve, call, answer
     case who, why, trace, explain, sync, help

@@ -3,7 +3,7 @@
 // `RequestOptions`: this stays small, because every line copies it.
 
 /// One request, or one write of a batch.
-public struct Request: Sendable {
+public struct Request: Sendable, BitwiseCopyable {
     public var operation = Operation.sync
     /// It came as words, so it always gets a reply.
     public var isShorthand = false

@@ -1,0 +1,156 @@
+// Handles outlive what they name. Then they are refused, whichever kind they are, and whatever lies
+// in the same place by now.
+
+import PlugboardMemory
+import PlugboardPosix
+import TestSupport
+import Testing
+
+@testable import PlugboardBroker
+
+@Suite("handles", .someAtATime)
+struct HandleTests {
+    @Test("a slab names its elements, and no other, also after it has grown")
+    func elements() {
+        var slab = Slab<Int>()
+        let hasNone = slab.contains(.none)
+        #expect(!hasNone)
+        let handles = (0..<1_000).map { slab.insert($0) }
+        #expect(slab.count == 1_000)
+        #expect(Set(handles.map(\.slot)).count == 1_000 && !handles.contains(.none))
+        for (number, handle) in handles.enumerated() { #expect(slab[handle] == number) }
+        for handle in handles where slab[handle] % 3 == 0 { _ = slab.remove(handle) }
+        #expect(slab.count == 666)
+        var found: [Int] = []
+        slab.forEach { found.append(slab[$0]) }
+        #expect(found == (0..<1_000).filter { $0 % 3 != 0 })
+        var there: [Bool] = []
+        for handle in handles { there.append(slab.contains(handle)) }
+        #expect(there == (0..<1_000).map { $0 % 3 != 0 })
+    }
+
+    @Test("a place is used again, under another handle")
+    func reuse() {
+        var slab = Slab<String>()
+        let first = slab.insert("first")
+        let other = slab.insert("other")
+        let removed = slab.remove(first)
+        #expect(removed == "first")
+        let second = slab.insert("second")
+        #expect(second.slot == first.slot && second != first)
+        let (hasFirst, hasSecond) = (slab.contains(first), slab.contains(second))
+        #expect(!hasFirst && hasSecond && slab[other] == "other")
+    }
+
+    @Test("a handle is the same after it was kept as a number")
+    func words() {
+        var slab = Slab<Int>()
+        let handle = slab.insert(7)
+        #expect(slab[Handle(word: handle.word)] == 7)
+        #expect(Handle<Int>(word: 0) == .none)
+        // Numbers that no slab has given out name nothing, however large.
+        for word in [1, .max, handle.word + 1, handle.word + (1 << 32)] as [UInt64] {
+            let isThere = slab.contains(Handle(word: word))
+            #expect(!isThere)
+        }
+    }
+
+    @Test("elements that are left end with their slab, once")
+    func ending() {
+        final class Counter { var ended = 0 }
+        struct Element: ~Copyable {
+            let counter: Counter
+            deinit { counter.ended += 1 }
+        }
+        let counter = Counter()
+        do {
+            var slab = Slab<Element>()
+            let handles = (0..<100).map { _ in slab.insert(Element(counter: counter)) }
+            for handle in handles.prefix(40) { _ = slab.remove(handle) }
+            #expect(counter.ended == 40)
+        }
+        #expect(counter.ended == 100)
+    }
+
+    @Test("a stale handle of a session stops the program")
+    func session() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            let bare = BareHub()
+            let session = bare.client()
+            bare.forget(session)
+            _ = bare.client()
+            _ = bare.hub.sessions[session].client
+        }
+    }
+
+    @Test("a stale handle of a subscription stops the program")
+    func subscription() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            let bare = BareHub()
+            let session = bare.client()
+            bare.take(#"{"op":"subscribe","key":"k"}"#, from: session)
+            guard let stale = bare.hub.sessions[session].subscriptions.list.first else { return }
+            bare.take(#"{"op":"unsubscribe","sub":1}"#, from: session)
+            bare.take(#"{"op":"subscribe","key":"k"}"#, from: session)
+            _ = bare.hub.subscriptions[stale].serial
+        }
+    }
+
+    @Test("a stale handle of an observable stops the program")
+    func observable() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            var table = ObservableTable()
+            var authors = Authors()
+            let key: [UInt8] = [0x6B]
+            let stale = table.insert(key.span, hash: table.hash(key.span))
+            table.remove(stale, &authors)
+            _ = table.insert(key.span, hash: table.hash(key.span))
+            _ = table[stale].revision
+        }
+    }
+
+    @Test("a stale handle of an author stops the program")
+    func author() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            var authors = Authors()
+            let stale = authors.makeUnnamed(Presence(client: 1))
+            authors.release(stale)
+            _ = authors.makeUnnamed(Presence(client: 2))
+            _ = authors[stale].client
+        }
+    }
+
+    @Test("a stale handle of a subscription's text stops the program")
+    func text() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            var texts = SubscriptionTexts()
+            let sub: [UInt8] = [0x31]
+            let stale = texts.add(sub.span)
+            texts.remove(stale)
+            _ = texts.add(sub.span)
+            _ = texts[stale].encodedEvent
+        }
+    }
+
+    @Test("a stale handle of what a client left to be done stops the program")
+    func legacy() async {
+        await #expect(processExitsWith: .failure) {
+            Self.endQuietly()
+            var legacies = Slab<Legacy>()
+            let stale = legacies.insert(Legacy())
+            _ = legacies.remove(stale)
+            _ = legacies.insert(Legacy())
+            _ = legacies[stale].last
+        }
+    }
+
+    /// Without a report of the place, which takes minutes in a large program.
+    static func endQuietly() {
+        for number in [SIGILL, SIGTRAP, SIGABRT] { signal(number, SIG_DFL) }
+    }
+}
