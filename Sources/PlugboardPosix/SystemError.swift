@@ -21,8 +21,10 @@ public struct SystemError: Error, Equatable, CustomStringConvertible {
         SystemError(code: errno, operation: operation, subject: subject)
     }
 
+    /// The system's words for the code.
+    public var reason: String { String(cString: strerror(code)) }
+
     public var description: String {
-        let reason = String(cString: strerror(code))
         return subject.isEmpty ? "\(operation): \(reason)" : "\(operation) \(subject): \(reason)"
     }
 }

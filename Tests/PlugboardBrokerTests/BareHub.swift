@@ -44,11 +44,10 @@ final class BareHub {
             let end = start + line.utf8.count
             hub.sessions[session].line += 1
             let number = hub.sessions[session].line
-            var part = span._mutatingExtracting(start..<end)
-            _ = hub.take(&part, number: number, from: session)
+            _ = hub.take(start..<end, of: &span, number: number, from: session)
             start = end + 1
         }
-        hub.finishLines()
+        hub.finishLines(in: span.span)
     }
 
     /// Executes a line and returns what every client is sent for it, this one's lines first.

@@ -101,8 +101,8 @@ final class TestHub {
         for line in Array(lines.utf8).lines {
             var bytes = line
             var span = bytes.mutableSpan
-            _ = hub.take(&span, number: 0, from: sessions[client])
-            hub.finishLines()
+            _ = hub.take(0..<span.count, of: &span, number: 0, from: sessions[client])
+            hub.finishLines(in: span.span)
         }
         endTurn()
     }

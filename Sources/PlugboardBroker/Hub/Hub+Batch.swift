@@ -30,14 +30,18 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) throws(Refusal) {
-        var written: Set<BatchKey> = []
+        // The writes by the hashes of their keys. Two keys seldom have the same hash.
+        var written: [UInt64: [Int]] = [:]
         for index in decoder.writes.indices {
             let write = decoder.writes[index]
             do throws(Refusal) {
                 let planned = try plan(write, line, session)
                 if write.operation != .emit {
-                    let key = BatchKey(hash: planned.hash, bytes: write.key.bytes(of: line).raw)
-                    guard written.insert(key).inserted else { throw Self.writtenTwice(write, line) }
+                    for earlier in written[planned.hash, default: []]
+                    where decoder.writes[earlier].key.bytes(of: line).isEqual(to: write.key.bytes(of: line)) {
+                        throw Self.writtenTwice(write, line)
+                    }
+                    written[planned.hash, default: []].append(index)
                 }
                 batch.writes.append(planned)
                 try mergeIfPatch(write, planned, line, session)
@@ -115,19 +119,5 @@ struct PlannedBatch: ~Copyable {
         writes.removeAll(keepingCapacity: true)
         merged.removeAll(keepingCapacity: true)
         mergedBytes.removeAll()
-    }
-}
-
-/// A key of the batch under way, compared by its bytes.
-private struct BatchKey: Hashable {
-    let hash: UInt64
-    let bytes: UnsafeRawBufferPointer
-
-    static func == (left: BatchKey, right: BatchKey) -> Bool {
-        left.hash == right.hash && left.bytes.elementsEqual(right.bytes)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(hash)
     }
 }

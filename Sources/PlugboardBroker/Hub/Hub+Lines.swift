@@ -6,45 +6,52 @@ import PlugboardWire
 
 extension Hub {
     /// Takes one line of a client and executes it, at the latest with the next `finishLines`.
-    /// Its bytes may change while it is decoded; they are needed until it is executed. Returns whether
-    /// it only waits: then nothing was executed.
+    /// Its bytes may change while it is decoded; they must stay where they are until it is executed.
+    /// Returns whether it only waits: then nothing was executed.
     @inline(__always)
-    mutating func take(_ line: inout MutableSpan<UInt8>, number: UInt64, from session: SessionHandle) -> Bool
-    {
-        let bytes = line.span.kept
-        if RequestDecoder.isIgnored(bytes) { return false }
-        switch Self.read(bytes, number, into: &group.next, &decoder, observables.hash) {
+    mutating func take(
+        _ place: Range<Int>,
+        of bytes: inout MutableSpan<UInt8>,
+        number: UInt64,
+        from session: SessionHandle
+    ) -> Bool {
+        switch Self.read(place, of: bytes.span, number, into: &group.next, &decoder, observables.hash) {
+        case .nothing: break
         case .publish:
             group.countNext(from: session)
             if !group.isFull { return true }
-            finishLines()
+            finishLines(in: bytes.span)
         case .other:
             let request = group.next.request
-            finishLines()
+            finishLines(in: bytes.span)
             sessions[session].line = number
-            execute(request, bytes, from: session)
+            execute(request, bytes.span[place], from: session)
         case .unusual:
-            finishLines()
+            finishLines(in: bytes.span)
             sessions[session].line = number
+            var line = bytes._mutatingExtracting(place)
             executeUnusual(&line, from: session)
         }
         return false
     }
 
     /// What a line turned out to be.
-    private enum Reading { case publish, other, unusual }
+    private enum Reading { case nothing, publish, other, unusual }
 
     @inline(__always)
     private static func read(
-        _ line: Span<UInt8>,
+        _ place: Range<Int>,
+        of bytes: Span<UInt8>,
         _ number: UInt64,
         into publish: inout WaitingPublish,
         _ decoder: inout RequestDecoder,
         _ hash: KeyHash
     ) -> Reading {
+        let line = bytes[place]
+        if RequestDecoder.isIgnored(line) { return .nothing }
         guard decoder.decodePlain(line, into: &publish.request) else { return .unusual }
         guard publish.request.operation == .publish else { return .other }
-        publish.line = line.raw
+        publish.line = ByteRange(place.lowerBound, place.upperBound)
         publish.number = number
         publish.hash = hash(publish.request.key.bytes(of: line))
         return .publish
@@ -55,17 +62,17 @@ extension Hub {
 
     /// Executes what waits.
     @inline(__always)
-    mutating func finishLines() {
-        if !group.isEmpty { publishWaiting() }
+    mutating func finishLines(in bytes: Span<UInt8>) {
+        if !group.isEmpty { publishWaiting(in: bytes) }
     }
 
-    private mutating func publishWaiting() {
+    private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = group.session else { return }
         if observables.count > Self.cachedKeysMax, group.count > 1 { fetchWaiting() }
         let count = group.count
         var publishes = group.takeOut()
         begin(session)
-        publish(publishes.span.extracting(first: count), session)
+        publish(publishes.span.extracting(first: count), in: bytes, session)
         group.putBack(&publishes)
     }
 
@@ -84,18 +91,23 @@ extension Hub {
     }
 
     @inline(__always)
-    private mutating func publish(_ publishes: Span<WaitingPublish>, _ session: SessionHandle) {
-        for index in publishes.indices { publish(publishes[index], session) }
+    private mutating func publish(
+        _ publishes: Span<WaitingPublish>,
+        in bytes: Span<UInt8>,
+        _ session: SessionHandle
+    ) {
+        for index in publishes.indices { publish(publishes[index], in: bytes, session) }
     }
 
     @inline(__always)
     private mutating func publish(
         _ waiting: WaitingPublish,
+        in bytes: Span<UInt8>,
         _ session: SessionHandle
     ) {
         let (isOpen, isGuarded, author) = sessions[session].standing
         guard isOpen else { return }
-        let line = Span(kept: waiting.line)
+        let line = waiting.line.bytes(of: bytes)
         do throws(Refusal) {
             try publish(
                 waiting.request,

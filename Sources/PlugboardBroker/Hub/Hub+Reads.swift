@@ -105,7 +105,7 @@ extension Hub {
             isInitial: isInitial,
             live: isInitial ? authors.isLive(observables[observable].writer) : nil
         )
-        return _overrideLifetime(tail, copying: ())
+        return tail.kept
     }
 
     private static var everything: Span<UInt8> {

@@ -9,7 +9,8 @@ import PlugboardWire
 /// A publish that was read and is not yet made. Its line lies where it was read.
 struct WaitingPublish: BitwiseCopyable {
     var request = Request()
-    var line = UnsafeRawBufferPointer(start: nil, count: 0)
+    /// Where its line lies among the bytes that were read.
+    var line = ByteRange.none
     /// The number of the line among its client's.
     var number: UInt64 = 0
     var hash: UInt64 = 0

@@ -189,6 +189,6 @@ public final class Broker: Sendable {
     /// given its socket.
     private func removeSocket() {
         guard configuration.listener == nil else { return }
-        unlink(configuration.socketPath)
+        UnixSocket.remove(path: configuration.socketPath)
     }
 }

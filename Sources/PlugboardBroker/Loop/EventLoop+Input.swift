@@ -89,13 +89,12 @@ extension EventLoop {
         let mayWait = mayGoOn(session)
         while let feed = LineFramer.lineFeed(in: bytes.span, from: search) {
             let end = LineFramer.trimmed(bytes.span, from: start, to: feed)
-            var line = bytes._mutatingExtracting(start..<end)
-            let waits = finishLine(&line, of: connection)
+            let waits = finishLine(start..<end, in: &bytes, of: connection)
             start = feed + 1
             search = start
             if !(waits && mayWait), !mayGoOn(session) { break }
         }
-        hub.finishLines()
+        hub.finishLines(in: bytes.span)
         hub.sessions[session].line = connection.lines
         if !hub.sessions[session].isOpen { return bytes.count }
         if start > 0, mustWait(session) { connection.isHeldBack = true }
@@ -119,7 +118,8 @@ extension EventLoop {
     /// Executes a line, or has it wait for those that follow. Returns whether it only waits.
     @inline(__always)
     private mutating func finishLine(
-        _ line: inout MutableSpan<UInt8>,
+        _ line: Range<Int>,
+        in bytes: inout MutableSpan<UInt8>,
         of connection: Connection
     ) -> Bool {
         if connection.isDiscarding {
@@ -128,11 +128,12 @@ extension EventLoop {
         }
         connection.lines &+= 1
         guard line.count <= Limits.lineBytesMax else {
+            hub.finishLines(in: bytes.span)
             refuseOverlong(connection)
             return false
         }
         connection.overlongLines = 0
-        return hub.take(&line, number: connection.lines, from: connection.session)
+        return hub.take(line, of: &bytes, number: connection.lines, from: connection.session)
     }
 
     /// Keeps half a line, or lines that must wait, until there is more to do with them.
@@ -164,7 +165,6 @@ extension EventLoop {
     }
 
     private mutating func refuseOverlong(_ connection: Connection) {
-        hub.finishLines()
         connection.overlongLines += 1
         hub.sessions[connection.session].line = connection.lines
         hub.refuseOverlong(from: connection.session)

@@ -76,6 +76,15 @@ public enum PipeCalls {
         return count == 0 ? .ended : failure()
     }
 
+    /// The same into an array, which has just what was read.
+    public static func read(_ fd: Int32, upTo count: Int) -> (transfer: Transfer, bytes: [UInt8]) {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var room = bytes.mutableSpan
+        let transfer = read(fd, into: &room)
+        if case .bytes(let count) = transfer { return (transfer, Array(bytes[..<count])) }
+        return (transfer, [])
+    }
+
     /// Writes what the system takes at once. If the reader is gone, the result is `.ended`,
     /// provided that `Signals.ignoreBrokenPipes()` was called before.
     public static func write(_ fd: Int32, _ bytes: Span<UInt8>) -> Transfer {

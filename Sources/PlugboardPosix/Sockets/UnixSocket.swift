@@ -126,6 +126,11 @@ public enum UnixSocket {
         return Descriptor(adopting: fd)
     }
 
+    /// Removes the socket file at a path, if there is one.
+    public static func remove(path: String) {
+        unlink(path)
+    }
+
     private static func removeStale(_ path: String) throws {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }

@@ -227,7 +227,7 @@ enum NoBroker {
         let option = CommandOption.socketWords(path)
         return CommandError(
             .unavailable,
-            "no broker at \(path) (\(String(cString: strerror(reason.code))))",
+            "no broker at \(path) (\(reason.reason))",
             hints: [
                 "start one with plugins: \(Program.spelling) up\(option)",
                 "or one alone:           \(Program.spelling) broker\(option)",

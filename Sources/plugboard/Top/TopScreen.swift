@@ -64,13 +64,7 @@ struct TopScreen {
 
     private mutating func takeKeys() {
         guard isatty(Self.input) == 1, PipeCalls.isReadable(Self.input) else { return }
-        let read = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-            if case .bytes(let count) = PipeCalls.read(Self.input, into: buffer) {
-                Array(buffer[..<count])
-            } else {
-                [UInt8]()
-            }
-        }
+        let read = PipeCalls.read(Self.input, upTo: 256).bytes
         // A readable terminal without bytes is gone.
         if read.isEmpty { isLeaving = true }
         for key in keystrokes.take(read) {

@@ -186,21 +186,18 @@ final class SupervisedProcess {
         return true
     }
 
+    private static let readBytes = 16_384
+
     /// Takes what it printed: finished lines, and whether there may be more later.
     func read() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
-        let taken: (lines: [String], isOpen: Bool) = withUnsafeTemporaryAllocation(
-            byteCount: 16 * 1024,
-            alignment: 16
-        ) { buffer in
-            switch PipeCalls.read(fd, into: buffer) {
-            case .bytes(let count): (lines.take(buffer[..<count]), true)
-            case .wouldBlock: ([], true)
-            case .ended, .failed: ([], false)
-            }
+        let (transfer, bytes) = PipeCalls.read(fd, upTo: Self.readBytes)
+        let taken = lines.take(bytes)
+        log.append(taken)
+        switch transfer {
+        case .bytes, .wouldBlock: return (taken, true)
+        case .ended, .failed: return ([], false)
         }
-        log.append(taken.lines)
-        return taken
     }
 
     /// Whether it ended, and if so what follows.
@@ -238,10 +235,8 @@ final class SupervisedProcess {
     /// Reads once; false if nothing is left for now.
     private func drain() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
-        return withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
-            guard case .bytes(let count) = PipeCalls.read(fd, into: buffer) else { return ([], false) }
-            return (lines.take(buffer[..<count]), true)
-        }
+        guard case (.bytes, let bytes) = PipeCalls.read(fd, upTo: Self.readBytes) else { return ([], false) }
+        return (lines.take(bytes), true)
     }
 
     private func ended(_ reason: String, succeeded: Bool) -> News {

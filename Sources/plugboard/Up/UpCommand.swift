@@ -207,7 +207,7 @@ enum SocketCleanup {
         guard FileStatus(path: path).kind == .socket, let lock = try? SocketLock.acquire(for: path) else {
             return
         }
-        unlink(path)
+        UnixSocket.remove(path: path)
         _ = consume lock
     }
 }
