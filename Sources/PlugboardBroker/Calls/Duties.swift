@@ -18,10 +18,7 @@ final class Duties {
     }
 
     func remove(_ service: Service) {
-        let place = service.place
-        services.swapAt(place, services.count - 1)
-        services.removeLast()
-        if place < services.count { services[place].place = place }
+        services.removeSwapping(at: service.place) { $0.place = $1 }
     }
 
     func addMade(_ call: Call) {
@@ -30,10 +27,7 @@ final class Duties {
     }
 
     func removeMade(_ call: Call) {
-        let place = call.callerPlace
-        made.swapAt(place, made.count - 1)
-        made.removeLast()
-        if place < made.count { made[place].callerPlace = place }
+        made.removeSwapping(at: call.callerPlace) { $0.callerPlace = $1 }
     }
 
     func addToAnswer(_ call: Call) {
@@ -42,10 +36,7 @@ final class Duties {
     }
 
     func removeToAnswer(_ call: Call) {
-        let place = call.serverPlace
-        toAnswer.swapAt(place, toAnswer.count - 1)
-        toAnswer.removeLast()
-        if place < toAnswer.count { toAnswer[place].serverPlace = place }
+        toAnswer.removeSwapping(at: call.serverPlace) { $0.serverPlace = $1 }
     }
 }
 
@@ -56,5 +47,15 @@ extension Duties {
 
     func has(toAnswer call: Call) -> Bool {
         toAnswer.indices.contains(call.serverPlace) && toAnswer[call.serverPlace] === call
+    }
+}
+
+extension Array {
+    /// Removes the element at `place`. The last one takes its place, and is told so.
+    fileprivate mutating func removeSwapping(at place: Int, _ move: (Element, Int) -> Void) {
+        let last = removeLast()
+        guard place < count else { return }
+        self[place] = last
+        move(last, place)
     }
 }
