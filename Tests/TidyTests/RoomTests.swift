@@ -5,9 +5,11 @@ import Testing
 @Suite("the broker's rooms have walls")
 struct RoomTests {
     /// Folder and structure.
-    private static let rooms = [("Access", "Access"), ("Durability", "Durability")]
+    private static let rooms = [
+        ("Access", "Access"), ("Durability", "Durability"), ("Keyspace", "Keyspace"),
+    ]
     /// Both only ever fall.
-    private static let hubFieldsMax = 45
+    private static let hubFieldsMax = 39
     private static let hubFilesMax = 35
 
     private static func broker() throws -> [SourceFile] {
