@@ -94,7 +94,7 @@ struct HandleTests {
             guard let stale = bare.hub.sessions[session].subscriptions.list.first else { return }
             bare.take(#"{"op":"unsubscribe","sub":1}"#, from: session)
             bare.take(#"{"op":"subscribe","key":"k"}"#, from: session)
-            _ = bare.hub.subscriptions[stale].serial
+            _ = bare.hub.matching[stale].serial
         }
     }
 

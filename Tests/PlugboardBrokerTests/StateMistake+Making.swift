@@ -96,30 +96,30 @@ extension StateMistake {
         let tracer = bus.subscription(3, of: bus.observer)
         switch self {
         case .wrongPlace:
-            bus.bare.hub.subscriptions[plain].place += 1
+            bus.bare.hub.matching[plain].place += 1
             look()
-            bus.bare.hub.subscriptions[plain].place -= 1
+            bus.bare.hub.matching[plain].place -= 1
         case .wrongIndex:
-            bus.bare.hub.subscriptions[plain].keys[0].index += 1
+            bus.bare.hub.matching[plain].keys[0].index += 1
             look()
-            bus.bare.hub.subscriptions[plain].keys[0].index -= 1
+            bus.bare.hub.matching[plain].keys[0].index -= 1
         case .staleSession:
             bus.bare.hub.touched.append(bus.stale)
             look()
             bus.bare.hub.touched.removeAll()
         case .lostRhythm:
-            bus.bare.hub.windowed[bus.bare.hub.subscriptions[rhythm].serial] = plain
+            bus.bare.hub.windowed[bus.bare.hub.matching[rhythm].serial] = plain
             look()
-            bus.bare.hub.windowed[bus.bare.hub.subscriptions[rhythm].serial] = rhythm
+            bus.bare.hub.windowed[bus.bare.hub.matching[rhythm].serial] = rhythm
         case .lostTracer:
-            bus.bare.hub.subscriptions[tracer].isTracer = false
+            bus.bare.hub.matching[tracer].isTracer = false
             look()
-            bus.bare.hub.subscriptions[tracer].isTracer = true
+            bus.bare.hub.matching[tracer].isTracer = true
         default:
             bus.bare.take(#"{"op":"pause","sub":1}"#, from: bus.observer)
             bus.bare.take("publish a.plain 5", from: bus.writer)
             bus.endTurn()
-            bus.bare.hub.subscriptions[plain].backlog?.isPaused = false
+            bus.bare.hub.matching[plain].backlog?.isPaused = false
             look()
         }
     }
@@ -177,9 +177,9 @@ extension StateMistake {
             look()
             catchup.queuedBytes -= 1
         case .awaitedTooMany:
-            bus.bare.hub.subscriptions[first].backlog?.awaitedCount += 1
+            bus.bare.hub.matching[first].backlog?.awaitedCount += 1
             look()
-            bus.bare.hub.subscriptions[first].backlog?.awaitedCount -= 1
+            bus.bare.hub.matching[first].backlog?.awaitedCount -= 1
         default:
             let foundLast = catchup.ready.popLast()
             let last = try #require(foundLast)

@@ -7,9 +7,10 @@ struct RoomTests {
     /// Folder and structure.
     private static let rooms = [
         ("Access", "Access"), ("Durability", "Durability"), ("Keyspace", "Keyspace"),
+        ("Matching", "Matching"),
     ]
     /// Both only ever fall.
-    private static let hubFieldsMax = 39
+    private static let hubFieldsMax = 35
     private static let hubFilesMax = 35
 
     private static func broker() throws -> [SourceFile] {

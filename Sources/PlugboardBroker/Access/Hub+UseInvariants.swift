@@ -27,11 +27,11 @@ extension Hub {
             $0.subscriptions += services
         }
         for subscription in sessions[session].subscriptions.list.all {
-            let observed = subscriptions[subscription].keys.count + subscriptions[subscription].patterns.count
-            let traced = subscriptions[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
+            let observed = matching[subscription].keys.count + matching[subscription].patterns.count
+            let traced = matching[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
             use.add(to: clearance.account) {
                 $0.subscriptions += observed + traced
-                $0.kept += subscriptions[subscription].filter?.bytes ?? 0
+                $0.kept += matching[subscription].filter?.bytes ?? 0
             }
         }
     }

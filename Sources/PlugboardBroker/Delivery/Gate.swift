@@ -95,7 +95,7 @@ extension GateTable {
     ) throws(BrokenInvariant) {
         for (subscription, told) in awaited {
             let acknowledges =
-                living.subscriptions.contains(subscription) && hub.subscriptions[subscription].acknowledges
+                living.subscriptions.contains(subscription) && hub.matching[subscription].acknowledges
             try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
             for entry in told {
                 let isThere = living.observables.contains(entry.observable)

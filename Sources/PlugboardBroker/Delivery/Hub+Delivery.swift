@@ -8,16 +8,16 @@ extension Hub {
     /// Brings an observable's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(of observable: ObservableHandle) {
-        if keyspace[observable].observersGeneration != patterns.generation {
-            rebuildObservers(of: observable)
+        if keyspace[observable].observersGeneration != matching.generation {
+            matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         }
     }
 
     /// Whether there is anybody to be told of an event of a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
-        if let known = keyspace[observable].isObserved(asOf: patterns.generation) { return known }
-        rebuildObservers(of: observable)
+        if let known = keyspace[observable].isObserved(asOf: matching.generation) { return known }
+        matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         return !keyspace[observable].observers.isEmpty
     }
 
@@ -99,7 +99,7 @@ extension Hub {
         _ latest: inout LatestLine
     ) {
         guard sessions[observer.session].keepsUp else { return }
-        let line = log.line(event, tail, observer.kind, for: &texts[observer.text])
+        let line = log.line(event, tail, observer.kind, for: &matching[observer.text])
         latest = LatestLine(observer, line)
     }
 
@@ -133,44 +133,6 @@ extension Hub {
         for place in touched.indices { takeOverLog(touched[place]) }
         log.removeAll()
         log.beginEvent()
-    }
-
-    private mutating func rebuildObservers(of observable: ObservableHandle) {
-        matches.removeAll()
-        for place in keyspace[observable].exactObservers.indices {
-            matches.append(keyspace[observable].exactObservers[place])
-        }
-        patterns.match(keyspace[observable].key, into: &matches)
-        if isSelective { dropForbidden(keyspace[observable].key) }
-        Self.arrange(&matches, subscriptions)
-        keyspace[observable].observers.removeAll()
-        for place in matches.indices {
-            let observer = Recipient(matches[place], subscriptions[matches[place]])
-            keyspace[observable].observers.append(observer)
-        }
-        if matches.isEmpty { keyspace[observable].observers.releaseMemory() }
-        keyspace[observable].hasAcknowledgers = matches.indices.contains {
-            subscriptions[matches[$0]].acknowledges
-        }
-        keyspace[observable].observersGeneration = patterns.generation
-    }
-
-    /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
-    /// told once.
-    static func arrange(
-        _ found: inout List<SubscriptionHandle>,
-        _ subscriptions: borrowing Slab<Subscription>
-    ) {
-        found.sort {
-            let (one, other) = (subscriptions[$0].rank, subscriptions[$1].rank)
-            return one < other
-        }
-        var kept = 0
-        for index in found.indices where kept == 0 || found[kept - 1] != found[index] {
-            found[kept] = found[index]
-            kept += 1
-        }
-        found.truncate(to: kept)
     }
 }
 

@@ -15,8 +15,8 @@ extension Hub {
         log.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
-        for subscription in observers where sessions[subscriptions[subscription].session].isOpen {
-            if let barrier, barrier.holds(subscriptions[subscription]) {
+        for subscription in observers where sessions[matching[subscription].session].isOpen {
+            if let barrier, barrier.holds(matching[subscription]) {
                 isHeld = true
                 owe(event, tail, of: observable, to: subscription, isGated: true)
             } else {
@@ -49,20 +49,20 @@ extension Hub {
                 acknowledging.append(subscription)
             }
         }
-        var phase = acknowledging.first.map { subscriptions[$0].phase }
+        var phase = acknowledging.first.map { matching[$0].phase }
         var earlier: [Acknowledger] = []
         if let gate, gate.phase <= phase ?? .max {
             earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
             if !earlier.isEmpty { phase = gate.phase }
         }
         guard let phase else { return nil }
-        let told = acknowledging.filter { subscriptions[$0].phase == phase }
+        let told = acknowledging.filter { matching[$0].phase == phase }
         return AckBarrier(phase: phase, told: told, earlier: earlier)
     }
 
     /// The observers that acknowledge, by phase.
     private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
-        observers.filter { subscriptions[$0].acknowledges && sessions[subscriptions[$0].session].isOpen }
+        observers.filter { matching[$0].acknowledges && sessions[matching[$0].session].isOpen }
     }
 
     /// Waits for the observers of a phase.
@@ -106,8 +106,8 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try subscription(request, line, of: session)
-        guard subscriptions[subscription].acknowledges else {
-            let sub = String(texts[subscriptions[subscription].text].sub)
+        guard matching[subscription].acknowledges else {
+            let sub = String(matching.sub(of: subscription))
             let message = "subscription \(sub) does not acknowledge"
             throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
         }
@@ -152,7 +152,7 @@ extension Hub {
         var text = ByteBuffer()
         var named: Set<UInt64> = []
         for subscription in late {
-            let session = subscriptions[subscription].session
+            let session = matching[subscription].session
             guard named.insert(sessions[session].client).inserted else { continue }
             text.append(named.count == 1 ? #","unacked":["# : ",")
             let author = sessions[session].author(&keyspace)
@@ -170,25 +170,25 @@ extension Hub {
     ) {
         refreshObservers(of: observable)
         let later = acknowledgers(among: keyspace[observable].observers.all.map(\.subscription))
-            .filter { subscriptions[$0].phase > gate.phase }
+            .filter { matching[$0].phase > gate.phase }
         var told: [SubscriptionHandle] = []
         for subscription in later where isToBeTold(of: observable, subscription) { told.append(subscription) }
         // Who isn't told of this write may still have to acknowledge one before it.
         let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
-        let next = (told + earlier.map(\.subscription)).map { subscriptions[$0].phase }.min()
+        let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
         // Kept by one more, so that letting go of the gate doesn't end it.
         keyspace[observable].owedBy += 1
         open(observable, gate)
         let behind = keyspace[observable].observers.all.map(\.subscription).filter {
-            subscriptions[$0].phase > gate.phase
+            matching[$0].phase > gate.phase
         }
-        let free = behind.filter { subscriptions[$0].phase <= next ?? .max }
+        let free = behind.filter { matching[$0].phase <= next ?? .max }
         for subscription in free { note(unacknowledged, observable, of: subscription) }
         if let next, free.count < behind.count {
             let barrier = AckBarrier(
                 phase: next,
-                told: told.filter { subscriptions[$0].phase == next },
-                earlier: earlier.filter { subscriptions[$0.subscription].phase == next }
+                told: told.filter { matching[$0].phase == next },
+                earlier: earlier.filter { matching[$0.subscription].phase == next }
             )
             close(observable, revision: gate.revision, barrier)
         }
@@ -203,10 +203,10 @@ extension Hub {
         of observable: ObservableHandle,
         _ subscription: SubscriptionHandle
     ) -> Bool {
-        if subscriptions[subscription].filter == nil { return true }
-        guard let backlog = subscriptions[subscription].backlog else { return false }
+        if matching[subscription].filter == nil { return true }
+        guard let backlog = matching[subscription].backlog else { return false }
         return place(of: observable, in: backlog) != nil
-            || subscriptions[subscription].delivery == .all
+            || matching[subscription].delivery == .all
                 && backlog.lines.contains(keyHash: keyspace[observable].hash)
     }
 
@@ -215,7 +215,7 @@ extension Hub {
         _ observable: ObservableHandle,
         of subscription: SubscriptionHandle
     ) {
-        guard let unacknowledged, let backlog = subscriptions[subscription].backlog,
+        guard let unacknowledged, let backlog = matching[subscription].backlog,
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isGated,
             backlog.keys[owed].unacknowledged == nil
         else { return }

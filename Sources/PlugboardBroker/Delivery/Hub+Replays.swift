@@ -34,17 +34,17 @@ extension Hub {
         after revision: UInt64,
         skipping: Int = 0
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         makeBacklog(of: subscription)
         sessions[session].makeCatchup()
-        subscriptions[subscription].backlog?.replay = Replay(
+        matching[subscription].backlog?.replay = Replay(
             replays.begin(subscription),
             from: place,
             patterns: patterns(of: subscription),
             after: revision,
             skipping: skipping,
             upTo: self.revision,
-            gathers: subscriptions[subscription].delivery == .latest
+            gathers: matching[subscription].delivery == .latest
         )
         sessions[session].catchup?.replaying.append(subscription)
         sessions[session].isBehind = true
@@ -54,17 +54,17 @@ extension Hub {
     /// Takes a piece of the journal for who asked, if it is still there.
     mutating func take(_ piece: ReadPiece) {
         guard let subscription = replays.subscriptions[piece.number],
-            let replay = subscriptions[subscription].backlog?.replay
+            let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
         if replay.gathers {
-            gather(replay, for: subscriptions[subscription].session)
+            gather(replay, for: matching[subscription].session)
             goOn(replay, of: subscription)
         } else if replay.readyCount == 0 {
             goOn(replay, of: subscription)
         }
         dropEmptyBacklog(of: subscription)
-        touch(subscriptions[subscription].session)
+        touch(matching[subscription].session)
         readyIfFree(subscription)
     }
 
@@ -80,7 +80,7 @@ extension Hub {
 
     /// Forgets the replay of a subscription.
     mutating func endReplay(of subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog, let replay = backlog.replay else { return }
+        guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         while let owed = replay.gathered.front {
             let observable = replay.gathered.remove(owed).observable
             keyspace[observable].owedBy -= 1
@@ -89,7 +89,7 @@ extension Hub {
         durability.endReading(at: replay.place)
         replays.end(replay.number)
         backlog.replay = nil
-        if let catchup = sessions[subscriptions[subscription].session].catchup,
+        if let catchup = sessions[matching[subscription].session].catchup,
             let place = catchup.replaying.firstIndex(of: subscription)
         {
             catchup.replaying.removeSwapping(at: place)
@@ -99,15 +99,15 @@ extension Hub {
     /// A subscription goes on: where a piece of the journal is on its way to it, the replies of its
     /// session wait again.
     mutating func waitForReplay(of subscription: SubscriptionHandle) {
-        guard subscriptions[subscription].backlog?.replay?.isReading == true else { return }
-        sessions[subscriptions[subscription].session].isBehind = true
-        touch(subscriptions[subscription].session)
+        guard matching[subscription].backlog?.replay?.isReading == true else { return }
+        sessions[matching[subscription].session].isBehind = true
+        touch(matching[subscription].session)
     }
 
     /// A session has nothing to be told before more of the journal is read.
     func awaitsJournal(_ session: SessionHandle) -> Bool {
         guard let catchup = sessions[session].catchup else { return false }
-        return catchup.ready.isEmpty && catchup.isReading(subscriptions)
+        return catchup.ready.isEmpty && catchup.isReading(matching)
     }
 
     // MARK: Piece by piece
@@ -132,7 +132,7 @@ extension Hub {
         _ replay: Replay,
         _ subscription: SubscriptionHandle
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return }
         let kind: Event = record.kind == .delete ? .delete : .update
@@ -156,10 +156,18 @@ extension Hub {
         )
         let telling = tellingMissed(kind, tail, subscription)
         let hash = keyspace.hash(key)
-        guard replay.isNews(telling, kind, of: hash, subscriptions[subscription].filter) else { return }
+        guard replay.isNews(telling, kind, of: hash, matching[subscription].filter) else { return }
         openOwn(of: session)
-        let (text, form) = (subscriptions[subscription].text, subscriptions[subscription].kind)
-        TurnLog.append(kind, tail, telling, change, form, for: texts[text], to: &sessions[session].outbox.own)
+        let (text, form) = (matching[subscription].text, matching[subscription].kind)
+        TurnLog.append(
+            kind,
+            tail,
+            telling,
+            change,
+            form,
+            for: matching[text],
+            to: &sessions[session].outbox.own
+        )
         own.events &+= 1
         noteWindow(of: subscription, hash)
     }
@@ -205,8 +213,8 @@ extension Hub {
 
     /// Owes what was gathered, and behind it what has come since.
     private mutating func oweGathered(_ replay: Replay, _ subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog,
-            let catchup = sessions[subscriptions[subscription].session].catchup
+        guard let backlog = matching[subscription].backlog,
+            let catchup = sessions[matching[subscription].session].catchup
         else { return }
         let owedBefore = backlog.keys.count
         var awaitedCount = replay.gathered.count
@@ -226,7 +234,7 @@ extension Hub {
         swap(&backlog.keys, &replay.gathered)
         catchup.owedCount += backlog.keys.count - owedBefore
         backlog.awaitedCount = awaitedCount
-        if catchup.owedCount > Limits.owedKeysMax { setAside(subscriptions[subscription].session, .slow) }
+        if catchup.owedCount > Limits.owedKeysMax { setAside(matching[subscription].session, .slow) }
     }
 
     // MARK: What can't be read
@@ -234,11 +242,11 @@ extension Hub {
     /// A file went while somebody read very slowly, or is damaged: says from where on, and of
     /// each key tells the newest that there is.
     private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionHandle) {
-        let session = subscriptions[subscription].session
-        let first = max(replay.after, subscriptions[subscription].backlog?.lastRevision ?? 0) + 1
+        let session = matching[subscription].session
+        let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
         openOwn(of: session)
         EventEncoder.appendLagged(
-            sub: texts[subscriptions[subscription].text].sub,
+            sub: matching.sub(of: subscription),
             dropped: replay.upTo - min(replay.upTo, first) + 1,
             first: first,
             last: max(first, replay.upTo),
@@ -260,9 +268,9 @@ extension Hub {
 
     /// The patterns of a subscription.
     private func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        let exact = subscriptions[subscription].keys.all.map { Array(keyspace[$0.observable].key) }
+        let exact = matching[subscription].keys.all.map { Array(keyspace[$0.observable].key) }
         return exact
-            + subscriptions[subscription].patterns.map { place in
+            + matching[subscription].patterns.map { place in
                 var pattern = ByteBuffer()
                 place.node.appendPattern(to: &pattern)
                 return Array(pattern.bytes)

@@ -91,7 +91,7 @@ extension EventLoop {
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
         guard hub.durability.hasJournal, hub.durability.isWritten else { return }
-        for request in hub.replays.takeRequests(hub.subscriptions) { hub.durability.read(request) }
+        for request in hub.replays.takeRequests(hub.matching) { hub.durability.read(request) }
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.

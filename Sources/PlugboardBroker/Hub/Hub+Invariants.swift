@@ -28,55 +28,29 @@ extension Hub {
 
     private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
         for session in living.sessions {
-            try sessions[session].subscriptions.checkInvariants(of: session, self)
+            try sessions[session].subscriptions.checkInvariants(of: session, matching)
         }
         let always = Invariants(of: "Session")
         for session in living.sessions {
-            let found = sessions[session].subscriptions.list.all.count { !subscriptions[$0].isDirect }
+            let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
             let (client, stated) = (
                 "client \(sessions[session].client)", Int(sessions[session].indirectCount)
             )
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
-        try patterns.checkInvariants(living, subscriptions)
-        try texts.checkInvariants(living, subscriptions)
-        try replays.checkInvariants(living, subscriptions)
-        try tracing.checkInvariants(living, subscriptions)
-        try exactObserversAreWhereTheySay(living)
+        try matching.checkInvariants(living, keyspace, sessions, isSelective: isSelective)
+        try replays.checkInvariants(living, matching)
+        try tracing.checkInvariants(living, matching)
         try rhythmsAreKept(living)
-    }
-
-    private func exactObserversAreWhereTheySay(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Subscription")
-        var (places, observers) = (0, 0)
-        for subscription in living.subscriptions {
-            let isDirect =
-                subscriptions[subscription].backlog == nil && subscriptions[subscription].filter == nil
-            try always.agree(
-                "it is direct while nothing waits",
-                subscriptions[subscription].isDirect,
-                isDirect
-            )
-            for place in subscriptions[subscription].keys.all {
-                places += 1
-                try always.hold("its keys are there", living.observables.contains(place.observable))
-                let there = keyspace[place.observable].exactObservers.all
-                let isThere = place.index < there.count && there[Int(place.index)] == subscription
-                let key = String(keyspace[place.observable].key)
-                try always.hold("it observes its keys where it says", isThere, of: key)
-            }
-        }
-        for observable in living.observables { observers += keyspace[observable].exactObservers.count }
-        try always.agree("keys have no observers that are gone", places, observers)
     }
 
     private func rhythmsAreKept(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Window")
         var found = 0
         for subscription in living.subscriptions {
-            guard let window = subscriptions[subscription].backlog?.window else { continue }
+            guard let window = matching[subscription].backlog?.window else { continue }
             found += 1
-            let serial = subscriptions[subscription].serial
+            let serial = matching[subscription].serial
             let name = "subscription \(serial)"
             try always.hold("a rhythm is found by its serial", windowed[serial] == subscription, of: name)
             guard let ticket = window.ticket else { continue }
@@ -91,35 +65,10 @@ extension Hub {
     private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
         var bytes = 0
-        var found = List<SubscriptionHandle>()
         for observable in living.observables {
-            try observersAreThoseWhoMatch(observable, &found)
             if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
         try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
-    }
-
-    private func observersAreThoseWhoMatch(
-        _ observable: ObservableHandle,
-        _ found: inout List<SubscriptionHandle>
-    ) throws(BrokenInvariant) {
-        if keyspace[observable].observersGeneration != patterns.generation { return }
-        let key = keyspace[observable].key
-        found.removeAll()
-        for subscription in keyspace[observable].exactObservers.all { found.append(subscription) }
-        patterns.match(key, into: &found)
-        if isSelective { Self.dropForbidden(key, from: &found, subscriptions, sessions) }
-        Self.arrange(&found, subscriptions)
-        let always = Invariants(of: "Observable")
-        let listed = keyspace[observable].observers.all.map(\.subscription)
-        try always.hold(
-            "its observers are those who match",
-            listed.elementsEqual(found.all),
-            of: String(key)
-        )
-        let acknowledges = found.all.contains { subscriptions[$0].acknowledges }
-        let isNoted = keyspace[observable].hasAcknowledgers == acknowledges
-        try always.hold("it knows whether one of them acknowledges", isNoted, of: String(key))
     }
 
     // MARK: Deadlines
@@ -141,7 +90,7 @@ extension Hub {
         for deadline in deadlines.all { due.note(deadline) }
         var ticking = 0
         for subscription in living.subscriptions
-        where subscriptions[subscription].backlog?.window?.isTicking == true { ticking += 1 }
+        where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, gates.gates.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
         try always.agree("one for each call", due.calls, calls.count)

@@ -97,7 +97,7 @@ extension Hub {
         var current: UInt64 = 0
         var isUnobserved = false
         if let observable {
-            let known = keyspace[observable].standing(asOf: patterns.generation)
+            let known = keyspace[observable].standing(asOf: matching.generation)
             current = known.revision
             isUnobserved = known.isUnobserved
             if known.isReserved { try checkOwn(request, line, session) }
@@ -272,10 +272,8 @@ extension Hub {
         _ key: Span<UInt8>,
         _ hash: UInt64
     ) -> ObservableHandle? {
-        matches.removeAll()
-        patterns.match(key, into: &matches)
-        if isSelective { dropForbidden(key) }
-        return matches.isEmpty ? nil : keyspace.insert(key, hash: hash)
+        matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
+        return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
     /// Remembers a write that was just made.

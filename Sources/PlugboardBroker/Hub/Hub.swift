@@ -20,7 +20,8 @@ struct Hub: ~Copyable {
     var tracing: Tracing
     /// What the broker tells of itself.
     var own: OwnState
-    let patterns = PatternTree()
+    /// Who observes what.
+    var matching = Matching()
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
     var group = PublishGroup()
@@ -28,16 +29,13 @@ struct Hub: ~Copyable {
     var fetched: UInt64 = 0
     /// The events of this turn.
     var log = TurnLog()
-    var texts = SubscriptionTexts()
     /// Memory for the outboxes of this turn.
     var bufferMemory = BufferPool()
     /// Sessions that have something to be sent.
     var touched = List<SessionHandle>(reserving: 64)
     /// Sessions that were found to be too slow: the loop says goodbye.
     var slow = List<SessionHandle>()
-    var lastSerial: UInt64 = 0
     var sessions = SessionTable()
-    var subscriptions = Slab<Subscription>()
     /// Throttled subscriptions by serial.
     var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
@@ -63,7 +61,6 @@ struct Hub: ~Copyable {
     var searches = 0
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
-    var matches = List<SubscriptionHandle>()
     var batch = PlannedBatch()
     /// Compares values for observers with a filter; the parts or the patch that one is told.
     var comparer = JSONComparer()

@@ -20,8 +20,8 @@ extension Hub {
         if refusal == nil {
             let observable = keyspace.find(key)
             if let observable { refreshObservers(of: observable) }
-            findObservers(of: key, observable)
-            if !isSeen { matches.removeAll() }
+            matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
+            if !isSeen { matching.forgetFound() }
         }
         openReply(to: session)
         var reply = takeOwn(of: session)
@@ -80,7 +80,7 @@ extension Hub {
             buffer.append(#","value":"#)
             buffer.append(value)
         }
-        let barrier = barrier(for: event, of: observable, matches.all, from: old, to: value)
+        let barrier = barrier(for: event, of: observable, matching.found.all, from: old, to: value)
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
@@ -91,9 +91,9 @@ extension Hub {
             )
             buffer.append("}")
         }
-        buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        buffer.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
         // Of a key that the client may not see it isn't told whether somebody observes it.
-        if isSeen, matches.isEmpty { buffer.append(event.nobodysNote) }
+        if isSeen, matching.found.isEmpty { buffer.append(event.nobodysNote) }
     }
 }
 

@@ -57,7 +57,7 @@ extension Hub {
             return
         }
         own.nextSlot = 0
-        own.isActive = patterns.hasBranch("$broker") || hasExactOwnObserver()
+        own.isActive = matching.hasBranch("$broker") || hasExactOwnObserver()
         if own.isActive {
             deadlines.add(at: max(now, own.roundStart + OwnState.intervalNanoseconds), .ownState)
         }
@@ -142,11 +142,9 @@ extension Hub {
             refreshObservers(of: observable)
             return !keyspace[observable].observers.isEmpty
         }
-        matches.removeAll()
-        let key = own.key.bytes.kept
-        patterns.match(key, into: &matches)
-        if isSelective { dropForbidden(key) }
-        return !matches.isEmpty
+        let (key, isSelective) = (own.key.bytes.kept, isSelective)
+        matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
+        return !matching.found.isEmpty
     }
 
     /// Writes `own.value` to `own.key`, unless that is what it says already.

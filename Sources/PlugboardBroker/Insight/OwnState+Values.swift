@@ -110,7 +110,7 @@ extension Hub {
         // Nobody has more than a few; whoever has is not gone through every second.
         for place in sessions[session].subscriptions.list.indices.prefix(64) {
             let subscription = sessions[session].subscriptions.list[place]
-            if subscriptions[subscription].backlog?.isPaused == true { return .paused }
+            if matching[subscription].backlog?.isPaused == true { return .paused }
         }
         return sessions[session].isBehind ? .lagging : .live
     }

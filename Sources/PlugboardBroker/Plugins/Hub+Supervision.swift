@@ -122,7 +122,7 @@ extension Hub {
                 if access.followsPolicy { _ = renewRights(of: session) }
             }
         }
-        patterns.outdate()
+        matching.outdate()
     }
 
     /// What a plugin's client may do is another than `before`; nil: everything.

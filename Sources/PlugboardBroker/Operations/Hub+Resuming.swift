@@ -32,11 +32,11 @@ extension Hub {
         for number in keyspace.history.first(after: decoder.options.since)..<keyspace.history.count {
             let entry = keyspace.history[number]
             guard entry.operation != .emit,
-                isWanted(entry.observable, wanted, line, subscriptions[subscription].session)
+                isWanted(entry.observable, wanted, line, matching[subscription].session)
             else { continue }
             owe(missed: entry, to: subscription)
         }
-        subscriptions[subscription].backlog?.owesSynced = decoder.options.initial
+        matching[subscription].backlog?.owesSynced = decoder.options.initial
         tellOwed(to: subscription)
         dropEmptyBacklog(of: subscription)
     }
@@ -66,7 +66,7 @@ extension Hub {
     mutating func owe(missed entry: History.Entry, to subscription: SubscriptionHandle) {
         let observable = entry.observable
         if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: observable) }
-        if let backlog = subscriptions[subscription].backlog, let owed = place(of: observable, in: backlog) {
+        if let backlog = matching[subscription].backlog, let owed = place(of: observable, in: backlog) {
             backlog.keys[owed].countSkipped()
             return backlog.keys.renew(owed, revision: entry.revision, event: 0)
         }

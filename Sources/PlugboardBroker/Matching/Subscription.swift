@@ -126,6 +126,14 @@ struct Subscription: ~Copyable {
     }
 }
 
+extension Subscription {
+    /// What it says of itself.
+    func checkInvariants() throws(BrokenInvariant) {
+        let isPlain = backlog == nil && filter == nil
+        try Invariants(of: "Subscription").agree("it is direct while nothing waits", isDirect, isPlain)
+    }
+}
+
 /// A subscription as the observers of a key list it: with all that telling it an event needs, where
 /// its session keeps up.
 struct Recipient: BitwiseCopyable {

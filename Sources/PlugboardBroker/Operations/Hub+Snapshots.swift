@@ -18,16 +18,16 @@ extension Hub {
         beginOwing(to: subscription)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
-        var budget = subscriptions[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
+        var budget = matching[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
         for observable in currentValues(
             of: wanted.map { Array($0.bytes(of: line)) },
-            for: sessions[subscriptions[subscription].session].clearance
+            for: sessions[matching[subscription].session].clearance
         ) {
             while let entry = gone.first, entry.revision < keyspace[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
             }
-            if subscriptions[subscription].filter != nil, budget > 0 {
+            if matching[subscription].filter != nil, budget > 0 {
                 budget -= examinedBytes(of: observable)
                 let value = keyspace[observable].value
                 guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
@@ -37,21 +37,21 @@ extension Hub {
             appendOwed(owed, to: subscription)
         }
         for entry in gone { owe(missed: entry, to: subscription) }
-        subscriptions[subscription].backlog?.owesSynced = true
+        matching[subscription].backlog?.owesSynced = true
         tellOwed(to: subscription)
     }
 
     /// Before a new subscription is owed what it begins with.
     mutating func beginOwing(to subscription: SubscriptionHandle) {
         makeBacklog(of: subscription)
-        subscriptions[subscription].backlog?.lastRevision = revision
-        sessions[subscriptions[subscription].session].makeCatchup()
+        matching[subscription].backlog?.lastRevision = revision
+        sessions[matching[subscription].session].makeCatchup()
     }
 
     /// Tells at once as much of what a subscription is owed as there is room for: what is left for
     /// the end of the turn has others of the same client wait, and what comes for them be folded.
     mutating func tellOwed(to subscription: SubscriptionHandle) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         let isFirst = !sessions[session].isBehind
         readyIfFree(subscription)
         if isFirst, sessions[session].isBehind { settle(session) }
