@@ -1,4 +1,4 @@
-// The command line of `plugboard bench`.
+// The command line of `plugboard bench`: its options, its help and its parser. `BenchProgram` uses it.
 
 import PlugboardWire
 
@@ -68,7 +68,7 @@ extension BenchProgram {
         ]
     )
 
-    /// Reads its command line, or throws a `BenchRefusal`.
+    /// Parses the command line. Throws `BenchRefusal`.
     static func parse(_ words: [String]) throws -> Invocation {
         do throws(CommandMistake) {
             return try Invocation(syntax, parsing: words)
