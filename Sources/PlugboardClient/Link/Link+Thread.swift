@@ -1,19 +1,19 @@
-// The bus's thread and its link, turn by turn.
+// How the bus's thread uses the link: what it asks in each turn.
 
 extension Link {
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Whether the first connection is still to come.
+    /// Whether the first connection wasn't made yet.
     var isOpening: Bool { state.withLock { $0.opening != nil } }
 
-    /// Whether the broker answered everything that a connection begins with.
+    /// Whether the broker has answered the first requests of the connection.
     var isSetUp: Bool { state.withLock { $0.isJoined && $0.setupLeft == 0 } }
 
     func registration(_ sub: Int) -> KeptSubscription? {
         state.withLock { $0.registrations[sub] }
     }
 
-    /// Returns the bytes to write, in exchange for an array that was written.
+    /// Swaps an array that was written for the bytes to write next.
     func take(_ sending: inout [UInt8]) {
         sending.removeAll(keepingCapacity: sending.capacity <= 4 * ClientLimits.readBytes)
         let spare = sending
@@ -40,9 +40,9 @@ extension Link {
         for waiter in waiters { waiter(.success(())) }
     }
 
-    /// What the thread has to do next.
+    /// What the thread does next.
     enum Next {
-        /// Wait, until this deadline at most. From here on a change wakes the thread.
+        /// Wait, at most until this deadline. From then on, a change wakes the thread.
         case wait(UInt64)
         case write
         case end
