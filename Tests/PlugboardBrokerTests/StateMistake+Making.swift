@@ -1,4 +1,4 @@
-// How each mistake is made, looked at and undone: undone, so that the bus can end in peace.
+// How each mistake is made, found and undone. It is undone so that the bus can end without a trap.
 
 import PlugboardWire
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import PlugboardBroker
 
 extension StateMistake {
-    /// Makes the mistake, has `look` see it, and undoes it.
+    /// Makes the mistake, calls `look`, which must find it, and undoes it.
     func make(in bus: BusyBus, _ look: () -> Void) throws {
         switch self {
         case .keyTooMany, .bytesTooMany, .revisionTooSmall: miscount(in: bus, look)
