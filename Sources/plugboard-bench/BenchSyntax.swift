@@ -1,4 +1,6 @@
 // The command line of `plugboard bench`: its options, its help and its parser. `BenchProgram` uses it.
+// The bounds of a number are part of its option, so a wrong number ends the program before anything is
+// measured.
 
 import PlugboardWire
 

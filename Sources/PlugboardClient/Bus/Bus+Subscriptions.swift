@@ -1,4 +1,6 @@
-// Subscribing, with a sequence or with a callback. Any thread or task may do it.
+// Subscribing, with a sequence or with a callback. Any thread or task may do it. The link keeps each
+// subscription and begins it again on each new connection. The events of a sequence wait in an
+// `EventBuffer`. Callbacks run on the bus's thread.
 
 import Observables
 

@@ -1,4 +1,5 @@
-// The state of the connection, as the program sees it, and what the broker said when it began.
+// The state of the connection, as the program sees it, what the broker said when it began, and the pauses
+// between attempts. All of them are values, so any thread may use a copy.
 
 /// The state of a bus's connection.
 public enum ConnectionState: Sendable, Equatable {

@@ -1,4 +1,6 @@
-// An event of a subscription: one line from the broker. Its values are still bytes.
+// An event of a subscription: one line from the broker. The bus's thread makes it with its own copy of
+// the bytes, so any thread may use it. Values stay bytes until the program decodes them. Also the values
+// and keys that requests return.
 
 import PlugboardMemory
 import PlugboardWire
@@ -50,8 +52,8 @@ public struct Event: Sendable, Equatable {
     public let key: String
     /// The revision of this change. In `lagged`, that of the last event that was dropped.
     public let revision: Int
-    /// The new value. With `diff` it is the whole value, too. Nil for `delete`, `leave` and `synced`, and
-    /// if the subscription asked for parts or for no values.
+    /// The new value. With `diff` it is the whole value, too. Nil for `delete`, `leave`, `synced` and
+    /// `lagged`, and if the subscription asked for parts or for no values.
     public internal(set) var value: JSON?
     /// The previous value, if the subscription asked for it and there was one.
     public let old: JSON?

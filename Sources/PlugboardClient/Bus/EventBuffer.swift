@@ -1,4 +1,6 @@
-// Events that wait between the bus's thread and a `for await` loop, within a limit.
+// Events that wait between the bus's thread and a `for await` loop, within a limit of bytes. The
+// subscription and the link share the buffer; a lock protects it. Either events wait or readers do, never
+// both. After too many bytes, the reader gets the events that wait, and then the failure.
 
 import Synchronization
 

@@ -1,4 +1,6 @@
-// What a subscription asks for, and in which form.
+// What a subscription asks for, and in which form, and the requests that are made from options and
+// writes. The broker checks the options. A request names only those that differ from the protocol's
+// defaults.
 
 import PlugboardWire
 

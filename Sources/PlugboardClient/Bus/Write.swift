@@ -1,4 +1,5 @@
-// The four kinds of writes as values, for batches and for the pipeline.
+// The four kinds of writes as values, for batches and for the pipeline. A value is encoded when its write
+// is made, so a mistake in it is thrown there. The write takes the ``Cause`` of that moment.
 
 /// One write: publish, emit, patch or delete.
 ///

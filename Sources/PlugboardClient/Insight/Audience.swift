@@ -1,4 +1,5 @@
-// The answer to `who`: the observers of a key, its writer and its server.
+// The answer to `who`: the observers of a key, its writer and its server. It is a copy of the broker's
+// reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// The observers, the writer and the server of a key.
 public struct Audience: Sendable, Equatable {

@@ -1,4 +1,5 @@
-// The answer to `why`: the writes that led to a value, the newest first.
+// The answer to `why`: the writes that led to a value, the newest first. It is a copy of the broker's
+// reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// A chain of causes.
 public struct CauseChain: Sendable, Equatable {

@@ -1,4 +1,5 @@
-// The answer to `explain`: what a write would do.
+// The answer to `explain`: what a write would do. `explain` writes nothing. The answer is a copy of the
+// broker's reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// The outcome that a write would have.
 public struct Explanation: Sendable, Equatable {

@@ -1,4 +1,5 @@
-// What a trace reports: a write, and what became of it for each of its observers.
+// What a trace reports: a write, and what became of it for each of its observers. The bus's thread makes
+// a `Trace` from each line. An outcome that this library doesn't know is nil.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,4 +1,5 @@
-// Reads the broker's first line.
+// Reads the broker's first line: the greeting, or a `bye` if the broker doesn't accept the client. A
+// greeting must have this library's protocol number. Its other fields may be missing.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,4 +1,5 @@
-// The first connection, for which `connect` waits.
+// The first connection, for which `connect` waits. `LinkState.opening` has the waiter. It is resumed
+// once: when the connection is set up, when it has failed, or when the link closes.
 
 extension Link {
     /// Starts the thread and waits until the first connection is made or has failed. If the wait is

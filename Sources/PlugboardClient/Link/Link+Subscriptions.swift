@@ -1,4 +1,6 @@
-// Begins and ends subscriptions for the program, and begins them again on each new connection.
+// Begins and ends subscriptions for the program, and begins them again on each new connection. Any thread
+// may do it: the link's lock protects the table of subscriptions. A subscription that has ended is no
+// longer in the table, so it gets no more events.
 
 import PlugboardWire
 

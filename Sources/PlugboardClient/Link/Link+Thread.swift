@@ -1,9 +1,10 @@
-// How the bus's thread uses the link: what it asks in each turn.
+// How the bus's thread uses the link: what it asks in each turn. The lock is held only for a moment,
+// never during a system call or while a waiter is resumed.
 
 extension Link {
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Whether the first connection wasn't made yet.
+    /// Whether `connect` still waits for the first connection.
     var isOpening: Bool { state.withLock { $0.opening != nil } }
 
     /// Whether the broker has answered the first requests of the connection.

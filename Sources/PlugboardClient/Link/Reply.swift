@@ -1,4 +1,5 @@
-// The broker's answer to a request. It keeps the line, and reads fields when they are needed.
+// The broker's answer to a request. It has its own copy of the line, and reads fields when they are
+// needed. A field that is missing is 0, null, false or empty. Also the error of an `error` line.
 
 import PlugboardMemory
 import PlugboardWire

@@ -1,9 +1,11 @@
-// Where a subscription resumes on a later connection, and which events it then skips.
+// Where a subscription resumes on a later connection, and which events it then skips. A
+// `KeptSubscription` owns it. Any thread may make the first request; after that only the bus's thread
+// uses it.
 
 import PlugboardWire
 import Synchronization
 
-/// The place of a subscription. Only the bus's thread uses it. The lock is only for the compiler.
+/// The place of a subscription.
 final class ResumePoint: Sendable {
     private let state = Mutex(ResumePlace())
 

@@ -1,4 +1,5 @@
-// How a plugin connects. It says so if it has to wait for a broker, and signals stop it meanwhile, too.
+// How a plugin connects. If it has to wait for a broker, it says so on standard error. Signals end the
+// wait, too. If it can't connect, the process ends with a message and a status.
 
 import PlugboardPosix
 

@@ -1,4 +1,5 @@
-// Runs a plugin from its start to its exit status.
+// Runs a plugin from its start to its exit status. SIGTERM and SIGINT don't end the process at once: what
+// was written before is sent first. An error ends it with a message on standard error.
 
 import PlugboardPosix
 

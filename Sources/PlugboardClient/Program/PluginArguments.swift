@@ -1,4 +1,5 @@
-// A plugin's command line. It is read and checked before anything else happens.
+// A plugin's command line. It is read and checked before anything else happens. A mistake in it ends the
+// process with status 64. An option wins over the environment.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,4 +1,5 @@
-// One option of a plugin: how it is spelled, what value it takes, and its line of help.
+// One option of a plugin: how it is spelled, what value it takes, and its line of help. Its value is
+// checked when `PluginArguments` reads the command line.
 
 import PlugboardWire
 

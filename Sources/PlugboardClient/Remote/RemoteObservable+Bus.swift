@@ -1,4 +1,6 @@
-// The part of a remote observable that deals with the bus: events come in, and changes go out.
+// The part of a remote observable that deals with the bus. Events come in on the bus's thread. Changes go
+// out from any thread, in the order of the calls, because they are sent under the state's lock. Observers
+// are called without the lock.
 
 import Observables
 import PlugboardWire
