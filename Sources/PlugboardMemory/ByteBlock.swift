@@ -59,7 +59,7 @@ public struct ByteBlock: ~Copyable {
         }
     }
 
-    /// Whether `other` stands at `place`. Stops the program if `other` doesn't fit there.
+    /// Whether the bytes from `place` on are those of `other`. Stops the program if `other` doesn't fit.
     @inlinable
     @inline(__always)
     public func holds(_ other: Span<UInt8>, at place: Int) -> Bool {

@@ -29,8 +29,9 @@ final class Link: Sendable {
         wakeup = try Wakeup()
     }
 
-    /// Sends a request. Calls `complete` once, with the reply or the failure, on the bus's thread. A
-    /// failure that is known at once is returned instead.
+    /// Sends a request. Calls `complete` once, with the reply or the failure. The bus's thread calls it,
+    /// except after `close`, `stop` or `cancel`: then the thread that called these. A failure that is
+    /// known at once is returned instead.
     /// - Parameter timeout: nanoseconds; `.max` means none.
     func start(
         _ request: ObjectText,
@@ -71,7 +72,8 @@ final class Link: Sendable {
 
     /// Sends a request and waits for its reply, until the time-out. Cancelling the task ends the wait,
     /// but what was sent stays sent.
-    /// - Parameter onReply: called with the result on the bus's thread, before the next line is read.
+    /// - Parameter onReply: called as `complete` in `start`. After a reply, that is before the next line is
+    ///   read.
     func request(
         _ request: ObjectText,
         timeout: Duration?,
