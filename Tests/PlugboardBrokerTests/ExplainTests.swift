@@ -17,7 +17,9 @@ struct ExplainTests {
         test.send("subscribe **", from: client)
         let lines = test.send("explain publish a 1", from: client)
         #expect(lines.count == 1)
-        let (keys, revision, count) = (test.hub.observables.count, test.hub.revision, test.hub.history.count)
+        let (keys, revision, count) = (
+            test.hub.keyspace.count, test.hub.revision, test.hub.keyspace.history.count
+        )
         #expect(keys == 0)
         #expect(revision == 0)
         #expect(count == 0)

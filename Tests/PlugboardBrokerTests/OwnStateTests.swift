@@ -14,11 +14,11 @@ struct OwnStateTests {
 
     private func ownKeys(_ test: BareHub) -> [String] {
         var keys: [String] = []
-        var next = test.hub.observables.first(from: Span())
+        var next = test.hub.keyspace.first(from: Span())
         while let observable = next {
-            let key = String(test.hub.observables[observable].key)
-            if key.hasPrefix("$"), test.hub.observables[observable].hasValue { keys.append(key) }
-            next = test.hub.observables.next(after: observable)
+            let key = String(test.hub.keyspace[observable].key)
+            if key.hasPrefix("$"), test.hub.keyspace[observable].hasValue { keys.append(key) }
+            next = test.hub.keyspace.next(after: observable)
         }
         return keys
     }
@@ -45,7 +45,7 @@ struct OwnStateTests {
         lookRound(test)
         #expect(ownKeys(test) == [])
         let (isActive, next, count) = (
-            test.hub.own.isActive, test.hub.deadlines.next, test.hub.observables.count
+            test.hub.own.isActive, test.hub.deadlines.next, test.hub.keyspace.count
         )
         #expect(!isActive)
         #expect(next == nil)
@@ -124,7 +124,7 @@ struct OwnStateTests {
         test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
         let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
         #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
-        let count = test.hub.history.count
+        let count = test.hub.keyspace.history.count
         #expect(count == 2)
         let own = test.send("why $broker.stats", from: client).first { $0.contains("chain") } ?? ""
         #expect(own.contains(#""chain":[{"key":"$broker.stats","revision":"#))

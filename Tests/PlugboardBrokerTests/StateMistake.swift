@@ -108,7 +108,7 @@ final class BusyBus {
 
     func observable(_ key: String) throws -> ObservableHandle {
         let bytes = Array(key.utf8)
-        let found = bare.hub.observables.find(bytes.span, hash: bare.hub.observables.hash(bytes.span))
+        let found = bare.hub.keyspace.find(bytes.span)
         return try #require(found)
     }
 
@@ -133,13 +133,13 @@ enum StateMistake: CaseIterable {
     /// The structure and the sentence with which the mistake is found.
     var expected: (structure: String, sentence: String) {
         switch self {
-        case .keyTooMany: ("Hub", "it counts the keys with a value")
+        case .keyTooMany: ("Keyspace", "it counts the keys with a value")
         case .bytesTooMany: ("Hub", "it counts the bytes of their records")
-        case .revisionTooSmall: ("Hub", "no value is newer than the bus")
+        case .revisionTooSmall: ("Keyspace", "no value is newer than the bus")
         case .owedTooOften: ("Observable", "it counts who is owed it")
         case .forgottenObserver: ("Observable", "its observers are those who match")
         case .observerTwice: ("Subscription", "keys have no observers that are gone")
-        case .lostBond: ("Hub", "it binds the keys that say so")
+        case .lostBond: ("Keyspace", "it binds the keys that say so")
         case .lostExpiry: ("Lifetimes", "the deadline of a bond is there")
         case .lostGeneration: ("Observable", "something needs it, or the history names it")
         case .authorTooOften: ("Author", "it counts who refers to it")

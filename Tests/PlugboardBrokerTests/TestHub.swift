@@ -57,7 +57,7 @@ final class TestHub {
     }
 
     /// The name of the life of the revision counter.
-    var epoch: String { hub.epoch }
+    var epoch: String { hub.keyspace.epoch }
 
     /// Follows a policy from now on. Returns the clients that must be sent away, and why.
     @discardableResult
@@ -140,7 +140,9 @@ final class TestHub {
         turnsToCheck -= 1
         if isPretending || turnsToCheck > 0 || !hasChanged { return }
         hasChanged = false
-        turnsToCheck = (box.hub.observables.count + Int(box.hub.history.count - box.hub.history.oldest)) / 64
+        turnsToCheck =
+            (box.hub.keyspace.count + Int(box.hub.keyspace.history.count - box.hub.keyspace.history.oldest))
+            / 64
         if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
     }
 
@@ -183,10 +185,10 @@ final class TestHub {
     /// The number of keys that are needed by more than the history.
     var keyCount: Int {
         var count = 0
-        var next = hub.observables.first(from: Span())
+        var next = hub.keyspace.first(from: Span())
         while let observable = next {
-            if hub.observables[observable].isNeeded { count += 1 }
-            next = hub.observables.next(after: observable)
+            if hub.keyspace[observable].isNeeded { count += 1 }
+            next = hub.keyspace.next(after: observable)
         }
         return count
     }
@@ -194,10 +196,10 @@ final class TestHub {
     /// The number of keys that the hub remembers, whether or not they are needed.
     var observableCount: Int {
         var count = 0
-        var next = hub.observables.first(from: Span())
+        var next = hub.keyspace.first(from: Span())
         while let observable = next {
             count += 1
-            next = hub.observables.next(after: observable)
+            next = hub.keyspace.next(after: observable)
         }
         return count
     }
@@ -220,7 +222,7 @@ final class TestHub {
     var deadlineCount: Int { hub.deadlines.count }
 
     /// The number of keys that are bound to a time or a connection.
-    var boundCount: Int { hub.lifetimes.count }
+    var boundCount: Int { hub.keyspace.boundCount }
 
     /// Ends a client's connection.
     func leave(_ client: Int) {

@@ -16,7 +16,7 @@ enum Layers {
     static let unsafeFiles: Set<String> = [
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
-        "Sources/PlugboardBroker/State/KeptBytes.swift",
+        "Sources/PlugboardBroker/Keyspace/KeptBytes.swift",
     ]
 
     /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules

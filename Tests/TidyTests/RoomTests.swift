@@ -6,9 +6,11 @@ import Testing
 @Suite("the broker's rooms have walls")
 struct RoomTests {
     /// Each room's folder and structure.
-    private static let rooms = [("Access", "Access"), ("Durability", "Durability")]
+    private static let rooms = [
+        ("Access", "Access"), ("Durability", "Durability"), ("Keyspace", "Keyspace"),
+    ]
     /// Limits of the hub. They may only be lowered.
-    private static let hubFieldsMax = 45
+    private static let hubFieldsMax = 39
     private static let hubFilesMax = 35
 
     private static func broker() throws -> [SourceFile] {

@@ -8,10 +8,10 @@ extension Hub {
         guard access.counts else { return use }
         for session in living.sessions { countUse(of: session, &use) }
         for observable in living.observables
-        where observables[observable].hasValue && !observables[observable].isReserved {
-            use.add(to: authors.account(observables[observable].writer)) {
+        where keyspace[observable].hasValue && !keyspace[observable].isReserved {
+            use.add(to: keyspace.account(of: observable)) {
                 $0.keys += 1
-                $0.kept += observables[observable].keptBytes
+                $0.kept += keyspace[observable].keptBytes
             }
         }
         return use

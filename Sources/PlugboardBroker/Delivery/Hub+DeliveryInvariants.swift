@@ -9,18 +9,18 @@ extension Hub {
         var owedBy: [ObservableHandle: Int] = [:]
         for subscription in living.subscriptions {
             guard let backlog = subscriptions[subscription].backlog else { continue }
-            try backlog.checkInvariants(living, observables, &owedBy)
+            try backlog.checkInvariants(living, keyspace, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog)
         }
         try gates.checkInvariants(living, self, &owedBy)
         let always = Invariants(of: "Observable")
         for observable in living.observables {
-            let (stated, found) = (Int(observables[observable].owedBy), owedBy[observable] ?? 0)
+            let (stated, found) = (Int(keyspace[observable].owedBy), owedBy[observable] ?? 0)
             try always.agree(
                 "it counts who is owed it",
                 stated,
                 found,
-                of: String(observables[observable].key)
+                of: String(keyspace[observable].key)
             )
         }
         for session in living.sessions { try whoIsBehindHasAReason(session) }

@@ -127,8 +127,8 @@ extension Hub {
     /// one who asked for no differences, whether it might have been.
     func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
         guard let filter = subscriptions[subscription].filter else { return false }
-        guard filter.tellsDifferences else { return observables[observable].revision > filter.hiddenRevision }
-        guard observables[observable].revision > filter.unsentRevision else { return false }
+        guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
+        guard keyspace[observable].revision > filter.unsentRevision else { return false }
         return subscriptions[subscription].backlog?.keys.find(observable) == nil
     }
 

@@ -17,7 +17,7 @@ extension Hub {
         guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
         if subscriptions[subscription].backlog?.isPaused == true { return .paused }
         if let barrier, barrier.holds(subscriptions[subscription]) { return .waiting(barrier) }
-        let hash = observables.hash(key)
+        let hash = keyspace.hash(key)
         if subscriptions[subscription].isFree(hash), !sessions[subscriptions[subscription].session].isBehind {
             return .sent
         }
@@ -25,7 +25,7 @@ extension Hub {
         if let barrier = frontBarrier(of: subscription) { return .waiting(barrier) }
         guard event == .emit || subscriptions[subscription].delivery == .all else { return .conflated }
         let hasGap = subscriptions[subscription].backlog?.lines.hasGap == true
-        return hasGap && !isReadBack(event, observables.find(key, hash: hash)) ? .dropped : .queued
+        return hasGap && !isReadBack(event, keyspace.find(key, hash: hash)) ? .dropped : .queued
     }
 
     /// What holds back that which a subscription is to be told next.
@@ -101,7 +101,7 @@ extension Hub {
         buffer.append(#""client":"#)
         buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        sessions[session].appendName(authors, to: &buffer)
+        sessions[session].appendName(keyspace, to: &buffer)
         buffer.append(#","sub":"#)
         buffer.append(texts[subscriptions[subscription].text].sub)
     }

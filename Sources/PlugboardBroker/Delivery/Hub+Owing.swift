@@ -45,9 +45,9 @@ extension Hub {
     /// Where a key stands among those that an observer is owed, if it does.
     @inline(__always)
     mutating func place(of observable: ObservableHandle, in backlog: Backlog) -> OwedKeys.Place? {
-        let hint = observables[observable].owedPlace
+        let hint = keyspace[observable].owedPlace
         guard let place = backlog.keys.find(observable, hint: hint) else { return nil }
-        if place != hint { observables[observable].owedPlace = place }
+        if place != hint { keyspace[observable].owedPlace = place }
         return place
     }
 
@@ -99,7 +99,7 @@ extension Hub {
             let needsOld =
                 subscriptions[subscription].kind.hasOld || subscriptions[subscription].filter != nil
             let held = needsOld ? holdOld(tail) : nil
-            let hash = observables[observable].hash
+            let hash = keyspace[observable].hash
             var owed = OwedKey(
                 observable,
                 hash,
@@ -125,7 +125,7 @@ extension Hub {
             let catchup = sessions[subscriptions[subscription].session].catchup
         else { return }
         backlog.keys.append(owed)
-        observables[owed.observable].owedBy += 1
+        keyspace[owed.observable].owedBy += 1
         if owed.isAwaited { backlog.awaitedCount += 1 }
         catchup.owedCount += 1
         if catchup.owedCount > Limits.owedKeysMax {
@@ -139,7 +139,7 @@ extension Hub {
     mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
         guard let backlog = subscriptions[subscription].backlog else { return }
         let owed = backlog.keys.remove(place)
-        observables[owed.observable].owedBy -= 1
+        keyspace[owed.observable].owedBy -= 1
         if owed.isAwaited { backlog.awaitedCount -= 1 }
         let written = owed.writtenCost
         sessions[subscriptions[subscription].session].catchup?.owedCount -= 1
@@ -235,7 +235,7 @@ extension Hub {
 
     /// Whether an event that there was no room for is read again from the journal.
     func isReadBack(_ event: Event, _ observable: ObservableHandle?) -> Bool {
-        durability.isKept && event != .emit && observable.map({ observables[$0].isReserved }) != true
+        durability.isKept && event != .emit && observable.map({ keyspace[$0].isReserved }) != true
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -309,8 +309,8 @@ extension Hub {
     }
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
-        if let observable { return observables[observable].hash }
-        return observables.hash(tail.keyPrefix)
+        if let observable { return keyspace[observable].hash }
+        return keyspace.hash(tail.keyPrefix)
     }
 
     /// Something other than room in the outbox stands in the way of what comes next.
@@ -332,7 +332,7 @@ extension Hub {
         let session = subscriptions[subscription].session
         return replay.withFrontKey { key in
             guard sessions[session].authorize(.subscribe, key) else { return nil }
-            return observables.find(key, hash: observables.hash(key))
+            return keyspace.find(key)
         } ?? nil
     }
 

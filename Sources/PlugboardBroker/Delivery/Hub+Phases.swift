@@ -10,7 +10,7 @@ extension Hub {
 
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
-        let observers = observables[observable].observers.all.map(\.subscription)
+        let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
         log.beginEvent()
         own.events &+= UInt64(observers.count)
@@ -36,7 +36,7 @@ extension Hub {
         from old: Span<UInt8>,
         to value: Span<UInt8>
     ) -> AckBarrier? {
-        guard event != .emit, observable.map({ observables[$0].hasAcknowledgers }) != false else {
+        guard event != .emit, observable.map({ keyspace[$0].hasAcknowledgers }) != false else {
             return nil
         }
         // Who isn't told won't acknowledge, unless an earlier write that is still held.
@@ -71,7 +71,7 @@ extension Hub {
             let awaited = Awaited(observable: observable, revision: revision)
             gates.awaited[subscription, default: []].append(awaited)
             // What the gate names must live as long as it does.
-            observables[observable].owedBy += 1
+            keyspace[observable].owedBy += 1
         }
         // Who writes on and on does not put off the end of the wait.
         let end = gates.gates[observable]?.end ?? clock() + Self.acknowledgementNanoseconds
@@ -89,7 +89,7 @@ extension Hub {
             end: end,
             ticket: ticket
         )
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
     }
 
     /// Takes a gate away without letting anything through.
@@ -97,7 +97,7 @@ extension Hub {
         deadlines.cancel(gate.ticket)
         gates.bySerial[gate.serial] = nil
         gates.gates[observable] = nil
-        observables[observable].owedBy -= 1
+        keyspace[observable].owedBy -= 1
     }
 
     mutating func acknowledge(
@@ -123,8 +123,8 @@ extension Hub {
         gates.awaited[subscription] = rest.isEmpty ? nil : Array(rest)
         for entry in done {
             release(entry, by: subscription)
-            observables[entry.observable].owedBy -= 1
-            removeIfUnneeded(entry.observable)
+            keyspace[entry.observable].owedBy -= 1
+            keyspace.removeIfUnneeded(entry.observable)
         }
     }
 
@@ -140,7 +140,7 @@ extension Hub {
         guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
         // Who let one write pass by doesn't hold up those that it isn't told of.
         for late in gate.waiting {
-            observables[observable].owedBy -= gates.giveUp(observable, from: late)
+            keyspace[observable].owedBy -= gates.giveUp(observable, from: late)
         }
         let text = names(of: gate.waiting.map(\.subscription))
         let names = HeldBytes(text.bytes)
@@ -155,8 +155,8 @@ extension Hub {
             let session = subscriptions[subscription].session
             guard named.insert(sessions[session].client).inserted else { continue }
             text.append(named.count == 1 ? #","unacked":["# : ",")
-            let author = sessions[session].author(&authors)
-            text.append(authors[author].name)
+            let author = sessions[session].author(&keyspace)
+            text.append(keyspace.authors[author].name)
         }
         if !named.isEmpty { text.append("]") }
         return text
@@ -169,7 +169,7 @@ extension Hub {
         unacknowledged: HeldBytes?
     ) {
         refreshObservers(of: observable)
-        let later = acknowledgers(among: observables[observable].observers.all.map(\.subscription))
+        let later = acknowledgers(among: keyspace[observable].observers.all.map(\.subscription))
             .filter { subscriptions[$0].phase > gate.phase }
         var told: [SubscriptionHandle] = []
         for subscription in later where isToBeTold(of: observable, subscription) { told.append(subscription) }
@@ -177,9 +177,9 @@ extension Hub {
         let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
         let next = (told + earlier.map(\.subscription)).map { subscriptions[$0].phase }.min()
         // Kept by one more, so that letting go of the gate doesn't end it.
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
         open(observable, gate)
-        let behind = observables[observable].observers.all.map(\.subscription).filter {
+        let behind = keyspace[observable].observers.all.map(\.subscription).filter {
             subscriptions[$0].phase > gate.phase
         }
         let free = behind.filter { subscriptions[$0].phase <= next ?? .max }
@@ -194,8 +194,8 @@ extension Hub {
         }
         // Telling one tells all that its client is owed: by now the next gate is closed.
         for subscription in free { tellOwed(to: subscription) }
-        observables[observable].owedBy -= 1
-        removeIfUnneeded(observable)
+        keyspace[observable].owedBy -= 1
+        keyspace.removeIfUnneeded(observable)
     }
 
     /// Whether an observer that could not be told of a key yet will be; one without a filter is.
@@ -207,7 +207,7 @@ extension Hub {
         guard let backlog = subscriptions[subscription].backlog else { return false }
         return place(of: observable, in: backlog) != nil
             || subscriptions[subscription].delivery == .all
-                && backlog.lines.contains(keyHash: observables[observable].hash)
+                && backlog.lines.contains(keyHash: keyspace[observable].hash)
     }
 
     private mutating func note(

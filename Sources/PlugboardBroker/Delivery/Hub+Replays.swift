@@ -83,8 +83,8 @@ extension Hub {
         guard let backlog = subscriptions[subscription].backlog, let replay = backlog.replay else { return }
         while let owed = replay.gathered.front {
             let observable = replay.gathered.remove(owed).observable
-            observables[observable].owedBy -= 1
-            removeIfUnneeded(observable)
+            keyspace[observable].owedBy -= 1
+            keyspace.removeIfUnneeded(observable)
         }
         durability.endReading(at: replay.place)
         replays.end(replay.number)
@@ -154,8 +154,8 @@ extension Hub {
             cause: record.cause,
             reason: record.reason
         )
-        let hash = observables.hash(key)
         let telling = tellingMissed(kind, tail, subscription)
+        let hash = keyspace.hash(key)
         guard replay.isNews(telling, kind, of: hash, subscriptions[subscription].filter) else { return }
         openOwn(of: session)
         let (text, form) = (subscriptions[subscription].text, subscriptions[subscription].kind)
@@ -171,7 +171,7 @@ extension Hub {
         while let (entry, bytes) = replay.popNext() {
             gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &restored)
         }
-        restored.release(&authors)
+        restored.release(&keyspace)
     }
 
     private mutating func gather(
@@ -183,13 +183,12 @@ extension Hub {
     ) {
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return }
-        let hash = observables.hash(key)
-        let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if record.kind == .delete, !observables[observable].hasValue {
-            let deleter = restored.author(record.by.bytes(of: event), nil, &authors)
-            observables.keepDeleter(deleter, of: observable, &authors)
-            observables[observable].cause = record.cause
-            observables[observable].marks.reason = record.reason
+        let observable = keyspace.findOrInsert(key)
+        if record.kind == .delete, !keyspace[observable].hasValue {
+            let deleter = restored.author(record.by.bytes(of: event), nil, &keyspace)
+            keyspace.keepDeleter(deleter, of: observable)
+            keyspace[observable].cause = record.cause
+            keyspace[observable].marks.reason = record.reason
         }
         if let owed = replay.gathered.find(observable) {
             replay.gathered[owed].countSkipped()
@@ -199,9 +198,9 @@ extension Hub {
     }
 
     private mutating func gather(_ observable: ObservableHandle, _ revision: UInt64, _ replay: Replay) {
-        let hash = observables[observable].hash
+        let hash = keyspace[observable].hash
         replay.gathered.append(OwedKey(observable, hash, revision: revision, .unsure))
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
     }
 
     /// Owes what was gathered, and behind it what has come since.
@@ -218,7 +217,7 @@ extension Hub {
                 owed.skipped = UInt32(clamping: skipped)
                 owed.knowledge = .unsure
                 replay.gathered.remove(missed)
-                observables[owed.observable].owedBy -= 1
+                keyspace[owed.observable].owedBy -= 1
             } else if owed.isAwaited {
                 awaitedCount += 1
             }
@@ -247,10 +246,10 @@ extension Hub {
         )
         guard replay.gathers else { return }
         for observable in currentValues(of: replay.patterns, for: sessions[session].clearance)
-        where observables[observable].revision > replay.after
-            && observables[observable].revision <= replay.upTo
+        where keyspace[observable].revision > replay.after
+            && keyspace[observable].revision <= replay.upTo
         {
-            let revision = observables[observable].revision
+            let revision = keyspace[observable].revision
             if let owed = replay.gathered.find(observable) {
                 replay.gathered.renew(owed, revision: revision, event: 0)
             } else {
@@ -261,7 +260,7 @@ extension Hub {
 
     /// The patterns of a subscription.
     private func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        let exact = subscriptions[subscription].keys.all.map { Array(observables[$0.observable].key) }
+        let exact = subscriptions[subscription].keys.all.map { Array(keyspace[$0.observable].key) }
         return exact
             + subscriptions[subscription].patterns.map { place in
                 var pattern = ByteBuffer()

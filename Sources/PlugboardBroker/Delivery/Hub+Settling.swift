@@ -78,7 +78,7 @@ extension Hub {
     }
 
     func examinedBytes(of observable: ObservableHandle) -> Int {
-        observables[observable].value.count + Self.examinedBytesMin
+        keyspace[observable].value.count + Self.examinedBytesMin
     }
 
     /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
@@ -91,7 +91,7 @@ extension Hub {
         let observable = owed.observable
         defer {
             forgetOwed(place, of: subscription)
-            removeIfUnneeded(observable)
+            keyspace.removeIfUnneeded(observable)
         }
         let session = subscriptions[subscription].session
         let before = sessions[session].outbox.own.count
@@ -104,7 +104,7 @@ extension Hub {
         }
         guard sessions[session].outbox.own.count > before else { return false }
         backlog.lastRevision = owed.revision
-        noteWindow(of: subscription, observables[observable].hash)
+        noteWindow(of: subscription, keyspace[observable].hash)
         return true
     }
 
@@ -114,12 +114,12 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         to buffer: inout ByteBuffer
     ) {
-        var tail = tail(of: owed.observable, isInitial: owed.isInitial)
+        var tail = keyspace.tail(of: owed.observable, isInitial: owed.isInitial)
         if let held = owed.held { tail.old = held.bytes.kept }
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         if let names = owed.unacknowledged { tail.unacknowledged = names.bytes.kept }
-        let event: Event = observables[owed.observable].hasValue ? .update : .delete
+        let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, owed.isInitial { return }
         let telling =

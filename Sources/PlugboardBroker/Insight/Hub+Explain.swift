@@ -18,7 +18,7 @@ extension Hub {
         // What is refused may be no key at all, of which there is nothing to be asked.
         let isSeen = refusal == nil && sessions[session].authorize(.subscribe, key)
         if refusal == nil {
-            let observable = observables.find(key, hash: observables.hash(key))
+            let observable = keyspace.find(key)
             if let observable { refreshObservers(of: observable) }
             findObservers(of: key, observable)
             if !isSeen { matches.removeAll() }
@@ -67,8 +67,8 @@ extension Hub {
     ) {
         let event = Event(write.operation)
         let key = write.key.bytes(of: line)
-        let observable = observables.find(key, hash: observables.hash(key))
-        let old = self.value(of: observable)
+        let observable = keyspace.find(key)
+        let old = keyspace.value(of: observable)
         let value: Span<UInt8> =
             event == .delete
             ? Span() : write.operation == .patch ? scratch.bytes.kept : write.value.bytes(of: line)

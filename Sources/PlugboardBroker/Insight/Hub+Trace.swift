@@ -30,12 +30,19 @@ extension Hub {
         by author: AuthorHandle,
         cause: WriteCause
     ) {
-        let key = observables[observable].key
+        let key = keyspace[observable].key
         guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
-        tracing.begin(operation, reason, key, by: authors[author].by, revision: revision, cause: cause)
+        tracing.begin(
+            operation,
+            reason,
+            key,
+            by: keyspace.authors[author].by,
+            revision: revision,
+            cause: cause
+        )
         refreshObservers(of: observable)
-        let (event, old) = (Event(operation), observables[observable].value)
-        let observers = observables[observable].observers.all.map(\.subscription)
+        let (event, old) = (Event(operation), keyspace[observable].value)
+        let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         for subscription in observers
         where sessions[subscriptions[subscription].session].isOpen {
@@ -57,7 +64,7 @@ extension Hub {
         cause: WriteCause
     ) {
         guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
-        tracing.begin(.emit, reason, key, by: authors[author].by, revision: revision, cause: cause)
+        tracing.begin(.emit, reason, key, by: keyspace.authors[author].by, revision: revision, cause: cause)
     }
 
     /// Tells the turn's traces. What is told is sent in the same turn.

@@ -12,7 +12,7 @@ extension Hub {
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
-        let observable = observables.find(key, hash: observables.hash(key))
+        let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
         findObservers(of: key, observable)
@@ -42,7 +42,7 @@ extension Hub {
     mutating func findObservers(of key: Span<UInt8>, _ observable: ObservableHandle?) {
         matches.removeAll()
         if let observable {
-            for subscription in observables[observable].exactObservers.all { matches.append(subscription) }
+            for subscription in keyspace[observable].exactObservers.all { matches.append(subscription) }
         }
         patterns.match(key, into: &matches)
         if isSelective { dropForbidden(key) }
@@ -95,7 +95,7 @@ extension Hub {
         buffer.append(#""client":"#)
         buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        sessions[session].appendName(authors, to: &buffer)
+        sessions[session].appendName(keyspace, to: &buffer)
         if sessions[session].peer.process > 0 {
             buffer.append(#","pid":"#)
             buffer.append(decimal: UInt64(sessions[session].peer.process))
@@ -103,7 +103,7 @@ extension Hub {
         buffer.append(#","sub":"#)
         buffer.append(texts[subscriptions[subscription].text].sub)
         buffer.append(#","pattern":""#)
-        subscriptions[subscription].appendPattern(matching: key, observables, to: &buffer)
+        subscriptions[subscription].appendPattern(matching: key, keyspace, to: &buffer)
         buffer.append(#"","phase":"#)
         buffer.append(decimal: UInt64(subscriptions[subscription].phase))
     }
@@ -123,18 +123,20 @@ extension Hub {
     }
 
     private func appendWriter(of observable: ObservableHandle, _ buffer: inout ByteBuffer) {
-        guard observables[observable].hasValue, let writer = observables[observable].writer else { return }
+        guard keyspace[observable].hasValue, let writer = keyspace[observable].writer else { return }
         buffer.append(#","writer":{"#)
         // Who wrote to an earlier broker has no number in this one.
-        if authors[writer].client > 0 {
+        if keyspace.authors[writer].client > 0 {
             buffer.append(#""client":"#)
-            buffer.append(decimal: authors[writer].client)
+            buffer.append(decimal: keyspace.authors[writer].client)
             buffer.append(",")
         }
         buffer.append(#""name":"#)
-        buffer.append(authors[writer].name)
-        buffer.append(authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#)
-        buffer.append(decimal: observables[observable].revision)
+        buffer.append(keyspace.authors[writer].name)
+        buffer.append(
+            keyspace.authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#
+        )
+        buffer.append(decimal: keyspace[observable].revision)
         buffer.append("}")
     }
 }

@@ -37,7 +37,7 @@ extension Hub {
             return false
         }
         for place in subscriptions[subscription].keys.all
-        where demand.concerns(observables[place.observable].key) {
+        where demand.concerns(keyspace[place.observable].key) {
             return true
         }
         var pattern = ByteBuffer()

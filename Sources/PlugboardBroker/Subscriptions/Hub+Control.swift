@@ -131,7 +131,7 @@ extension Hub {
     private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
         if subscriptions[subscription].session == session { return true }
         for place in subscriptions[subscription].keys.all
-        where !sessions[session].authorize(.control, observables[place.observable].key) {
+        where !sessions[session].authorize(.control, keyspace[place.observable].key) {
             return false
         }
         var pattern = ByteBuffer()

@@ -23,16 +23,16 @@ extension Hub {
             of: wanted.map { Array($0.bytes(of: line)) },
             for: sessions[subscriptions[subscription].session].clearance
         ) {
-            while let entry = gone.first, entry.revision < observables[observable].revision {
+            while let entry = gone.first, entry.revision < keyspace[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
             }
             if subscriptions[subscription].filter != nil, budget > 0 {
                 budget -= examinedBytes(of: observable)
-                let value = observables[observable].value
+                let value = keyspace[observable].value
                 guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
             }
-            let (hash, revision) = (observables[observable].hash, observables[observable].revision)
+            let (hash, revision) = (keyspace[observable].hash, keyspace[observable].revision)
             let owed = OwedKey(observable, hash, revision: revision, .nothing)
             appendOwed(owed, to: subscription)
         }
@@ -57,13 +57,6 @@ extension Hub {
         if isFirst, sessions[session].isBehind { settle(session) }
     }
 
-    /// Keys of one batch share a revision; the same key stands side by side.
-    private func precedes(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
-        let (first, second) = (observables[one].revision, observables[other].revision)
-        if first != second { return first < second }
-        return one != other && KeyOrder.precedes(observables[one].key, observables[other].key)
-    }
-
     /// The keys with a value that match, in the order in which they were written.
     func currentValues(
         of patterns: [[UInt8]],
@@ -73,17 +66,18 @@ extension Hub {
         for pattern in patterns {
             let pattern = pattern.span
             if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern, for: clearance) {
-                    found.append($0)
+                _ = keyspace.forEachMatch(of: pattern) { observable in
+                    let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+                    if isSeen { found.append(observable) }
                     return true
                 }
-            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observables[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
+            } else if let observable = keyspace.find(pattern),
+                keyspace[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
             {
                 found.append(observable)
             }
         }
-        found.sort { precedes($0, $1) }
+        found.sort { keyspace.precedes($0, $1) }
         var last: ObservableHandle?
         return found.filter { observable in
             defer { last = observable }

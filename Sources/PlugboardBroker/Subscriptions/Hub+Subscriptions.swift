@@ -93,16 +93,16 @@ extension Hub {
         writeOff(subscription)
         for place in subscriptions[subscription].keys.all {
             let (observable, index) = (place.observable, Int(place.index))
-            observables[observable].observersGeneration = 0
-            observables[observable].exactObservers.removeSwapping(at: index)
-            if index < observables[observable].exactObservers.count {
-                let moved = observables[observable].exactObservers[index]
+            keyspace[observable].observersGeneration = 0
+            keyspace[observable].exactObservers.removeSwapping(at: index)
+            if index < keyspace[observable].exactObservers.count {
+                let moved = keyspace[observable].exactObservers[index]
                 subscriptions[moved].noteMoved(in: observable, to: index)
             }
-            if observables[observable].exactObservers.isEmpty {
-                observables[observable].exactObservers.releaseMemory()
+            if keyspace[observable].exactObservers.isEmpty {
+                keyspace[observable].exactObservers.releaseMemory()
             }
-            removeIfUnneeded(observable)
+            keyspace.removeIfUnneeded(observable)
         }
         for place in subscriptions[subscription].patterns {
             if let moved = patterns.remove(at: Int(place.index), from: place.node) {
@@ -218,11 +218,10 @@ extension Hub {
             let place = PatternPlace(node: node, index: Int32(index))
             return subscriptions[subscription].patterns.append(place)
         }
-        let hash = observables.hash(pattern)
-        let observable = observables.find(pattern, hash: hash) ?? observables.insert(pattern, hash: hash)
-        let index = Int32(observables[observable].exactObservers.count)
-        observables[observable].exactObservers.append(subscription)
-        observables[observable].observersGeneration = 0
+        let observable = keyspace.findOrInsert(pattern)
+        let index = Int32(keyspace[observable].exactObservers.count)
+        keyspace[observable].exactObservers.append(subscription)
+        keyspace[observable].observersGeneration = 0
         subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
     }
 
@@ -271,7 +270,7 @@ extension Hub {
         while let owed = backlog.keys.front {
             let observable = backlog.keys[owed].observable
             forgetOwed(owed, of: subscription)
-            removeIfUnneeded(observable)
+            keyspace.removeIfUnneeded(observable)
         }
         if let catchup = sessions[session].catchup {
             catchup.queuedBytes -= backlog.lines.byteCount

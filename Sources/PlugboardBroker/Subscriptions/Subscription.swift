@@ -97,10 +97,10 @@ struct Subscription: ~Copyable {
     /// Adds the first of its patterns that matches a key.
     func appendPattern(
         matching key: Span<UInt8>,
-        _ observables: borrowing ObservableTable,
+        _ keyspace: borrowing Keyspace,
         to buffer: inout ByteBuffer
     ) {
-        for index in keys.indices where observables[keys[index].observable].key.isEqual(to: key) {
+        for index in keys.indices where keyspace[keys[index].observable].key.isEqual(to: key) {
             return buffer.append(key)
         }
         for place in patterns {

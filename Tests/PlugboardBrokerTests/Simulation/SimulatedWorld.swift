@@ -99,7 +99,7 @@ final class SimulatedWorld {
             time: TimeSource(time),
             report: reports.take
         )
-        loop.hub.resumeEpoch("00000000000000aa", at: 0)
+        loop.hub.keyspace.resume("00000000000000aa", at: 0)
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
             self.worker = worker
