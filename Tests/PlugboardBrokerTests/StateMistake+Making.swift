@@ -42,7 +42,7 @@ extension StateMistake {
         let plain = try bus.observable("a.plain")
         switch self {
         case .keyTooMany:
-            // Its value goes past the room's door, which counts.
+            // Removes the value without the keyspace's own function, so nothing is counted.
             bus.bare.hub.keyspace[plain].removeValue(cause: .none)
             look()
         case .owedTooOften:

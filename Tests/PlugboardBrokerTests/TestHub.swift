@@ -114,7 +114,7 @@ final class TestHub {
     }
 
     /// Ends a connection in a turn in which it was found too slow and still has something to be sent.
-    /// Returns how many sessions that turn would have looked at afterwards.
+    /// Returns how many sessions that turn would still have to visit.
     func leaveInTurn(_ client: Int) -> Int {
         hub.touch(sessions[client])
         hub.setAside(sessions[client], .slow)

@@ -125,7 +125,7 @@ final class SimulatedWorld {
         } catch is SimulatedKill {
             // Another life follows.
         } catch JournalError.failed where faults != nil {
-            // The same.
+            // Another life follows here, too.
         }
         network.dropAll()
         disk = disk.afterKill()
