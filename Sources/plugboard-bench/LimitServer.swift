@@ -1,10 +1,10 @@
-// The least that any broker costs on this machine. It waits with the same poller, reads and
-// writes once per connection and turn, and copies every byte of every publisher to every
-// observer without looking at it. Each comparison shows it beside the broker.
+// The least work that any broker has on this machine. The server waits with the same poller, reads and
+// writes once for each connection and turn, and copies every byte of every publisher to every observer
+// without looking at it. Each row shows it beside the broker.
 
 import PlugboardPosix
 
-/// The copying server. One thread uses it.
+/// The server that copies. Only one thread uses it.
 struct LimitServer: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let readBytes = 65_536
@@ -13,13 +13,12 @@ struct LimitServer: ~Copyable {
     private let poller: any Poller
     private var peers: [LimitPeer?] = []
     private var observers: [LimitPeer] = []
-    /// Publishers that must be told that their batches arrived.
+    /// Publishers that must be told that batches arrived.
     private var owed: [LimitPeer] = []
-    /// What the reads of this turn brought, in order.
+    /// The bytes that were read in this turn, in order.
     private var turn: UnsafeMutableRawBufferPointer
     private var turnBytes = 0
 
-    /// Listens at `path`. Throws `SystemError` or `SocketPathError`.
     init(path: String) throws {
         let listener = try UnixSocket.listen(path: path)
         let poller = try PollerKind.standard.make()
@@ -33,7 +32,7 @@ struct LimitServer: ~Copyable {
         turn.deallocate()
     }
 
-    /// Serves until a signal ends the process.
+    /// Serves until a signal ends the process. Throws `SystemError`.
     mutating func run() throws {
         while true {
             let poller = poller
@@ -94,7 +93,7 @@ struct LimitServer: ~Copyable {
         }
     }
 
-    /// Makes room for one more read. A turn with many publishers needs more.
+    /// Makes room for one more read. A turn with many publishers needs much.
     private mutating func reserveTurn() {
         guard turn.count - turnBytes < Self.readBytes else { return }
         let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: turn.count * 2, alignment: 64)
@@ -104,16 +103,16 @@ struct LimitServer: ~Copyable {
     }
 }
 
-/// A connection of the copying server.
+/// A connection of the server.
 final class LimitPeer {
     enum Role: Equatable {
         case unknown
         case observer
         case resting
-        /// It is told after each `batchBytes` bytes that were read; never, if that is 0.
+        /// It is told after each `batchBytes` bytes; never if that is 0.
         case publisher(batchBytes: Int)
 
-        /// From the first line of a connection: `O`, `R` or `P 1234`.
+        /// Reads the role from the first line of a connection: `O`, `R` or `P 1234`.
         init(line: UnsafeRawBufferPointer) {
             switch line.first {
             case UInt8(ascii: "P"):
@@ -127,9 +126,9 @@ final class LimitPeer {
 
     private let descriptor: Descriptor
     var role = Role.unknown
-    /// Bytes since the last batch that it was told of.
+    /// Bytes that were read since the last batch of which it was told.
     var takenBytes = 0
-    /// What the system hasn't taken yet.
+    /// Bytes that couldn't be sent yet.
     private var kept: [UInt8] = []
 
     init(_ descriptor: consuming Descriptor) {

@@ -71,7 +71,7 @@ struct ExplainTests {
         #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
         test.send("publish a 1\nexplain publish a 2", from: writer)
         #expect(test.read(writer).last?.contains(waits) == true)
-        // What stands behind it waits for the same.
+        // What comes after it waits for the same observer.
         test.send("explain emit b 1", from: writer)
         #expect(test.read(writer).last?.contains(waits) == true)
         test.send("pause 1", from: logger)

@@ -51,7 +51,7 @@ struct HistoryTests {
         let operation = test.hub.keyspace.history[0].operation
         #expect(count == 1)
         #expect(operation == .emit)
-        // It is not there for anybody who reads.
+        // Readers don't see the key.
         let keys = test.send("keys", from: client)
         #expect(keys == [#"{"ok":"keys","keys":[],"more":false}"#])
     }
@@ -66,7 +66,7 @@ struct HistoryTests {
         let kept = test.hub.keyspace.count
         #expect(kept == 1)
         for _ in 0..<History.writesMax - 2 { write("x", test, client) }
-        // The delete is the oldest but one.
+        // The delete is the second oldest.
         let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
         #expect(oldest == "gone")
         let passing = test.hub.keyspace.count

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("what the broker tells of itself", .someAtATime)
 struct OwnStateTests {
-    /// Lets the broker look round, as it does a second later.
+    /// Lets the broker update its own keys, as it does each second.
     private func lookRound(_ test: BareHub) {
         guard let next = test.hub.deadlines.next else { return }
         test.hub.expire(now: next)
@@ -79,7 +79,7 @@ struct OwnStateTests {
         let revision = test.hub.revision
         lookRound(test)
         let told = test.lines(of: client)
-        // The one subscribed; the other wrote.
+        // Only these two have changed: one has subscribed, and the other has written.
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
         let after = test.hub.revision
@@ -102,7 +102,7 @@ struct OwnStateTests {
         lookRound(test)
         test.endTurn()
         let other = test.client()
-        // Its greeting ended the turn before it could be looked at here.
+        // The greeting ended the turn before this test could look at it.
         #expect(ownKeys(test) == ["$broker.clients.2"])
         test.send("hello bob", from: other)
         let value = test.send("get $broker.clients.2", from: client).first ?? ""

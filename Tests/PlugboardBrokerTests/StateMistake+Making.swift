@@ -1,4 +1,4 @@
-// How each mistake is made, looked at and undone: undone, so that the bus can end in peace.
+// How each mistake is made, found and undone. It is undone so that the bus can end without a trap.
 
 import PlugboardWire
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import PlugboardBroker
 
 extension StateMistake {
-    /// Makes the mistake, has `look` see it, and undoes it.
+    /// Makes the mistake, calls `look`, which must find it, and undoes it.
     func make(in bus: BusyBus, _ look: () -> Void) throws {
         switch self {
         case .bytesTooMany, .revisionTooSmall: miscount(in: bus, look)
@@ -42,7 +42,7 @@ extension StateMistake {
         let plain = try bus.observable("a.plain")
         switch self {
         case .keyTooMany:
-            // Its value goes past the room's door, which counts.
+            // Removes the value without the keyspace's own function, so nothing is counted.
             bus.bare.hub.keyspace[plain].removeValue(cause: .none)
             look()
         case .owedTooOften:

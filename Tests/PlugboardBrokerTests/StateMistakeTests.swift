@@ -1,5 +1,5 @@
-// Mistakes in the state are found in the turn in which they are made; and mistakes that were
-// found so, which are not made any more.
+// Mistakes in the state are found in the turn in which they are made. Also tests of real mistakes that
+// were found in this way and don't happen any more.
 
 import PlugboardJournal
 import PlugboardWire

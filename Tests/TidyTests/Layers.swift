@@ -11,16 +11,16 @@ enum Layers {
 
     private static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
-    /// The files of the safe modules that say `unsafe`, beside those of `PlugboardMemory`, which
-    /// exists for that. Each says at its top why it may.
+    /// The files of safe modules that say `unsafe`. `PlugboardMemory` exists for that and isn't listed.
+    /// Each file says at its top why it may.
     static let unsafeFiles: Set<String> = [
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
         "Sources/PlugboardBroker/Keyspace/KeptBytes.swift",
     ]
 
-    /// From the bottom up. Foundation makes every program start more slowly. So only modules that
-    /// need it for Codable may import it, and plugins that choose to.
+    /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules
+    /// that need it for Codable may import it, and plugins that choose to.
     static let all: [Layer] = [
         Layer(folder: "Sources/Observables", allowed: system.union(["Synchronization", "Dispatch"])),
         Layer(folder: "Sources/PlugboardMemory", allowed: system),

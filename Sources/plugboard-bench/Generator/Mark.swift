@@ -1,8 +1,7 @@
-// Counts arrivals without parsing them: whatever a system sends for one message has a known
-// number of line feeds or of bytes. The dialect knows that number. Counting must cost less
-// than the server's work.
+// Counts arrivals without parsing them. Whatever a system sends for one message has a known number of
+// line feeds or bytes, which the dialect knows. Counting must cost less than the server's work.
 
-/// What to count, and how many of it one message makes.
+/// What to count, and how many units a message has.
 struct Mark: Equatable, Sendable {
     let units: Int
     private let isLines: Bool
@@ -10,20 +9,19 @@ struct Mark: Equatable, Sendable {
     static func lines(_ count: Int) -> Mark { Mark(units: count, isLines: true) }
     static func bytes(_ count: Int) -> Mark { Mark(units: count, isLines: false) }
 
-    /// Counts the units in what arrived.
+    /// The number of units in these bytes.
     func units(in bytes: UnsafeRawBufferPointer) -> Int {
         isLines ? LineCount.lineFeeds(in: bytes) : bytes.count
     }
 
-    /// The mark of so many messages.
+    /// The mark of `count` messages.
     func times(_ count: Int) -> Mark { Mark(units: units * count, isLines: isLines) }
 }
 
-/// Counts line feeds, eight bytes at a time, in a loop that the compiler vectorizes. The
-/// generator must cost less than what it measures.
+/// Counts line feeds, eight bytes at a time, in a loop that the compiler vectorizes.
 enum LineCount {
     private static let wordBytes = 8
-    /// After so many words, a lane may have reached the largest number of a byte.
+    /// After more words, a lane could overflow.
     private static let wordsMax = 255
     private static let lows: UInt64 = 0x0101_0101_0101_0101
     private static let sevens: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
@@ -43,7 +41,8 @@ enum LineCount {
         return total
     }
 
-    /// Each lane of `counts` counts the line feeds at its place in the words.
+    /// Counts line feeds in up to `wordsMax` words. Each lane of `counts` counts those at its place in
+    /// the words.
     private static func lineFeeds(at start: UnsafeRawPointer, words: Int) -> Int {
         var counts: UInt64 = 0
         for word in 0..<words {
