@@ -1,9 +1,8 @@
-// Who may do what, and what each user takes up. Operations ask here before they change anything;
-// without a policy every question is one test of a pointer.
-// Owns the policy that is followed and the accounts of users. It knows no key's value, no
-// observer and no other room: what follows from a change of rights is the hub's to do.
-// What always holds (`checkInvariants`): without a policy nothing is planned and no rights were made;
-// an account's figures are never negative; a batch is planned only while it is checked.
+// The rights of clients, and the resources that each user takes up. Operations ask here before they change
+// anything. Without a policy, each question costs one test for nil. Owned by the hub. Owns the policy that
+// the broker follows, and the accounts of users. It knows no value, no observer and no other room: if rights
+// change, the hub takes the consequences. What always holds (`checkInvariants`): an account counts exactly
+// what its user takes up, and between turns no batch is planned.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -13,12 +12,13 @@ import PlugboardWire
 struct Access {
     /// The broker's own user.
     private let owner: UInt32
-    /// Nil: whoever may connect may do everything.
+    /// Nil if there is no policy. Then every client may do everything.
     private var policy: PolicyInForce?
-    /// The revision at which it came into force.
+    /// The revision at which the policy came into force.
     private(set) var policyRevision: UInt64 = 0
     private var accounts = UserAccounts()
-    /// Whose batch is being checked: what its writes would add is counted.
+    /// The account of the user whose batch is being checked. The batch's writes count there before they are
+    /// made.
     private var planning: UserAccount?
 
     init(owner: UInt32 = Accounts.ownUser) {
@@ -28,10 +28,10 @@ struct Access {
     // MARK: The policy
 
     var followsPolicy: Bool { policy != nil }
-    /// The text of the policy that is followed.
+    /// The text of the present policy.
     var policyText: [UInt8]? { policy?.policy.text }
 
-    /// Whether somebody may connect at all.
+    /// Whether a peer may connect at all.
     func admits(_ peer: PeerIdentity, _ groups: [UInt32]) -> Bool {
         if let policy { return policy.admits(peer.user, groups) }
         return peer.user == owner || peer.user == 0
@@ -45,15 +45,16 @@ struct Access {
         policyRevision = revision
     }
 
-    /// The policy is known to have been in force before.
+    /// Notes that the present policy was in force earlier already, under the broker before.
     mutating func note(policySince revision: UInt64) {
         policyRevision = min(revision, policyRevision)
     }
 
-    /// What somebody may see has not grown since a revision: what it missed is what is new.
+    /// Whether the policy has not changed since a revision. If it has, a client may see keys that it couldn't
+    /// see then, so it can't resume from that revision.
     func hasStood(since revision: UInt64) -> Bool { policy == nil || revision >= policyRevision }
 
-    /// What a client may do by the policy; nil where none is followed.
+    /// What a client may do under the policy; nil if there is no policy.
     mutating func rights(of peer: PeerIdentity, _ groups: [UInt32], name: String?) -> Rights? {
         policy?.rights(of: peer.user, groups, name: name)
     }
@@ -85,7 +86,7 @@ struct Access {
         }
     }
 
-    /// Throws unless a client may be told of some of the keys that its patterns match.
+    /// Throws unless a client may see at least some of the keys that each of its patterns can match.
     func checkPatterns(
         _ wanted: [ByteRange],
         _ line: Span<UInt8>,
@@ -112,16 +113,16 @@ struct Access {
 
     // MARK: Quotas
 
-    /// What users take up is counted.
+    /// Whether the resources of users are counted.
     @inline(__always) var counts: Bool { accounts.isOn }
 
-    /// Whether one more connection of a user has its place.
+    /// Whether a user may have one more connection.
     mutating func hasRoom(for user: UInt32) -> Bool {
         guard let account = account(of: user) else { return true }
         return account.connections < account.quota.connections
     }
 
-    /// What a client takes up is counted from here on.
+    /// Counts what a client takes up from now on.
     mutating func openAccount(of session: borrowing Session) {
         guard let clearance = session.clearance,
             let account = account(of: session.peer.user)
@@ -130,7 +131,7 @@ struct Access {
         clearance.account = account
     }
 
-    /// A client has left.
+    /// Stops counting a client that has left.
     func closeAccount(of session: borrowing Session) {
         guard let clearance = session.clearance, let account = clearance.account else { return }
         account.owed -= clearance.owed
@@ -138,11 +139,11 @@ struct Access {
         clearance.account = nil
     }
 
-    /// The account of a user whose values an earlier broker kept. Before a policy is followed.
+    /// The account of a user whose values an earlier broker kept. For the time before the policy is loaded.
     mutating func restoredAccount(of user: UInt32) -> UserAccount { accounts.restored(user: user) }
 
-    /// Throws where so many patterns more would be too many for a client's user: a subscription has
-    /// up to dozens of them, and what is served is remembered as well.
+    /// Throws if so many more patterns would exceed the quota of a client's user. Patterns count instead of
+    /// subscriptions, because a subscription has up to 64 of them. Served patterns count, too.
     func checkSubscriptions(of session: borrowing Session, patterns: Int) throws(Refusal) {
         guard let account = session.clearance?.account,
             account.subscriptions + patterns > account.quota.subscriptions
@@ -151,7 +152,7 @@ struct Access {
         throw Self.overQuota("subscriptions", "observes and serves at most \(most) patterns")
     }
 
-    /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
+    /// Counts the patterns and the filter of a subscription; `sign` is -1 when it ends.
     func charge(
         _ session: borrowing Session,
         for subscription: borrowing Subscription,
@@ -164,8 +165,8 @@ struct Access {
         account.kept += sign * (subscription.filter?.bytes ?? 0)
     }
 
-    /// Throws where so many bytes more would be too much for the user of a client, of what is kept for
-    /// it beside its values.
+    /// Throws if so many more bytes would exceed the quota of a client's user. For what the broker keeps
+    /// beside values: wills and filters.
     func checkKept(_ bytes: Int, of session: borrowing Session) throws(Refusal) {
         guard bytes > 0, let account = session.clearance?.account,
             account.kept + bytes > account.quota.kept
@@ -173,13 +174,13 @@ struct Access {
         throw Self.overKept(account)
     }
 
-    /// Counts a will of so many bytes in place of another, or throws; 0 for none.
+    /// Counts a will of so many bytes in place of an earlier one, or throws. 0 stands for no will.
     func replaceWill(of session: borrowing Session, _ before: Int, by bytes: Int) throws(Refusal) {
         try checkKept(bytes - before, of: session)
         session.clearance?.account?.kept += bytes - before
     }
 
-    /// Throws where so many keys and bytes more would be too much for a writer's user.
+    /// Throws if so many more keys and bytes would exceed the quota of a writer's user.
     func checkQuota(_ account: UserAccount, keys: Int, bytes: Int) throws(Refusal) {
         guard keys == 0 || account.keys + account.planned.keys + keys <= account.quota.keys else {
             throw Self.overQuota("keys", "has at most \(account.quota.keys) keys")
@@ -192,19 +193,21 @@ struct Access {
         account.planned.bytes += bytes
     }
 
-    /// Before the writes of a batch are checked: each counts for those behind it.
+    /// Call it before the writes of a batch are checked. Then each write counts when the following ones are
+    /// checked.
     mutating func beginPlanning(for session: borrowing Session) {
         planning = session.clearance?.account
         planning?.planned = (0, 0)
     }
 
-    /// When they were made, or refused.
+    /// Call it when the batch was made or refused.
     mutating func endPlanning() {
         planning?.planned = (0, 0)
         planning = nil
     }
 
-    /// Counts anew what a client is owed. True where its user is owed too much by that.
+    /// Counts the bytes owed to a client anew. Returns true if they have grown and its user now exceeds the
+    /// quota.
     @inline(never)
     func recountOwed(_ session: borrowing Session) -> Bool {
         guard let clearance = session.clearance, let account = clearance.account else { return false }
@@ -215,7 +218,7 @@ struct Access {
         return hasGrown && account.owed > account.quota.owed
     }
 
-    /// What is counted is what was found. Between turns no batch is checked.
+    /// Checks that the accounts agree with what was found, and that no batch is being checked.
     func checkInvariants(_ found: FoundUse) throws(BrokenInvariant) {
         try Invariants(of: "Access").hold("no batch is being checked", planning == nil)
         try accounts.checkInvariants(found)

@@ -1,21 +1,21 @@
-// What goes on to the broker that takes the place of this one of who may do what: since when
-// the policy has been in force, and whose plugins are whose. Without it every plugin could do
-// everything until its supervisor has connected again. Beside the loops of both; in the
-// next program it comes as lines of JSON: first what concerns all, then a line for each plugin.
+// The rights that a broker hands to its successor in the same process: since when the policy has been in
+// force, and what each plugin may do. Without them, every plugin could do everything until its supervisor has
+// connected again. A value, used before and after the loops of the two brokers. To another program it goes as
+// lines of JSON: first the policy and the supervisor, then a line for each plugin.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Rights between two brokers in one process.
+/// Rights on their way from a broker to its successor.
 struct CarriedRights: Sendable {
-    /// The text of the policy that was followed last.
+    /// The text of the last policy.
     private var policy: [UInt8]?
-    /// The revision at which that came into force; nil where another one takes its place.
+    /// The revision at which that policy came into force; nil if the successor has another policy.
     private(set) var policyRevision: UInt64?
-    /// What the supervisor calls itself.
+    /// The supervisor's name.
     let supervisorName: String?
-    /// What the supervisor said of each plugin, as far as brokers go by it.
+    /// What the supervisor published about each plugin: the members that a broker applies.
     let plugins: [[UInt8]]
 
     init(policy: [UInt8]?, since revision: UInt64, supervisorName: String?, plugins: [[UInt8]]) {
@@ -25,14 +25,14 @@ struct CarriedRights: Sendable {
         self.plugins = plugins
     }
 
-    /// The same for a broker that will follow this policy.
+    /// The same rights for a successor with this policy.
     func going(on next: Policy?) -> CarriedRights {
         var carried = self
         if next?.text != policy { carried.policyRevision = nil }
         return carried
     }
 
-    /// As lines.
+    /// The rights as lines of JSON.
     var text: [UInt8] {
         var buffer = ByteBuffer()
         buffer.append(#"{"since":"#)
@@ -49,8 +49,8 @@ struct CarriedRights: Sendable {
         return Array(buffer.bytes)
     }
 
-    /// What was left in this process, as lines, for a broker that was left this policy; nil where it
-    /// can't be read.
+    /// The rights that an earlier program in this process left as lines, together with this policy; nil if
+    /// they can't be read.
     init?(_ file: DataFile?, _ policy: Policy?) {
         guard let text = try? file?.contents() else { return nil }
         var lines = text.split(separator: 0x0A).map { Array($0) }
@@ -60,7 +60,7 @@ struct CarriedRights: Sendable {
         (policyRevision, supervisorName, plugins) = (head.since, head.name, lines)
     }
 
-    /// The first line.
+    /// The content of the first line.
     private struct Head {
         var since: UInt64?
         var name: String?
@@ -89,7 +89,7 @@ struct CarriedRights: Sendable {
 }
 
 extension Hub {
-    /// What of this hub's rights goes on.
+    /// The rights that this hub hands to its successor.
     var carriedRights: CarriedRights {
         CarriedRights(
             policy: access.policyText,
@@ -99,8 +99,8 @@ extension Hub {
         )
     }
 
-    /// Goes on with the rights of the broker before. Behind the policy and the supervisor, before
-    /// the first client.
+    /// Takes over the rights of the broker before. Call it when the policy and the supervisor are set, and
+    /// before the first client connects.
     mutating func goOn(with rights: CarriedRights) {
         if let revision = rights.policyRevision { access.note(policySince: revision) }
         guard supervision.supervisor != nil else { return }

@@ -1,13 +1,13 @@
-// Who may do what, as a file says it: rules, each for some clients, that allow and deny
-// patterns of keys. All rules that are about a client count, whatever their order; what none
-// of them allows is forbidden, and what one denies is forbidden whatever others allow.
+// The content of a policy file: rules, each for some clients, that allow and deny patterns of keys, and
+// quotas. A value that doesn't change. All rules that apply to a client count, in any order. What none of
+// them allows is forbidden. What one of them denies is forbidden, even if others allow it.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// What a right is about.
+/// What a rule allows or denies.
 public enum PolicyAction: String, CaseIterable, Sendable {
-    /// To be told of keys, in whatever way: subscribe, get, keys, who, why, trace.
+    /// To see keys, in any way: subscribe, get, keys, who, why, trace, explain.
     case subscribe
     /// To write values: publish, patch, delete, also in a batch or a will.
     case publish
@@ -38,7 +38,7 @@ struct ActionPatterns: Equatable, Sendable {
         set { lists[action.place] = newValue }
     }
 
-    /// Adds what another says.
+    /// Adds the patterns of another one.
     mutating func add(_ other: ActionPatterns) {
         for action in PolicyAction.allCases {
             let known = self[action]
@@ -47,9 +47,9 @@ struct ActionPatterns: Equatable, Sendable {
     }
 }
 
-/// Users or groups that a rule is about.
+/// The users that a rule or a quota names.
 enum PolicyMembers: Equatable, Sendable {
-    /// Nobody in particular: the rule doesn't say.
+    /// The rule doesn't name users.
     case unsaid
     /// `"*"`.
     case everybody
@@ -59,15 +59,15 @@ enum PolicyMembers: Equatable, Sendable {
 /// One rule.
 struct PolicyRule: Equatable, Sendable {
     var users = PolicyMembers.unsaid
-    /// Empty where the rule names no group.
+    /// Empty if the rule names no group.
     var groups: Set<UInt32> = []
-    /// Names that clients give themselves; empty where the rule names none.
+    /// Names of clients; empty if the rule names none.
     var plugins: Set<String> = []
     var allow = ActionPatterns()
     var deny = ActionPatterns()
 
-    /// Whether the rule is about clients of this user and these groups, whatever their name. One
-    /// that names neither is about the broker's own user and root.
+    /// Whether the rule applies to clients of this user and these groups, if their name fits, too. A rule
+    /// without users and groups applies to the broker's own user and root.
     func concerns(_ user: UInt32, _ userGroups: [UInt32], owner: UInt32) -> Bool {
         switch users {
         case .numbers(let numbers): if !numbers.contains(user) { return false }
@@ -81,14 +81,14 @@ struct PolicyRule: Equatable, Sendable {
 /// All rules of a broker.
 public struct Policy: Equatable, Sendable {
     var rules: [PolicyRule]
-    /// By user.
+    /// The quotas of single users.
     var quotas: [UInt32: Quota] = [:]
-    /// Of users that have none there; nil: as without a policy's word.
+    /// The quota of users without one of their own; nil if the policy has none.
     var quotaOfOthers: Quota?
-    /// What it was read from.
+    /// The text that the policy was read from.
     var text: [UInt8] = []
 
-    /// How many rules there are.
+    /// The number of rules.
     public var ruleCount: Int { rules.count }
 
     /// For a person: how many rules, and whether others may connect.
@@ -102,20 +102,20 @@ public struct Policy: Equatable, Sendable {
         rules.contains { $0.users != .unsaid || !$0.groups.isEmpty }
     }
 
-    /// Whether a user may connect: the broker's own and root, and whom a rule is about.
+    /// Whether a user may connect: the broker's own user, root, and users to whom a rule applies.
     func admits(_ user: UInt32, _ groups: [UInt32], owner: UInt32) -> Bool {
         if user == owner || user == 0 { return true }
         return user != PeerIdentity.unknown.user
             && rules.contains { $0.concerns(user, groups, owner: owner) }
     }
 
-    /// What a user may take up. The broker's own and root have a quota only by their name.
+    /// A user's quota. The broker's own user and root have one only if the policy names them.
     func quota(of user: UInt32, owner: UInt32) -> Quota {
         if let quota = quotas[user] { return quota }
         return user == owner || user == 0 ? .unlimited : quotaOfOthers ?? .others
     }
 
-    /// The places of the rules that are about a client. `name` is nil for one that gave itself none.
+    /// The places of the rules that apply to a client. `name` is nil if the client has none.
     func applicable(to user: UInt32, _ groups: [UInt32], name: String?, owner: UInt32) -> [Int] {
         rules.indices.filter { index in
             let rule = rules[index]
@@ -125,7 +125,7 @@ public struct Policy: Equatable, Sendable {
     }
 }
 
-/// The bounds of a policy file.
+/// The limits of a policy file.
 public enum PolicyLimits {
     public static let bytesMax = 1_048_576
     public static let rulesMax = 1_024

@@ -1,7 +1,7 @@
-// The policy that a broker follows now, and the rights that were made from it: one object
-// for all clients to whom the same rules apply. Owned by the hub.
+// The policy that a broker follows now, and the rights made from it. Owned by `Access`. Clients to whom the
+// same rules apply share one `Rights` object, so that many clients need little memory.
 
-/// A policy with what was made of it.
+/// A policy with the rights made from it.
 struct PolicyInForce {
     let policy: Policy
     /// The broker's own user.
@@ -19,7 +19,7 @@ struct PolicyInForce {
         policy.admits(user, groups, owner: owner)
     }
 
-    /// What a user may take up.
+    /// A user's quota.
     func quota(of user: UInt32) -> Quota {
         policy.quota(of: user, owner: owner)
     }

@@ -1,11 +1,10 @@
-// What is wrong with a policy file, with its place as editors count, and the file's way
-// from the disk to a policy. Whoever reads one does so beside the loop: names of users may
-// have to be asked for.
+// Reads a policy file, and describes a mistake in it with its line and column. Don't call it on the loop's
+// thread: looking up the number of a user may wait for another service.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// Why a policy was not taken.
+/// Why a policy was refused.
 public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible {
     /// The file, or `file:line:column`.
     public let place: String
@@ -28,7 +27,7 @@ public struct PolicyProblem: Error, Equatable, Sendable, CustomStringConvertible
 }
 
 extension Policy {
-    /// Reads a file whole. Throws a `PolicyProblem` for the first thing that is wrong with it.
+    /// Reads a file. Throws a `PolicyProblem` for the first mistake.
     public init(path: String) throws(PolicyProblem) {
         try self.init(path: path, .system)
     }
@@ -43,8 +42,8 @@ extension Policy {
         try self.init(text: text, of: path, accounts)
     }
 
-    /// The policy that the broker before in this process was told to leave to this one; nil where
-    /// it left none. `path` names it. Throws a `PolicyProblem`.
+    /// The policy that the broker before in this process has left to this one; nil if it left none. Messages
+    /// name it by `path`. Throws a `PolicyProblem`.
     public init?(leftIn inheritance: Inheritance?, path: String) throws(PolicyProblem) {
         guard let file = inheritance?.takeFile(.policy) else { return nil }
         let text: [UInt8]
@@ -56,7 +55,7 @@ extension Policy {
         try self.init(text: text, of: path, .system)
     }
 
-    /// A file for `policy check`, or for the broker that comes next. Throws `SystemError`.
+    /// The policy as a file for `policy check`, or for the next broker. Throws `SystemError`.
     public func file() throws -> DataFile {
         try DataFile.unnamed(containing: text)
     }

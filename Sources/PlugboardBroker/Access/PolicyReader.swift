@@ -1,17 +1,18 @@
-// From a text to a policy. Read strictly, as requests are: a member that nobody knows is a
-// slip of the finger, and here it would be one that lets somebody in.
+// Reads a policy from its text. As in requests, an unknown member is an error: it is probably a typing
+// mistake, and in a policy it could give rights to clients that should not have them. A reader exists only
+// while one text is read.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What is wrong, and at which byte.
+/// A mistake in a policy, and the offset of its first byte.
 struct PolicyFault: Error, Equatable {
     let message: String
     let offset: Int
 }
 
-/// How names of users and groups become numbers.
+/// Looks up the numbers of users and groups by their names.
 struct AccountNumbers: Sendable {
     var user: @Sendable (String) -> UInt32?
     var group: @Sendable (String) -> UInt32?
@@ -32,7 +33,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
     private let source: Span<UInt8>
     private let accounts: AccountNumbers
 
-    /// The policy that a text says. Throws the first fault.
+    /// Reads a text. Throws the first mistake.
     static func policy(in text: [UInt8], _ accounts: AccountNumbers) throws(PolicyFault) -> Policy {
         let reader = PolicyReader(json: try outline(of: text.span), of: text.span, accounts: accounts)
         var policy = try reader.policy()
@@ -40,7 +41,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return policy
     }
 
-    /// The patterns for each action that an object lists; nil where it is wrong.
+    /// The patterns for each action that an object lists; nil if it has a mistake.
     static func patterns(in text: Span<UInt8>) -> ActionPatterns? {
         guard let json = try? outline(of: text) else { return nil }
         let reader = PolicyReader(json: json, of: text, accounts: .system)
@@ -155,7 +156,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return .numbers(try numbers(node, "user", accounts.user))
     }
 
-    /// A name, a number, or an array of such.
+    /// Reads a name, a number, or an array of them.
     private func numbers(
         _ node: Int,
         _ what: String,
@@ -203,7 +204,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
 
     private func oneOrMore(_ node: Int, _ what: String) throws(PolicyFault) -> [Int] {
         guard json.kind(node, of: source) == .array else { return [node] }
-        // A rule about nobody could be taken for one about everybody.
+        // A reader could mistake a rule with an empty list for a rule about everybody.
         guard json.childCount(node) > 0 else { throw fault("no \(what) is named", node) }
         guard json.childCount(node) <= PolicyLimits.namesMax else {
             throw fault("a rule names at most \(PolicyLimits.namesMax) of a kind", node)
@@ -228,7 +229,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         return lists
     }
 
-    /// A pattern, or an array of them.
+    /// Reads a pattern, or an array of them.
     private func patterns(_ node: Int, _ what: String) throws(PolicyFault) -> [[UInt8]] {
         let isList = json.kind(node, of: source) == .array
         guard !isList || json.childCount(node) <= PolicyLimits.patternsMax else {
@@ -255,7 +256,7 @@ struct PolicyReader: ~Copyable, ~Escapable {
         let value: Int
     }
 
-    /// The members of an object but those whose names begin with `x-`: they may say anything.
+    /// The members of an object, except those whose names begin with `x-`, which may have any value.
     private func members(
         of node: Int,
         _ what: String,

@@ -1,24 +1,23 @@
-// What one user may take up in a broker, all of its clients together, and what it does take
-// up. There are quotas where a policy is followed: without one nobody but the broker's own
-// user and root connect. Accounts are owned by the hub and live as long as it does, since
-// values outlive their writers' connections.
+// Quotas: what all clients of one user together may take up in a broker, and accounts of what they do take
+// up. Quotas apply only under a policy, because without one only the broker's own user and root can connect.
+// `Access` owns the accounts. They are never removed, because values outlive their writers' connections.
 
 import PlugboardWire
 
-/// What a user may take up.
+/// The limits of one user.
 public struct Quota: Equatable, Sendable {
-    /// Connections at a time.
+    /// Connections at the same time.
     var connections: Int
-    /// Patterns of the subscriptions and services of all of them.
+    /// Patterns that all these connections observe, trace and serve.
     var subscriptions: Int
-    /// Bytes that wait in the broker for them to be read.
+    /// Bytes that wait until these connections read them.
     var owed: Int
-    /// Keys whose value is of this user.
+    /// Keys that this user was the last to write.
     var keys: Int
     /// Bytes of those keys and values, and of wills and filters.
     var kept: Int
 
-    /// Of users that the policy gives none, but the broker's own and root.
+    /// The quota of users for whom the policy has none, except the broker's own user and root.
     static let others = Quota(
         connections: 1_024,
         subscriptions: 131_072,
@@ -34,14 +33,14 @@ public struct Quota: Equatable, Sendable {
         kept: .max
     )
 
-    /// The names in a policy, in the order of its documentation.
+    /// The names of the limits in a policy, in the order of the specification.
     static let names: [(name: String, place: WritableKeyPath<Quota, Int> & Sendable)] = [
         ("connections", \.connections), ("subscriptions", \.subscriptions), ("owed", \.owed),
         ("keys", \.keys), ("kept", \.kept),
     ]
 }
 
-/// What a user takes up.
+/// What one user takes up.
 final class UserAccount {
     let user: UInt32
     var quota: Quota
@@ -50,7 +49,7 @@ final class UserAccount {
     var owed = 0
     var keys = 0
     var kept = 0
-    /// What the batch under way would add.
+    /// What the batch that is being checked would add.
     var planned = (keys: 0, bytes: 0)
 
     init(user: UInt32, quota: Quota) {
@@ -59,19 +58,19 @@ final class UserAccount {
     }
 }
 
-/// The accounts of all users that have ever connected.
+/// The accounts of all users who have connected, or whose values were kept.
 struct UserAccounts {
-    /// A policy is followed, or was.
+    /// Whether use is counted: there is a policy, or kept values belong to users.
     private(set) var isOn = false
     private var accounts: [UInt32: UserAccount] = [:]
 
-    /// Goes by another policy's quotas from now on.
+    /// Applies the quotas of another policy.
     mutating func follow(_ quota: (UInt32) -> Quota) {
         isOn = true
         for (user, account) in accounts { account.quota = quota(user) }
     }
 
-    /// The account of a user, made with that quota where there is none yet.
+    /// The account of a user. If there is none yet, it is made with that quota.
     mutating func account(of user: UInt32, quota: @autoclosure () -> Quota) -> UserAccount {
         if let account = accounts[user] { return account }
         let account = UserAccount(user: user, quota: quota())
@@ -79,18 +78,18 @@ struct UserAccounts {
         return account
     }
 
-    /// The account of a user whose values an earlier broker kept. Before a policy is followed.
+    /// The account of a user whose values an earlier broker kept. For the time before the policy is loaded.
     mutating func restored(user: UInt32) -> UserAccount {
         isOn = true
         return account(of: user, quota: .others)
     }
 }
 
-/// What users were found to take up.
+/// What users really take up, as counted by the checks of invariants.
 struct FoundUse {
     private(set) var accounts: [ObjectIdentifier: UserAccount] = [:]
 
-    /// Adds to what a user takes up, where that is counted.
+    /// Adds to what a user takes up. Does nothing without an account.
     mutating func add(to account: UserAccount?, _ change: (UserAccount) -> Void) {
         guard let account else { return }
         let identity = ObjectIdentifier(account)
@@ -101,7 +100,7 @@ struct FoundUse {
 }
 
 extension UserAccounts {
-    /// Each account says what was found that its user takes up.
+    /// Checks that each account agrees with what was found.
     func checkInvariants(_ found: FoundUse) throws(BrokenInvariant) {
         for account in accounts.values {
             let use =

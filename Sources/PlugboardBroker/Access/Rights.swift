@@ -1,6 +1,6 @@
-// What one client may do, put together from the rules that are about it. Made when it
-// connects, when it takes a name and when the policy is loaded anew; clients to whom the
-// same rules apply share it. Used by the loop's thread alone.
+// What one client may do, from the rules that apply to it. Rights are made when a client connects, when it
+// takes a name, and when a policy is loaded. `PolicyInForce` owns them, and clients to whom the same rules
+// apply share them. A clearance belongs to one client. Only the loop's thread uses both.
 
 import PlugboardMemory
 import PlugboardWire
@@ -25,21 +25,21 @@ final class Rights {
             && !Self.contains(deny[action]) { Pattern.matches($0, key) }
     }
 
-    /// Whether an action is permitted on every key that a pattern matching.found. One of the allowed
-    /// patterns has to cover all of them.
+    /// Whether an action is permitted on every key that a pattern matches. One allowed pattern has to cover
+    /// all of these keys.
     func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.covers($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.overlaps($0, pattern) }
     }
 
-    /// Whether an action may be permitted on some key that a pattern matching.found.
+    /// Whether an action may be permitted on some key that a pattern matches.
     func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.overlaps($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.covers($0, pattern) }
     }
 
-    /// Whether somebody with these rights might be told what `other` doesn't let it be told: of a key,
-    /// or what a server is asked.
+    /// Whether these rights may show something that `other` hides: a key, or a call to a server. True also if
+    /// they only differ in form.
     func mayShowMore(than other: Rights) -> Bool {
         mayMore(.subscribe, than: other) || mayMore(.serve, than: other)
     }
@@ -58,21 +58,22 @@ final class Rights {
     }
 }
 
-/// What a client is to the policy and to the supervisor. It may do what both of them allow.
+/// The rights of one client. It may do what both the policy and the supervisor allow.
 final class Clearance {
     /// The groups of its process when it connected.
     let groups: [UInt32]
-    /// What it is called; nil while it isn't.
+    /// The client's name; nil if it has none.
     var name: String?
-    /// By the policy; nil where none is followed.
+    /// The rights from the policy; nil if there is no policy.
     var rights: Rights?
-    /// Where is counted what its user takes up; nil where no policy is followed.
+    /// The account of the client's user; nil if there is no policy.
     var account: UserAccount?
-    /// What of it is counted as owed to this client.
+    /// How many owed bytes the account counts for this client.
     var owed = 0
-    /// The plugin whose client it is.
+    /// The plugin that the client belongs to.
     var plugin: SupervisedPlugin?
-    /// It says how plugins are, and no policy is about it.
+    /// Whether the client is the supervisor's. It publishes the states of plugins, and no policy applies to
+    /// it.
     let isSupervisor: Bool
 
     init(groups: [UInt32], rights: Rights?, isSupervisor: Bool = false) {
@@ -93,7 +94,7 @@ final class Clearance {
         rights?.permitSome(action, pattern) ?? true && plugin?.rights?.permitSome(action, pattern) ?? true
     }
 
-    /// Who forbids an action on a key, and what would help: words for a refusal.
+    /// The text of a refusal: what forbids an action on a key, and a hint.
     func objection(_ action: PolicyAction, _ key: Span<UInt8>) -> (who: String, hint: String) {
         guard let own = plugin?.rights, !own.permitSome(action, key) else { return Self.policyObjection }
         return (
@@ -105,7 +106,7 @@ final class Clearance {
 }
 
 extension PolicyAction {
-    /// Where a `plugin.json` lists the patterns for it.
+    /// The field of a `plugin.json` that lists the patterns for an action.
     var listName: String {
         switch self {
         case .subscribe: "subscribes"

@@ -1,4 +1,4 @@
-// What the room of rights asks of a client and of a value: the rest of either it doesn't know.
+// The questions about a client that concern its rights and its user's quota. They change nothing.
 
 import PlugboardMemory
 import PlugboardWire
@@ -10,12 +10,12 @@ extension Session {
         clearance == nil || isPermitted(action, key)
     }
 
-    /// Whether it may do so with every key that a pattern matching.found.
+    /// Whether this client may do something with every key that a pattern matches.
     func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitAll(action, pattern) ?? true
     }
 
-    /// Whether it may do so with any key that a pattern matching.found.
+    /// Whether this client may do something with some key that a pattern matches.
     func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitSome(action, pattern) ?? true
     }
@@ -25,7 +25,7 @@ extension Session {
         clearance?.permit(action, key) ?? true
     }
 
-    /// Something was queued for it that it has not been sent.
+    /// Whether something that was queued for this client has not been sent yet.
     var hasUnread: Bool {
         if let catchup, !catchup.isEmpty { return true }
         return outbox.count > 0 || isBehind || isHeld
@@ -33,10 +33,11 @@ extension Session {
 }
 
 extension Session {
-    /// What a call takes up that waits for its answer, about.
+    /// About how many bytes a call takes up while it waits for its answer.
     private static let callBytes = 512
 
-    /// What waits for it to be read: in its outbox, beside it, as keys by name, and as answers.
+    /// The bytes that wait for this client: in its outbox, in its catching up, for owed keys, and for calls
+    /// without an answer.
     var owedBytes: Int {
         guard isOpen else { return outbox.own.count }
         let calls = (duties?.made.count ?? 0) * Self.callBytes

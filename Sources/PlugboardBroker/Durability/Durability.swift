@@ -1,9 +1,9 @@
-// What is kept, and when that is certain: the records of the turn under way, the journal that they
-// are written to, and the replies that wait for the disk.
-// Owns all three; without a journal nothing is recorded and everything has room. It knows no
-// key and no client: what a record says is told to it, and whose reply comes is answered by number.
-// What always holds: a record is added only after room for it was certain; replies leave in the
-// order of their writes; the bytes that values come to are counted here and nowhere else.
+// Keeps the writes of a broker: the records of the present turn, the journal that they are written to, and
+// the replies that wait for the disk. Owned by the hub. Owns all three. Without a journal, nothing is
+// recorded and everything has room. It knows no key and no client: callers pass in the content of a record,
+// and a waiting reply names its client by number. What always holds: a record is added only when room for it
+// is certain; replies leave in the order of their writes; the bytes of all values' records are counted only
+// here.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -21,21 +21,21 @@ struct Durability: ~Copyable {
 
     // MARK: Recording
 
-    /// Somebody keeps what is written.
+    /// Whether writes are recorded.
     @inline(__always) var isKept: Bool { records.isKept }
-    /// Bytes that a record of each value would come to, about.
+    /// About how many bytes the records of all values have.
     var liveBytes: Int { records.liveBytes ?? 0 }
-    /// Whether what the broker itself writes is certain to find room: the end of a value.
+    /// Whether there is certainly room for the broker's own writes, such as the end of a value by `ttl`.
     var hasOwnRoom: Bool { records.hasOwnRoom }
-    /// Events that the batch under way has so far.
+    /// How many events the present batch has so far.
     var eventsOfBatch: Int { records.eventsOfBatch }
 
-    /// Whether a commit whose values come to `bytes` is certain to find room.
+    /// Whether there is certainly room for a commit with `bytes` of values.
     @inline(__always)
     func hasRoom(for bytes: Int) -> Bool { records.hasRoom(for: bytes) }
 
-    /// Makes sure that a record with `bytes` of values can be kept, or refuses it: then nothing has
-    /// changed. A batch needs more for the same bytes.
+    /// Makes room for a record with `bytes` of values, or throws; then nothing has changed. A batch needs
+    /// more room for the same bytes.
     @inline(never)
     mutating func makeRoom(for bytes: Int, isBatch: Bool, revision: UInt64) throws(Refusal) {
         let needed = isBatch ? RecordBuffer.needed(for: bytes) : RecordBuffer.neededAlone(for: bytes)
@@ -49,7 +49,7 @@ struct Durability: ~Copyable {
         )
     }
 
-    /// The records of all values come to so many bytes more, or fewer.
+    /// Notes that the records of all values have grown by so many bytes, or shrunk if `bytes` is negative.
     @inline(__always)
     mutating func noteGrowth(_ bytes: Int) {
         records.liveBytes? += bytes
@@ -60,12 +60,12 @@ struct Durability: ~Copyable {
         records.append(commit)
     }
 
-    /// A revision was taken for something that isn't kept.
+    /// Records that a revision was taken for something that isn't kept.
     mutating func pass(_ revision: UInt64) {
         records.append(passedRevision: revision)
     }
 
-    /// What is recorded up to `endBatch` is kept whole or not at all.
+    /// Begins a batch: the records up to `endBatch` are kept together or not at all.
     mutating func beginBatch(revision: UInt64) {
         if records.isKept { records.beginBatch(revision: revision) }
     }
@@ -80,7 +80,8 @@ struct Durability: ~Copyable {
 
     // MARK: Durable replies
 
-    /// Throws unless a write of a client, of which so many wait already, can be durable here and now.
+    /// Throws unless a client may make a durable write. `awaited` is how many of its durable writes wait
+    /// already.
     func checkDurable(awaited: UInt16) throws(Refusal) {
         guard records.isKept else {
             throw Refusal(
@@ -97,7 +98,7 @@ struct Durability: ~Copyable {
         }
     }
 
-    /// Has a reply wait until the disk has all that was recorded up to now.
+    /// Keeps a reply until the disk has everything that was recorded up to now.
     mutating func awaitDisk(
         _ operation: Operation,
         from session: borrowing Session,
@@ -120,12 +121,12 @@ struct Durability: ~Copyable {
     /// How many replies wait.
     var waitingCount: Int { replies.count }
 
-    /// Takes the next reply that need not wait any more, and copies its `id`.
+    /// Takes the next reply whose write is on disk, and copies its `id`.
     mutating func nextReply(upTo mark: JournalMark, id: inout ByteBuffer) -> DurableReplies.Waiting? {
         replies.next(upTo: mark, id: &id)
     }
 
-    /// So many were answered: their clients may write again.
+    /// Notes that so many replies were sent. Their clients will probably write again.
     mutating func noteAnswered(_ count: Int) {
         replies.noteAnswered(count)
     }
@@ -133,36 +134,37 @@ struct Durability: ~Copyable {
     // MARK: The journal
 
     var hasJournal: Bool { journal != nil }
-    /// Nothing waits to be written.
+    /// Whether nothing waits to be written.
     @inline(__always) var isWritten: Bool { records.isEmpty }
 
-    /// Records from here on.
+    /// Records from now on.
     mutating func begin(_ records: consuming RecordBuffer) {
         let live = liveBytes
         self.records = records
         self.records.liveBytes = live
     }
 
-    /// Goes on with a journal that was read, and with what was recorded while it was.
+    /// Goes on with a journal that has been read, and with the records that were made meanwhile.
     mutating func begin(_ journal: JournalWriter, _ records: consuming RecordBuffer) throws {
         begin(records)
         try journal.settle(&self.records)
         self.journal = journal
     }
 
-    /// Writes what was recorded. Returns whether a file has ended, so that it is time for a snapshot.
+    /// Writes the records. Returns whether a file has ended, so that it is time for a snapshot.
     mutating func write(revision: UInt64) throws -> Bool {
         guard let journal else { return false }
         try journal.flush(&records, revision: revision)
         return journal.hasEndedSegment
     }
 
-    /// Has a snapshot made of the values that `body` gives, if it is time for one.
+    /// Begins a snapshot if it is time for one. `body` gives the values.
     func compact(keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
         journal?.compact(keys: keys, live: liveBytes, body)
     }
 
-    /// Asks for what durable writes wait for, once the last of that is done and they have gathered.
+    /// Asks for a sync if durable writes wait for one, if the last sync is done, and if enough writes have
+    /// gathered.
     mutating func askForSync(at now: () -> UInt64) throws {
         guard let journal else { return }
         if replies.isEmpty { return replies.noteAsked() }
@@ -171,18 +173,19 @@ struct Durability: ~Copyable {
         try journal.wantSync(for: replies.count)
     }
 
-    /// Durable writes are gathered, which takes less time than a wait can be told.
+    /// Whether durable writes are being gathered. The loop must not wait then, because the shortest wait
+    /// takes longer.
     var isGathering: Bool {
         guard replies.wantsSync, let journal else { return false }
         return !journal.isSyncing
     }
 
-    /// Replies wait for a sync that is not asked for yet, and all is written.
+    /// Whether replies wait for a sync that nobody has asked for yet, and all records are written.
     var mayAskForSync: Bool { replies.wantsSync && records.isEmpty }
 
-    /// Something was done beside the loop.
+    /// Whether the journal's own thread has finished something.
     var hasNews: Bool { journal?.hasNews ?? false }
-    /// The journal is to be looked after once a second.
+    /// Whether `tick` has to be called once a second.
     var wantsTick: Bool { journal?.wantsTick ?? false }
 
     mutating func takeNews() throws -> [JournalNews] {
@@ -193,7 +196,8 @@ struct Durability: ~Copyable {
         try journal?.tick(&records)
     }
 
-    /// Begins to read again what was written after a revision; nil where that is not known.
+    /// Begins to read the writes after a revision from the files; nil if the journal doesn't go back that
+    /// far.
     func beginReading(after revision: UInt64) -> ReadPlace? { journal?.beginReading(after: revision) }
 
     func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
@@ -204,14 +208,14 @@ struct Durability: ~Copyable {
         journal?.read(request)
     }
 
-    /// Nothing can be promised any more: keeps nothing from here on.
+    /// Call it when the disk has failed. From then on, nothing is kept.
     mutating func loseJournal() {
         journal?.noteFailure()
         journal = nil
         begin(RecordBuffer())
     }
 
-    /// Replies wait in their order, and sessions count their own.
+    /// Checks that replies wait in their order, and that each session counts its own.
     func checkInvariants(
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable
@@ -219,7 +223,7 @@ struct Durability: ~Copyable {
         try replies.checkInvariants(living, sessions)
     }
 
-    /// The last line, and all of it on disk.
+    /// Writes the last line, and returns when everything is on disk.
     mutating func close(revision: UInt64) throws {
         guard let journal else { return }
         do {

@@ -1,22 +1,22 @@
-// Replies to durable writes, which wait until the disk has what they promise. Many wait for
-// one sync, which is asked for when those are there again whom the last one answered: one that
-// began at once would bring few of them to disk, and let all others wait for the next.
-// Owned by the hub; a client that has left by then gets none.
+// Replies to durable writes, which wait until the disk has the writes. Many replies wait for one sync. It
+// begins when the clients that the last sync answered have written again: a sync that began at once would
+// serve few of them, and all others would have to wait for the next. Owned by `Durability`. What always
+// holds: replies wait in the order of their writes. If a client has left, its reply is dropped.
 
 import PlugboardMemory
 import PlugboardJournal
 import PlugboardWire
 
-/// The replies that wait, in the order of what they wait for.
+/// The waiting replies, in the order of their writes.
 struct DurableReplies: ~Copyable {
-    /// One reply. Its `id` follows that of the one before.
+    /// One reply. Its `id` is in `ids`, after that of the reply before it.
     struct Waiting: BitwiseCopyable {
         let mark: JournalMark
         let client: UInt64
         let slot: Int32
         private let operationNumber: UInt8
         let idCount: UInt8
-        /// Somebody wants to hear of it.
+        /// Whether the client wants a reply.
         let isTold: Bool
         let revision: UInt64
 
@@ -41,30 +41,30 @@ struct DurableReplies: ~Copyable {
         }
     }
 
-    /// Without another write for so long, nobody is waited for any more.
+    /// If no further write comes for this long, the sync begins.
     private static let quietNanoseconds: UInt64 = 100_000
-    /// As long as writes come, they are gathered for this long and no longer.
+    /// Writes are gathered for at most this long, even if more of them come.
     private static let gatheringNanosecondsMax: UInt64 = 2_000_000
 
     private var waiting = List<Waiting>()
     private var ids = ByteBuffer()
-    /// The first that still waits.
+    /// The place of the first reply that still waits.
     private var first = 0
-    /// Some came since the last sync was asked for.
+    /// Whether replies were added since the last sync was asked for.
     private(set) var wantsSync = false
 
-    /// Those that the last sync answered, and those that waited still.
+    /// How many durable writes to expect: those that the last sync answered, and those that still waited.
     private var expected = 0
-    /// Since when writes are gathered, when the last of them was seen, and how many there were then.
+    /// When the gathering began, when the last write was seen, and how many there were then.
     private var gathering: (since: UInt64, last: UInt64, count: Int) = (0, 0, 0)
 
     init() {}
 
     var isEmpty: Bool { first == waiting.count }
-    /// How many wait.
+    /// The number of waiting replies.
     var count: Int { waiting.count - first }
 
-    /// Whether it is time to ask for a sync: nobody is expected any more.
+    /// Whether it is time to ask for a sync, because no further write is expected soon.
     mutating func hasGathered(at now: UInt64) -> Bool {
         if count >= expected { return true }
         if gathering.since == 0 { gathering.since = now }
@@ -73,7 +73,7 @@ struct DurableReplies: ~Copyable {
             || now - gathering.since >= Self.gatheringNanosecondsMax
     }
 
-    /// So many were answered: they may write again.
+    /// Notes that so many replies were sent. Their clients will probably write again.
     mutating func noteAnswered(_ answered: Int) {
         expected = answered + count
     }
@@ -84,14 +84,13 @@ struct DurableReplies: ~Copyable {
         wantsSync = true
     }
 
-    /// A sync is under way for all that wait by now.
+    /// Notes that a sync was asked for. It covers all waiting replies.
     mutating func noteAsked() {
         wantsSync = false
         gathering = (0, 0, 0)
     }
 
-    /// Takes the next one whose promise holds once everything up to `mark` is on disk, and copies
-    /// its `id`.
+    /// Takes the next reply whose write is on disk if everything up to `mark` is, and copies its `id`.
     mutating func next(upTo mark: JournalMark, id: inout ByteBuffer) -> Waiting? {
         guard first < waiting.count, waiting[first].mark <= mark else { return nil }
         let reply = waiting[first]
@@ -110,7 +109,8 @@ struct DurableReplies: ~Copyable {
 extension DurableReplies {
     private static var always: Invariants { Invariants(of: "DurableReplies") }
 
-    /// Each reply has its `id` and comes in its turn, and each session counts its own.
+    /// Checks that each reply has its `id`, that the order is right, and that each session counts its own
+    /// replies.
     func checkInvariants(
         _ living: borrowing Living,
         _ sessions: borrowing SessionTable

@@ -1,12 +1,11 @@
-// The values of the broker's own keys, as JSON.
+// Writes the values of the broker's own keys as JSON, into the work space of `OwnState`.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
 extension Hub {
-    /// Adds the value of `$broker.stats` to `own.value`, and takes the sample that the next
-    /// rates are counted from.
+    /// Adds the value of `$broker.stats` to `own.value`, and keeps the counts for the next rates.
     mutating func appendStats(_ now: UInt64) {
         let counts = ownCounts()
         var (clients, subscriptions, slow) = (0, 0, 0)
@@ -26,7 +25,7 @@ extension Hub {
         own.value.append(member: "subscriptions", UInt64(subscriptions))
         own.value.append(member: "slow", UInt64(slow))
         appendRates(counts, now)
-        // Where the system has no such account, there is no such member.
+        // If the system doesn't report it, the member is missing.
         if let memory = try? ProcessUsage.memoryBytes() { own.value.append(member: "memory", memory) }
         appendLatency()
         own.value.append("}")
@@ -49,7 +48,7 @@ extension Hub {
         )
     }
 
-    /// Adds what came to pass in all, and in each second since the last sample.
+    /// Adds the totals, and the rates per second since the last value.
     private mutating func appendRates(_ counts: OwnCounts, _ now: UInt64) {
         let since = max(now - max(own.sampledAt, own.start), 1)
         own.value.append(#","rates":{"#)
@@ -64,7 +63,7 @@ extension Hub {
         own.value.append("}")
     }
 
-    /// Adds how long turns took since the last sample, in microseconds.
+    /// Adds how long turns took since the last value, in microseconds.
     private mutating func appendLatency() {
         let turns = own.turns
         own.value.append(#","latency":{"#)
@@ -76,8 +75,8 @@ extension Hub {
 }
 
 extension Session {
-    /// It counts as a client. A plugin finds a connection that is open already, and may make one of its
-    /// own without a look at that: so one that has said nothing is none.
+    /// Whether this connection counts as a client. A plugin gets an open connection, but may ignore it and
+    /// make another. So a plugin's connection counts only after its first line.
     var isListed: Bool { line > 0 || clearance?.plugin == nil }
 }
 
@@ -105,9 +104,9 @@ extension Hub {
         own.value.append("}")
     }
 
-    /// How far the client as a whole is: paused where one of its subscriptions is.
+    /// The state of the whole client. It is paused if one of its subscriptions is.
     private func ownState(of session: SessionHandle) -> ObserverState {
-        // Nobody has more than a few; whoever has is not gone through every second.
+        // Most clients have few subscriptions. Checking all of very many every second would cost too much.
         for place in sessions[session].subscriptions.list.indices.prefix(64) {
             let subscription = sessions[session].subscriptions.list[place]
             if matching[subscription].backlog?.isPaused == true { return .paused }

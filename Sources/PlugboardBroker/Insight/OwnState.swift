@@ -1,6 +1,6 @@
-// What the broker tells of itself under `$broker`: whether anybody wants it, and the
-// counts behind it. Nothing is kept under those keys, and no clock is read for them, while
-// nobody observes them or has just asked.
+// The state behind the broker's own keys, `$broker.…`: whether a client wants them, and the counts for their
+// values. Owned by the hub. What always holds: while no client observes these keys or has just asked for one,
+// they have no values, and no clock is read for them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,25 +8,25 @@ import PlugboardWire
 
 /// The state behind `$broker.…`.
 struct OwnState: ~Copyable {
-    /// How often what is observed is looked at anew.
+    /// The time between two checks of observed keys.
     static let intervalNanoseconds: UInt64 = 1_000_000_000
-    /// Who asks again sooner than this gets what was written last.
+    /// A client that asks again within this time gets the last value.
     static let freshNanoseconds: UInt64 = 100_000_000
-    /// Clients that are looked at in one turn.
+    /// How many clients one turn checks.
     static let clientsPerTurn = 1_024
 
-    /// `$broker`, as the writer of all this.
+    /// The author `$broker`, who writes these keys.
     let author: AuthorHandle
-    /// Somebody observes it, or asked within the last interval.
+    /// Whether a client observes these keys, or asked for one within the last interval.
     var isActive = false
-    /// The group of writes under way has taken its revision.
+    /// Whether the present group of writes has taken its revision.
     var hasRevision = false
-    /// The next slot of the clients to be looked at, while a look round is under way.
+    /// The slot of the next client to check, during a round.
     var nextSlot = 0
-    /// When the look round that is under way began.
+    /// When the present round began.
     var roundStart: UInt64 = 0
 
-    /// Bytes read and written, and events told, since the beginning.
+    /// Bytes read, bytes written, and events sent, since the broker's start.
     var received: UInt64 = 0
     var sent: UInt64 = 0
     var events: UInt64 = 0
@@ -34,10 +34,10 @@ struct OwnState: ~Copyable {
     var departedLines: UInt64 = 0
     var turns: TurnTimes
     let start: UInt64
-    /// When the stats were last written, and the counts of then.
+    /// When `$broker.stats` was last written, and the counts at that time.
     var sampledAt: UInt64 = 0
     var sample = OwnCounts()
-    /// Work space: a key and a value.
+    /// Work space for a key and a value.
     var key = ByteBuffer()
     var value = ByteBuffer()
 
@@ -47,7 +47,7 @@ struct OwnState: ~Copyable {
         self.author = author
     }
 
-    /// Puts the key of a client into `key`.
+    /// Writes the key of a client into `key`.
     mutating func setKey(client: UInt64) {
         key.removeAll()
         key.append("$broker.clients.")
@@ -60,7 +60,7 @@ struct OwnState: ~Copyable {
     }
 }
 
-/// How long turns took, while somebody wants to know.
+/// How long turns took, while a client wants to know.
 struct TurnTimes {
     private(set) var count: UInt64 = 0
     private(set) var nanoseconds: UInt64 = 0
@@ -72,7 +72,7 @@ struct TurnTimes {
         self.time = time
     }
 
-    /// Something happened: a turn begins, if none has.
+    /// Begins a turn, unless one has begun.
     mutating func begin() {
         if start == 0 { start = time.nanoseconds() }
     }
@@ -86,7 +86,7 @@ struct TurnTimes {
         longest = max(longest, passed)
     }
 
-    /// Forgets the times; the turn under way goes on.
+    /// Forgets the times of finished turns. The present turn goes on.
     mutating func reset() {
         (count, nanoseconds, longest) = (0, 0, 0)
     }
@@ -100,7 +100,7 @@ struct OwnCounts {
     var received: UInt64 = 0
     var sent: UInt64 = 0
 
-    /// Each count with its name.
+    /// Each count with the name of its member.
     var all: [(name: StaticString, count: UInt64)] {
         [
             ("lines", lines), ("writes", writes), ("events", events), ("received", received),

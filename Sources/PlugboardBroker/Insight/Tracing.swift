@@ -1,21 +1,21 @@
-// What became of the writes of a turn, for those who trace: kept as text from the write
-// until the end of the turn, when it is known how long each observer waited. Owned by the
-// hub; empty, and one false flag, while nobody traces.
+// Notes for tracers what became of each write of a turn. The notes are kept as text until the end of the
+// turn, when it is known how long each observer waited. Owned by the hub. What always holds: while no client
+// traces, it is empty, and `isOn` is false, so that a write costs one test more.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The traces of the turn under way.
+/// The tracers, and the traces of the present turn.
 struct Tracing: ~Copyable {
-    /// Text of one turn past which writes are no longer traced, but counted as dropped.
+    /// The most bytes of text in one turn. Past it, writes are not traced but counted as dropped.
     static let bytesMax = 4_194_304
 
-    /// Who traces what.
+    /// A subscription that traces, and its patterns.
     struct Tracer {
         let subscription: SubscriptionHandle
         let patterns: [[UInt8]]
-        /// What this turn had no room for.
+        /// The writes of this turn for which there was no room.
         var gap: Gap?
 
         mutating func drop(_ revision: UInt64) {
@@ -46,24 +46,24 @@ struct Tracing: ~Copyable {
     struct Record: BitwiseCopyable {
         let revision: UInt64
         fileprivate let key: ByteRange
-        /// From the key to what the observers follow.
+        /// The text of the line from the key up to the observers.
         fileprivate let head: ByteRange
         /// When it was made, in monotonic nanoseconds.
         fileprivate let time: UInt64
-        /// Its observers from the first to, and without, the last.
+        /// The places of its observers: from `first` up to, not including, `last`.
         fileprivate let first: Int
         fileprivate var last: Int
         fileprivate var hasMore = false
     }
 
-    /// Somebody traces.
+    /// Whether a client traces.
     private(set) var isOn = false
     private(set) var tracers: [Tracer] = []
     private let source: TimeSource
     private var text = ByteBuffer()
     private var records = List<Record>()
     private var observers = List<Observer>()
-    /// When each client was sent all that was there for it, in this turn.
+    /// When each client was sent everything that waited for it, in this turn.
     private var sentAt: [UInt64: UInt64] = [:]
 
     init(time source: TimeSource) {
@@ -81,12 +81,13 @@ struct Tracing: ~Copyable {
         if !isOn { removeAll() }
     }
 
-    /// What a tracer asked for.
+    /// The patterns of a tracer.
     func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
         tracers.first { $0.subscription == subscription }?.patterns ?? []
     }
 
-    /// Whether somebody is to be told of a write to this key, and there is room to note it.
+    /// Whether to note a write to this key: a tracer wants it, and there is room. Without room, tracers count
+    /// it as dropped.
     mutating func takes(
         _ key: Span<UInt8>,
         revision: UInt64,
@@ -102,7 +103,7 @@ struct Tracing: ~Copyable {
         return isWanted && !isFull
     }
 
-    /// Notes a write; its observers follow.
+    /// Notes a write. Call `append` for each of its observers afterwards.
     mutating func begin(
         _ operation: Operation,
         _ reason: EventReason?,
@@ -132,7 +133,7 @@ struct Tracing: ~Copyable {
         )
     }
 
-    /// Notes what becomes of the last write for one of its observers, as text in `observer`.
+    /// Notes the outcome of the last write for one observer. `observer` is the text.
     mutating func append(_ observer: Span<UInt8>, client: UInt64, isSent: Bool) {
         guard !records.isEmpty else { return }
         let place = records.count - 1
@@ -147,15 +148,15 @@ struct Tracing: ~Copyable {
         records[place].last = observers.count
     }
 
-    /// A client was sent all that was there for it.
+    /// Notes that a client was sent everything that waited for it.
     mutating func noteSent(_ client: UInt64) {
         if !records.isEmpty { sentAt[client] = source.nanoseconds() }
     }
 
-    /// Something is to be told at the end of this turn.
+    /// Whether no write was noted in this turn.
     var isEmpty: Bool { records.isEmpty }
 
-    /// How many writes were noted.
+    /// The number of noted writes.
     var count: Int { records.count }
 
     /// The revision of a write.
@@ -167,7 +168,7 @@ struct Tracing: ~Copyable {
         records[index].key.bytes(of: text.bytes)
     }
 
-    /// Adds the line about a write, without its beginning.
+    /// Adds the line about a write, without the members before the key.
     func appendLine(_ index: Int, to buffer: inout ByteBuffer) {
         let record = records[index]
         buffer.append(record.head.bytes(of: text.bytes))
@@ -176,7 +177,8 @@ struct Tracing: ~Copyable {
             let observer = observers[place]
             if place > record.first { buffer.append(",") }
             buffer.append(observer.text.bytes(of: text.bytes))
-            // Who was not sent everything in this turn gets the rest in a later one.
+            // A client that wasn't sent everything in this turn gets the rest in a later one, so its time
+            // isn't known.
             if observer.isSent, let time = sentAt[observer.client], time >= record.time {
                 buffer.append(#","microseconds":"#)
                 buffer.append(decimal: (time - record.time) / 1000)
@@ -186,13 +188,13 @@ struct Tracing: ~Copyable {
         buffer.append(record.hasMore ? "],\"more\":true}\n" : "]}\n")
     }
 
-    /// The gap of a tracer, once.
+    /// Takes the gap of a tracer.
     mutating func takeGap(ofTracer index: Int) -> Gap? {
         defer { tracers[index].gap = nil }
         return tracers[index].gap
     }
 
-    /// Forgets the turn.
+    /// Forgets the turn's writes.
     mutating func removeAll() {
         text.removeAll()
         records.removeAll()
@@ -205,7 +207,7 @@ struct Tracing: ~Copyable {
 extension Tracing {
     private static var always: Invariants { Invariants(of: "Tracing") }
 
-    /// Each tracer is a subscription that traces, and nothing is left of a turn.
+    /// Checks that the tracers are the subscriptions that trace.
     func checkInvariants(
         _ living: borrowing Living,
         _ matching: borrowing Matching

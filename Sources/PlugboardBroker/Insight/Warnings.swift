@@ -1,37 +1,37 @@
-// What the broker itself finds wrong: loops of causes, and a journal that can't be kept. The
-// latest are kept, for `$broker.warnings`; what goes on is one warning that grows, and a fast
-// loop is looked at a few times a second.
+// The broker's warnings: loops of causes, and a journal that can't be kept. Owned by the hub, which publishes
+// the latest 32 at `$broker.warnings`. If a problem goes on, its warning counts the repetitions. A fast loop
+// is noted at most ten times a second, because noting it takes time.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The latest warnings of a bus.
+/// The latest warnings of a broker.
 struct Warnings: ~Copyable {
-    /// How often a chain comes back to a key and its writer before that is a loop.
+    /// How often a chain has to come back to the same key and writer to count as a loop.
     static let returnsMin: UInt8 = 16
-    /// How many are kept.
+    /// How many warnings are kept.
     static let keptMax = 32
-    /// Milliseconds from one warning, or the growing of one, to the next.
+    /// The least time between two notes about loops.
     private static let pauseMilliseconds: UInt64 = 100
 
-    /// Something that was found.
+    /// One warning.
     struct Warning {
         let number: UInt64
-        /// What it is, where it is no loop.
+        /// The message about the journal; nil if it is a loop.
         var storage: String?
-        /// When it was last seen, in milliseconds since 1970.
+        /// When the problem was last seen, in milliseconds since 1970.
         var milliseconds: UInt64
         var revision: UInt64
-        /// How often the warning was raised.
+        /// How often the problem was noted.
         var times: UInt64 = 1
-        /// The keys and the names of their writers, the newest first.
+        /// The writes of the loop, the newest first; empty if it is no loop.
         let steps: [Step]
     }
 
     /// One write of a loop.
     struct Step: Equatable {
         let key: String
-        /// The name as JSON.
+        /// The writer's name as JSON.
         let by: String
     }
 
@@ -41,8 +41,8 @@ struct Warnings: ~Copyable {
     private var lastNumber: UInt64 = 0
     private var lastMilliseconds: UInt64 = 0
 
-    /// Whether an entry's chain has come back often enough for a warning, and none was
-    /// raised just now.
+    /// Whether a chain that has come back so often deserves a warning now. It doesn't if a loop was noted
+    /// just before.
     func isDue(_ returns: UInt8, at milliseconds: UInt64) -> Bool {
         guard returns >= Self.returnsMin, returns % Self.returnsMin == 0 else { return false }
         // The clock may have been set back.
@@ -52,7 +52,8 @@ struct Warnings: ~Copyable {
     mutating func raise(_ steps: [Step], revision: UInt64, at milliseconds: UInt64) {
         lastMilliseconds = milliseconds
         changes += 1
-        // Each key of one loop comes back by itself: that is no other loop.
+        // Each key of a loop comes back, and each would give a warning of its own. So warnings that share a
+        // step are one.
         if let known = latest.firstIndex(where: { $0.steps.contains { steps.contains($0) } }) {
             latest[known].milliseconds = milliseconds
             latest[known].revision = revision
@@ -66,7 +67,7 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
-    /// Something about the journal, which may be a repetition.
+    /// Notes a problem of the journal. The same message again is counted.
     mutating func raise(storage message: String, revision: UInt64, at milliseconds: UInt64) {
         changes += 1
         if let known = latest.firstIndex(where: { $0.storage == message }) {
@@ -88,7 +89,7 @@ struct Warnings: ~Copyable {
         if latest.count > Self.keptMax { latest.removeFirst() }
     }
 
-    /// All of them as a JSON array, the oldest first.
+    /// Adds all warnings as a JSON array, the oldest first.
     func append(to buffer: inout ByteBuffer) {
         buffer.append("[")
         for (index, warning) in latest.enumerated() {
@@ -121,7 +122,7 @@ struct Warnings: ~Copyable {
         buffer.append("]}")
     }
 
-    /// The keys in the order of what happens: `a → b → a`.
+    /// The keys in the order of the writes: `a → b → a`.
     private static func message(_ warning: Warning) -> String {
         let keys = warning.steps.map(\.key)
         return "a loop of causes: \((keys.prefix(1) + keys.reversed()).joined(separator: " → "))"

@@ -1,29 +1,30 @@
-// What a plugin that is started on demand is started for, and whether anybody wants that now.
-// Owned by its plugin.
+// The demand for a plugin that is started on demand: the keys for which it is needed, and whether a client
+// needs it now. Owned by its `SupervisedPlugin`.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// The demand for one plugin.
 final class Demand {
-    /// Seconds without demand after which a plugin is wanted no more, where it doesn't say.
+    /// The seconds without demand after which a plugin is no longer wanted, unless its declaration says
+    /// otherwise.
     static let idleSecondsDefault: UInt32 = 30
 
-    /// Patterns of what it publishes or emits.
+    /// Patterns of the keys that it publishes or emits.
     var observed: [[UInt8]] = []
     var idleNanoseconds: UInt64 = 0
     var isRunning = false
-    /// Subscriptions of others to what it publishes.
+    /// How many subscriptions of other clients ask for what it publishes.
     var observers = 0
-    /// When the last observer or call went, or it was asked something.
+    /// When the last observer or call ended, or a client last asked it something.
     var quietSince: UInt64 = 0
-    /// What the supervisor was told.
+    /// What the broker last told the supervisor.
     var isWanted = false
-    /// It is to be looked at again.
+    /// Whether a later check is planned.
     var isTimed = false
 
-    /// Whether somebody with this pattern observes what it publishes. One that names nobody in
-    /// particular, such as `**`, doesn't ask for anything.
+    /// Whether a subscription with this pattern asks for what the plugin publishes. A pattern that begins
+    /// with `*` asks for no particular plugin.
     func concerns(_ pattern: Span<UInt8>) -> Bool {
         pattern.first != UInt8(ascii: "*")
             && observed.contains { own in Pattern.overlaps(own.span, pattern) }

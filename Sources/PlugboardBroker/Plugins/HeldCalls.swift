@@ -1,12 +1,12 @@
-// Calls that wait for a plugin to serve what it declares: one that is being started, again or on
-// demand. Owned by the supervision. What always holds: a call that is held is under way, its
-// server is the supervisor's client until the plugin serves, and its plugin counts it.
+// Calls that wait until a plugin serves the key that it declares, because the plugin is starting. Owned by
+// `Supervision`. What always holds: a held call is in the table of calls, its server is the supervisor's
+// client until the plugin serves the key, and its plugin counts it.
 
 import PlugboardWire
 
-/// The events of the calls that wait, by the calls' numbers.
+/// The events of held calls, by the calls' numbers.
 struct HeldCalls {
-    /// Bytes of calls that wait for plugins to serve.
+    /// The most bytes of held calls.
     static let bytesMax = 16_777_216
 
     private struct Held {
@@ -19,10 +19,10 @@ struct HeldCalls {
 
     var isEmpty: Bool { held.isEmpty }
 
-    /// In the order in which they were asked.
+    /// The numbers of held calls, in the order in which they were made.
     var numbers: [UInt64] { held.keys.sorted() }
 
-    /// The plugin that a call waits for.
+    /// The plugin for which a call waits.
     func plugin(of number: UInt64) -> SupervisedPlugin? { held[number]?.plugin }
 
     func event(of number: UInt64) -> [UInt8]? { held[number]?.event }
@@ -33,7 +33,7 @@ struct HeldCalls {
         plugin.heldCalls += 1
     }
 
-    /// Returns the plugin that it waited for, if it did.
+    /// Removes a call if it is held, and returns the plugin for which it waited.
     mutating func remove(_ number: UInt64) -> SupervisedPlugin? {
         guard let call = held.removeValue(forKey: number) else { return nil }
         bytes -= call.event.count
@@ -45,7 +45,8 @@ struct HeldCalls {
 extension HeldCalls {
     private static var always: Invariants { Invariants(of: "HeldCalls") }
 
-    /// A call that is held is under way, waits with the supervisor, and its plugin counts it.
+    /// Checks that each held call is in the table of calls and waits with the supervisor, and that its plugin
+    /// counts it.
     func checkInvariants(
         _ calls: borrowing CallTable,
         _ sessions: borrowing SessionTable

@@ -1,7 +1,7 @@
-// What a broker knows of the plugins that a supervisor, such as `plugboard up`, runs beside
-// it: their names, their processes and what each may do. Owned by the hub. A plugin is known
-// by the session (setsid) that its process leads, which the kernel tells of whoever connects:
-// nobody joins such a session from outside, and what a plugin starts is in it.
+// The plugins that a supervisor, such as `plugboard up`, runs beside a broker: their names, their processes
+// and what each may do. Owned by the hub. A client belongs to a plugin if its process is in the session
+// (setsid) that the plugin's process leads. The kernel reports that for each peer. No process can join such a
+// session from outside, and programs that a plugin starts are in it.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,20 +10,20 @@ import PlugboardWire
 /// A plugin that the supervisor runs.
 final class SupervisedPlugin {
     let name: String
-    /// The process that leads its session; nil while none does.
+    /// The process that leads the plugin's session; nil while it doesn't run.
     fileprivate(set) var process: Int32?
-    /// What its declaration allows; nil: that says nothing about it.
+    /// What its declaration allows; nil if the declaration limits nothing.
     private(set) var rights: Rights?
     fileprivate private(set) var may: ActionPatterns?
-    /// It runs, or will again by itself: neither broken nor stopped, nor ended for good.
+    /// Whether it runs or will start by itself: it is not broken, stopped or ended.
     fileprivate(set) var isExpected = false
-    /// Calls that wait for it to serve.
+    /// How many calls wait until it serves their keys.
     var heldCalls = 0
-    /// What it is started for; nil: it isn't started on demand.
+    /// The demand for it; nil if it isn't started on demand.
     fileprivate(set) var demand: Demand?
-    /// What was said of it last, as far as it matters here, as JSON.
+    /// The supervisor's last report about it, as JSON with the members that a broker applies.
     fileprivate(set) var report: [UInt8] = []
-    /// No other plugin has it, ever.
+    /// The plugin's number. It is never used again.
     let number: Int
 
     fileprivate init(name: String, number: Int) {
@@ -31,10 +31,10 @@ final class SupervisedPlugin {
         self.number = number
     }
 
-    /// Whether somebody wants what it is there for.
+    /// Whether a client needs it now.
     var isNeeded: Bool { heldCalls > 0 || (demand?.observers ?? 0) > 0 }
 
-    /// Whether it declares that it serves a key, and can be waited for.
+    /// Whether it declares that it serves a key, and a call can wait for it.
     func willServe(_ key: Span<UInt8>) -> Bool {
         guard isExpected, let may else { return false }
         return may[.serve].contains { pattern in Pattern.matches(pattern.span, key) }
@@ -48,26 +48,26 @@ final class SupervisedPlugin {
 
 /// The supervisor and its plugins.
 struct Supervision {
-    /// Plugins that a broker keeps apart.
+    /// The most plugins of a broker.
     static let pluginsMax = 1_024
 
-    /// The process that may say how plugins are; nil: nobody may.
+    /// The process of the supervisor; nil if the broker has none.
     var supervisor: Int32?
-    /// The session of a process; nil where it is gone.
+    /// Looks up the session of a process; nil if the process is gone.
     var sessionOf: (Int32) -> Int32? = { ProcessSession.of($0) }
-    /// What the supervisor calls itself.
+    /// The supervisor's name.
     var supervisorName: String?
-    /// Some plugin may not do everything.
+    /// Whether the rights of any plugin are limited.
     private(set) var isLimiting = false
     private var plugins: [String: SupervisedPlugin] = [:]
-    /// All of them, the first first.
+    /// All plugins, in the order in which they were reported first.
     private var all: [SupervisedPlugin] = []
     private var lastNumber = 0
-    /// Those that are started on demand.
+    /// The plugins that are started on demand.
     private(set) var onDemand: [SupervisedPlugin] = []
-    /// The client that said last how a plugin is.
+    /// The client that published the last report.
     var reporter: SessionHandle?
-    /// Calls that wait for a plugin to serve.
+    /// Calls that wait until a plugin serves their keys.
     var heldCalls = HeldCalls()
 
     /// Whether a peer is the supervisor.
@@ -88,12 +88,12 @@ struct Supervision {
         plugins[name] != nil || name == supervisorName
     }
 
-    /// Whether one more plugin of this name has its place.
+    /// Whether there is room for a plugin of this name.
     func hasRoom(for name: String) -> Bool {
         plugins[name] != nil || plugins.count < Self.pluginsMax
     }
 
-    /// What was said of each last.
+    /// The last report about each plugin.
     var reports: [[UInt8]] { all.map(\.report) }
 
     /// The plugin with a name.
@@ -104,7 +104,8 @@ struct Supervision {
         all.first { $0.number == number }
     }
 
-    /// The plugin that is to serve a key, if one is; first of those that somebody has to ask for.
+    /// The plugin that declares that it serves a key, if there is one. Plugins on demand come first, because
+    /// they start only if they are asked for.
     func server(of key: Span<UInt8>, for caller: SupervisedPlugin?) -> SupervisedPlugin? {
         for plugin in onDemand where plugin !== caller && plugin.willServe(key) { return plugin }
         for plugin in all where plugin !== caller && plugin.willServe(key) { return plugin }
@@ -124,8 +125,8 @@ struct Supervision {
         if !onDemand.contains(where: { $0 === plugin }) { onDemand.append(plugin) }
     }
 
-    /// Takes in what the supervisor says. Returns the plugin where that might make clients its own
-    /// that were not, or change what they may do.
+    /// Applies a report of the supervisor. Returns the plugin if other clients may belong to it now, or if
+    /// its rights have changed.
     mutating func take(_ report: PluginReport) -> SupervisedPlugin? {
         let plugin = plugins[report.name] ?? SupervisedPlugin(name: report.name, number: lastNumber + 1)
         let isNew = plugins.updateValue(plugin, forKey: report.name) == nil
@@ -146,8 +147,7 @@ struct Supervision {
 }
 
 extension Supervision {
-    /// There is no such plugin any more: its name is free, and nobody waits for it. Clients that
-    /// were its own stay limited as they are.
+    /// Removes a plugin: its name is free, and no call waits for it. Its connected clients keep their limits.
     mutating func remove(_ plugin: SupervisedPlugin) {
         plugin.isExpected = false
         plugins[plugin.name] = nil
@@ -156,21 +156,21 @@ extension Supervision {
     }
 }
 
-/// What the supervisor publishes of a plugin, as far as it concerns the broker.
+/// The supervisor's report about a plugin: the members that a broker applies.
 struct PluginReport {
     let name: String
     let process: Int32?
     let may: ActionPatterns?
     let state: String
-    /// Of one that is started on demand: after how long it is wanted no more.
+    /// For a plugin on demand: after how many seconds without demand it is no longer wanted. Otherwise nil.
     let idleSeconds: UInt32?
-    /// These members as they were written, as an object.
+    /// These members as they were written, as a JSON object.
     let text: [UInt8]
 
     /// At most a day.
     static let idleSecondsMax: UInt32 = 86_400
 
-    /// Reads a value. Throws a refusal that says what is wrong with it.
+    /// Reads a value. Throws a refusal that names the mistake.
     init(_ value: Span<UInt8>, at offset: Int) throws(Refusal) {
         let json = try JSONOutline(value, at: offset)
         func fault(_ message: String) -> Refusal { Refusal(.wrongType, message, at: offset) }
