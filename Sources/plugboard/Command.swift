@@ -1,17 +1,17 @@
-// What a command declares of itself. Its help, its parsing and its "did you mean"
-// all derive from this, so a new command is one file and one row in the table.
+// The declaration of a command. Its help, its parsing and its "did you mean" are made from this, so a new
+// command is one file and one row in the table.
 
 import PlugboardWire
 
 /// One word after `plugboard`.
 struct Command: Sendable {
-    /// Where the overview lists it.
+    /// The part of the overview that lists a command.
     enum Group: String, CaseIterable, Sendable {
         case run = "Run the bus"
         case write = "Write"
         case read = "Read"
         case about = "Find out"
-        /// For the program's own use: left out of the overview.
+        /// For the program's own use. The overview leaves it out.
         case hidden = ""
     }
 
@@ -24,13 +24,13 @@ struct Command: Sendable {
     /// The forms of the command line, without `plugboard NAME`, if the parameters alone don't show
     /// them.
     var forms: [String] = []
-    /// Beside `--help`, which every command has.
+    /// Its options, besides `--help`, which every command has.
     var options: [CommandOption] = []
-    /// Paragraphs that say what a person needs to know.
+    /// The paragraphs of its help.
     var details: String = ""
     /// Command lines without the leading `plugboard`.
     var examples: [String] = []
-    /// Another program reads them, `--help` as well.
+    /// Whether another program reads all its words, including `--help`.
     var takesWordsAsTheyAre = false
     let run: @Sendable (Invocation, CommandConsole) throws -> Void
 
@@ -46,7 +46,7 @@ struct Command: Sendable {
         )
     }
 
-    /// Its command line, read; or the mistake in it.
+    /// Parses its command line, or throws the mistake in it.
     func parse(_ words: [String]) throws(CommandError) -> Invocation {
         let syntax = syntax
         do throws(CommandMistake) {
@@ -57,7 +57,7 @@ struct Command: Sendable {
         }
     }
 
-    /// Runs it with words that nobody has looked at.
+    /// Runs it with unparsed words.
     func pass(_ words: [String], _ console: CommandConsole) throws {
         try run(Invocation(syntax, unread: words), console)
     }

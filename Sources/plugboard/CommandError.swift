@@ -4,16 +4,16 @@
 /// The statuses that the program ends with.
 enum ExitStatus: Int32, CaseIterable, Sendable {
     case done = 0
-    /// The broker said no, or the work failed.
+    /// The broker refused a request, or the work failed.
     case refused = 1
-    /// The command line is wrong (EX_USAGE of sysexits.h): that is found without a broker.
+    /// The command line has a mistake (EX_USAGE of sysexits.h). It is found without a broker.
     case usage = 64
     /// There is no broker, or it went away (EX_UNAVAILABLE).
     case unavailable = 69
     /// The disk under the journal fails (EX_IOERR).
     case inputOutput = 74
 
-    /// As `plugboard help` lists it.
+    /// The text in `plugboard help`.
     var meaning: String {
         switch self {
         case .done: "done, or nobody reads what is printed any more"

@@ -1,4 +1,4 @@
-// Every command there is. A new one is a row here and a file in `Commands`.
+// The table of all commands. A new command is a row here and a file in `Commands`.
 
 /// The table of commands, in the order of the overview.
 enum CommandTable {
@@ -10,7 +10,7 @@ enum CommandTable {
         .play, .launch,
     ]
 
-    /// Those that the overview shows.
+    /// The commands in the overview.
     static var visible: [Command] { all.filter { $0.group != .hidden } }
 
     static func command(named name: String) -> Command? {

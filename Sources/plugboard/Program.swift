@@ -1,5 +1,5 @@
-// From the words after `plugboard` to an exit status: the first word picks a
-// command from the table, the command's own declaration parses the rest.
+// Runs a command line: the first word after `plugboard` picks a command from the table, and the command's
+// declaration parses the rest. The result is the exit status.
 
 import PlugboardPosix
 import PlugboardWire
@@ -62,7 +62,7 @@ enum Program {
         return HelpText.unknownCommand(word)
     }
 
-    /// The name to begin messages with: `plugboard publish` where there is such a command.
+    /// The beginning of messages, such as `plugboard publish`; only `plugboard` if there is no such command.
     private static func commandName(_ words: [String]) -> String {
         guard let word = words.first, CommandTable.command(named: word) != nil else { return name }
         return "\(name) \(word)"

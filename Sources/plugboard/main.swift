@@ -1,4 +1,4 @@
-// The command `plugboard`: everything is in files that tests can reach.
+// The start of the command `plugboard`. The code is in other files, because tests can't import this one.
 
 import PlugboardPosix
 

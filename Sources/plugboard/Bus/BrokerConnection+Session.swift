@@ -1,11 +1,11 @@
-// What every command does first: find the broker, read its greeting, send a name.
+// The first steps of every command: find the broker, read its greeting, send a name.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension BrokerConnection {
-    /// Connects as the options say, and has been greeted when it returns.
-    /// `timeout`, in seconds, goes before `--timeout`.
+    /// Connects as the options say, and returns when the greeting has come. `timeout`, in seconds, takes the
+    /// place of `--timeout`.
     static func open(_ invocation: Invocation, timeout: Double? = nil) throws -> BrokerConnection {
         let connection = try BrokerConnection(
             path: invocation.text(.socket) ?? SocketPath.standard(),
@@ -20,8 +20,8 @@ extension BrokerConnection {
         return connection
     }
 
-    /// Makes the one request of a command. With `--json` it prints the reply, whatever it is, and returns
-    /// nil: there is nothing left to show. A refusal ends the command.
+    /// Makes the one request of a command. With `--json` it prints any reply and returns nil, because nothing
+    /// is left to show. A refusal ends the command.
     static func ask(
         _ request: ObjectText,
         _ invocation: Invocation,
@@ -34,7 +34,7 @@ extension BrokerConnection {
         return invocation.has(.json) ? nil : reply
     }
 
-    /// Sends one request and waits for its reply; events that come first are left out.
+    /// Sends one request and waits for its reply. It drops events that come before the reply.
     func request(_ request: ObjectText) throws -> BrokerLine {
         try send(request.adding("id", 1).line)
         linesSent += 1

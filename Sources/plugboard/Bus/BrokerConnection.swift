@@ -1,5 +1,5 @@
-// A command's connection to the broker: one socket, read and written in turns on one thread, every
-// wait with a deadline. Values stay bytes, so commands don't use the typed client library.
+// A command's connection to the broker: one socket, read and written on one thread. Every wait has a
+// deadline. Values stay bytes, so commands don't use the typed client library.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -7,16 +7,16 @@ import PlugboardWire
 
 /// A connection to a broker.
 final class BrokerConnection {
-    /// How long to wait where `--timeout` doesn't say.
+    /// How long to wait without `--timeout`.
     static let timeoutSeconds = 5.0
 
-    /// Where the broker is.
+    /// The path of the broker's socket.
     let path: String
-    /// The broker's first line, once it was heard.
+    /// The broker's first line; nil until it has come.
     var greeting: BrokerLine?
-    /// Lines sent so far: the broker names a line by its number where it has no id.
+    /// The number of lines sent so far. The broker names a line without an id by its number.
     var linesSent = 0
-    /// The broker is gone, or doesn't answer: the last error was about that.
+    /// Whether the last error was that the broker is gone or doesn't answer.
     private(set) var isLost = false
     private var socket: LineSocket
     private let users: TrustedUsers
@@ -24,7 +24,7 @@ final class BrokerConnection {
     private let poller = PollPoller()
     private var isEnded = false
 
-    /// Connects. Throws a `CommandError` that says where it looked and how to start one.
+    /// Connects. Throws a `CommandError` that names the path and says how to start a broker.
     init(
         path: String,
         trusting users: TrustedUsers = .own,
@@ -41,7 +41,7 @@ final class BrokerConnection {
         try poller.add(socket.fd, token: 0, interest: .read)
     }
 
-    /// Stops listening to a broker that is gone. Other watched descriptors stay watched.
+    /// Closes the connection to a broker that is gone. Other watched descriptors stay watched.
     func leave() {
         poller.remove(socket.fd)
         isLost = true
@@ -60,13 +60,13 @@ final class BrokerConnection {
         try poller.add(socket.fd, token: 0, interest: .read)
     }
 
-    /// Waits while there is no broker to listen to.
+    /// Waits while there is no broker.
     func rest(milliseconds: Int32) throws {
         try fill(milliseconds: milliseconds)
     }
 
-    /// Sends bytes, and reads meanwhile, so that this program and the broker don't wait for each
-    /// other for ever.
+    /// Sends bytes, and reads meanwhile. Otherwise this program and the broker could wait for each other for
+    /// ever.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -79,10 +79,10 @@ final class BrokerConnection {
         }
     }
 
-    /// The next line is there already and needs no wait.
+    /// Whether the next line has come already.
     var hasLine: Bool { socket.hasLine }
 
-    /// The next line. Throws where there is none by the deadline, or the broker went away.
+    /// Waits for the next line. Throws if none comes by the deadline, or if the broker goes away.
     func nextLine() throws -> BrokerLine {
         let deadline = TimeLimit(seconds: timeout)
         while true {
@@ -93,7 +93,7 @@ final class BrokerConnection {
         }
     }
 
-    /// A line that is there already, or comes within the time; nil if none does.
+    /// A line that has come already or comes within the time; nil if none does.
     func nextLine(milliseconds: Int32) throws -> BrokerLine? {
         if let line = try takeLine() { return line }
         if isEnded { throw gone(nil) }
@@ -101,14 +101,14 @@ final class BrokerConnection {
         return try takeLine()
     }
 
-    /// Makes waits end when standard output's reader is gone, so that `subscribe | head -1`
-    /// ends with its reader and not with the next event.
+    /// Makes waits end when the reader of standard output is gone. So `subscribe | head -1` ends with `head`
+    /// and not at the next event.
     func watchOutput() throws {
         try poller.add(StandardStream.output.fd, token: 1, interest: [])
     }
 
-    /// Makes waits throw `Interrupted` when there is something to read here, such as a signal or a
-    /// key. Lines that the broker sent until then are kept.
+    /// Makes waits throw `Interrupted` when this descriptor can be read, for example because of a signal or a
+    /// typed key. Lines from the broker until then are kept.
     func watch(_ fd: Int32) throws {
         try poller.add(fd, token: 2, interest: .read)
     }
@@ -160,7 +160,7 @@ final class BrokerConnection {
         return parsed
     }
 
-    /// False if nothing moved in either direction for the whole time.
+    /// Returns false if nothing was sent or received for the whole time.
     private func waitToSend() throws -> Bool {
         try poller.change(socket.fd, token: 0, interest: [.read, .write])
         let moved = try fill(milliseconds: TimeLimit(seconds: timeout).milliseconds ?? 0)
@@ -168,7 +168,7 @@ final class BrokerConnection {
         return !moved.isEmpty
     }
 
-    /// The broker closed while something was being sent: its last line says why.
+    /// The error if the broker closes while something is being sent. The broker's last line gives the reason.
     private func farewell() -> any Error {
         while !isEnded {
             read()
@@ -204,7 +204,7 @@ final class BrokerConnection {
 /// Another watched descriptor became ready during the wait for the broker.
 struct Interrupted: Error {}
 
-/// The error if no broker answers, or only an unacceptable one.
+/// The error if no broker answers, or only another user's.
 enum NoBroker {
     static func error(path: String, _ reason: any Error) -> CommandError {
         switch reason {

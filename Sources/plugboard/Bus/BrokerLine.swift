@@ -1,4 +1,4 @@
-// A line from the broker, opened as far as a command needs.
+// A line from the broker, parsed as far as commands need it.
 
 import PlugboardWire
 
@@ -8,7 +8,7 @@ struct BrokerLine: Sendable {
         case ok(String)
         case error(String)
         case event(String)
-        /// Not a line that this version knows.
+        /// A line that this version doesn't know.
         case unknown
     }
 
@@ -17,7 +17,7 @@ struct BrokerLine: Sendable {
     let object: JSONObject
     let kind: Kind
 
-    /// Nil where the bytes are not a JSON object.
+    /// Nil if the bytes are not a JSON object.
     init?(_ bytes: ArraySlice<UInt8>) {
         guard let object = try? JSONObject(parsing: bytes) else { return nil }
         self.bytes = bytes
@@ -27,7 +27,7 @@ struct BrokerLine: Sendable {
 
     subscript(field: String) -> JSONValue? { object[field] }
 
-    /// The error that this line is, as a command's own end; the broker's code first.
+    /// The error in this line as a command's error. Its message begins with the broker's code.
     var refusal: CommandError? {
         guard case .error(let code) = kind else { return nil }
         let message = object["message"]?.string ?? "the broker refused"
@@ -35,8 +35,8 @@ struct BrokerLine: Sendable {
         return CommandError(.refused, "\(code): \(message)", hints: hints)
     }
 
-    /// The same event with another count; 0 is left out, as the broker does. Behind the value there is
-    /// nothing that looks like the member, as quotes within strings are escaped.
+    /// The same event with another `skipped`; 0 removes the member, as in the broker's lines. The search for
+    /// the member can't find a string after the value, because quotes within strings are escaped.
     func replacing(skipped count: UInt64, by other: UInt64) -> BrokerLine {
         var text = String(decoding: bytes, as: UTF8.self)
         guard let place = text.ranges(of: ",\"skipped\":\(count)").last else { return self }

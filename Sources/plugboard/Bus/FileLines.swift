@@ -1,5 +1,5 @@
-// A file's lines, one at a time with their numbers, in bounded memory whatever the
-// file holds.
+// Reads a file's lines one at a time, with their numbers. It needs bounded memory for any content of the
+// file.
 
 import PlugboardPosix
 import PlugboardWire
@@ -10,23 +10,23 @@ struct FileLines: ~Copyable {
     struct Line {
         /// From 1, counting every line.
         let number: Int
-        /// Without its line feed; nil where it is longer than a line of the bus may be.
+        /// The bytes without the line feed; nil if the line is longer than the bus allows.
         let bytes: [UInt8]?
         /// False for a last line without a line feed.
         let isEnded: Bool
 
-        /// Blank, or a comment.
+        /// Whether the line is blank or a comment.
         var isIgnored: Bool {
             guard let bytes else { return false }
             return RequestDecoder.isIgnored(bytes.span)
         }
     }
 
-    /// For messages.
+    /// The name of the file in messages.
     let name: String
-    /// The file's size; nil where it has none.
+    /// The file's size; nil if it has none, like a pipe.
     let bytesTotal: Int?
-    /// How far it was read.
+    /// How many bytes were read.
     private(set) var bytesRead = 0
     private let file: InputFile
     private let lineBytesMax: Int
@@ -43,14 +43,14 @@ struct FileLines: ~Copyable {
         bytesTotal = file.bytes
     }
 
-    /// The bytes read so far have no whole line: the next one may take long.
+    /// Whether the bytes read so far have no complete line, so that the next one may take long.
     var mustWait: Bool { !isEnded && !pending.contains(0x0A) }
 
-    /// What to wait for where `mustWait`.
+    /// The descriptor to wait for if `mustWait`.
     var fd: Int32 { file.raw }
 
-    /// The next line; nil at the end. A last line needs no line feed. `wait` is called before each
-    /// read of the file, and may wait in its own way.
+    /// The next line; nil at the end. The last line needs no line feed. `wait` is called before each read of
+    /// the file, so that the caller can wait for other things, too.
     mutating func next(_ wait: (_ fd: Int32) throws -> Void = { _ in }) throws -> Line? {
         var line: [UInt8] = []
         var isOverlong = false

@@ -4,15 +4,15 @@
 import PlugboardMemory
 import PlugboardWire
 
-/// The first thing wrong with a text that should be JSON.
+/// The first mistake in a text that should be JSON.
 struct JSONFault: Error, Equatable, Sendable {
-    /// In bytes from the text's beginning.
+    /// The offset in bytes from the text's beginning.
     let offset: Int
     let message: String
 }
 
 extension JSONFault {
-    /// What the broker would say of it.
+    /// The message that the broker would send.
     fileprivate init(_ failure: JSONFailure) {
         self.init(offset: failure.offset, message: Refusal(failure).message)
     }
@@ -20,10 +20,10 @@ extension JSONFault {
 
 /// A well-formed JSON value.
 struct JSONValue: Sendable {
-    /// The value's own bytes, no white space round them.
+    /// The value's bytes, without white space around them.
     let bytes: ArraySlice<UInt8>
 
-    /// A text that is one value, with nothing but white space round it.
+    /// Reads a text with one value. Around it there may be only white space.
     init(parsing text: ArraySlice<UInt8>) throws(JSONFault) {
         do throws(JSONFailure) {
             bytes = text.at(try JSONScanner.validate(text.span))
@@ -39,7 +39,7 @@ struct JSONValue: Sendable {
     /// The value as it was written.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A string's characters.
+    /// The characters of a string; nil for other values.
     var string: String? {
         guard bytes.first == UInt8(ascii: "\"") else { return nil }
         let spelling = bytes.dropFirst().dropLast()
@@ -72,14 +72,14 @@ struct JSONValue: Sendable {
         return elements
     }
 
-    /// An array's elements where all are strings.
+    /// The elements of an array if all of them are strings.
     var strings: [String]? {
         guard let array else { return nil }
         let strings = array.compactMap(\.string)
         return strings.count == array.count ? strings : nil
     }
 
-    /// What kind of value it is, for messages.
+    /// The kind of the value, for messages.
     var kindName: String {
         switch bytes.first {
         case UInt8(ascii: "{"): "an object"
@@ -93,19 +93,19 @@ struct JSONValue: Sendable {
 
 }
 
-/// The members of an object in their order. One level only, so that a line whose
-/// value is as deep as a value may be is still read.
+/// The members of an object in their order. It reads only one level, because a line is one level deeper than
+/// the deepest value in it.
 struct JSONObject: Sendable {
     struct Member: Sendable {
         let name: String
-        /// Where the name stands in the text that was parsed.
+        /// The offset of the name in the parsed text.
         let offset: Int
         let value: JSONValue
     }
 
     let members: [Member]
 
-    /// A text that is one object, with nothing but white space round it.
+    /// Reads a text with one object. Around it there may be only white space.
     init(parsing text: ArraySlice<UInt8>) throws(JSONFault) {
         let members: [Member]?
         do throws(JSONFailure) { members = try Self.members(text) } catch { throw JSONFault(error) }
@@ -116,7 +116,7 @@ struct JSONObject: Sendable {
         self.members = members
     }
 
-    /// Nil where it doesn't begin as an object.
+    /// Nil if the text doesn't begin like an object.
     private static func members(_ text: ArraySlice<UInt8>) throws(JSONFailure) -> [Member]? {
         guard var walk = JSONWalk(text.span, opening: "{") else { return nil }
         var members: [Member] = []
@@ -140,7 +140,7 @@ struct JSONObject: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The bytes at a place that is counted from the first of them.
+    /// The bytes at a place that counts from the beginning of these bytes.
     fileprivate func at(_ place: ByteRange) -> ArraySlice<UInt8> {
         self[(startIndex + place.start)..<(startIndex + place.end)]
     }

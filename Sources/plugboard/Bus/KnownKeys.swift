@@ -6,17 +6,18 @@ import PlugboardWire
 
 /// The keys of a subscription that began with the current values.
 struct KnownKeys {
-    /// Each with whether it came since the last break.
+    /// The keys, each with whether it has come since the last break.
     private var keys: [String: Bool] = [:]
     private var isCatchingUp = true
 
-    /// A broker agreed again. If it resumes, keys that don't come are unchanged.
+    /// Call it when a broker has accepted the subscription again. If it resumes, keys that don't come are
+    /// unchanged.
     mutating func begin(isResumed: Bool) {
         isCatchingUp = true
         keys = keys.mapValues { _ in isResumed }
     }
 
-    /// Notes an event; false if it ends a key that was never shown.
+    /// Notes an event. Returns false if it is the end of a key that was never shown.
     mutating func isNews(_ event: String, key: String?) -> Bool {
         guard let key else { return true }
         switch event {
@@ -27,7 +28,7 @@ struct KnownKeys {
         return true
     }
 
-    /// The snapshot is complete: returns the keys that are gone without a delete, in order.
+    /// Call it when the snapshot is complete. Returns the keys that are gone without a delete, in order.
     mutating func synced() -> [String] {
         isCatchingUp = false
         let gone = keys.filter { !$0.value }.map(\.key)

@@ -1,6 +1,6 @@
-// What a command observes as long as it runs, over as many connections as that takes. When the
-// broker is gone, the command waits for it and repeats all its requests. Subscriptions resume where
-// they were, so nothing is lost and nothing comes twice.
+// The subscriptions of a command as long as it runs, over several connections if needed. When the broker is
+// gone, the command waits for it and repeats all its requests. Subscriptions resume where they were, so
+// nothing comes twice, and a `gap` shows where something may be missing.
 
 import PlugboardPosix
 import PlugboardWire
@@ -9,9 +9,9 @@ import PlugboardWire
 final class Observation {
     /// Messages for a person.
     enum News {
-        /// The broker is gone, for that reason; the command waits for it.
+        /// The broker is gone for this reason, and the command waits for it.
         case apart(reason: String)
-        /// It is there again. What happened meanwhile comes, or isn't known.
+        /// The broker is there again.
         case back(isWhole: Bool)
     }
 
@@ -20,12 +20,12 @@ final class Observation {
 
     let connection: BrokerConnection
     private let parent = ParentProcess()
-    /// There is no broker now.
+    /// Whether there is no broker now.
     private(set) var isApart = false
     private let comesBack: Bool
     private let tell: (News) -> Void
     private var standing: [StandingRequest] = []
-    /// Lines that came before they were asked for.
+    /// Lines that came before the caller asked for them.
     private var early: ArraySlice<BrokerLine> = []
     private var pauseSeconds = firstPauseSeconds
     private var due = TimeLimit(seconds: 0)
@@ -37,21 +37,21 @@ final class Observation {
         }
     }
 
-    /// Without `comesBack` the command ends with the broker.
+    /// Without `comesBack`, the command ends when the broker does.
     init(_ connection: BrokerConnection, comesBack: Bool, tell: @escaping (News) -> Void) {
         self.connection = connection
         self.comesBack = comesBack
         self.tell = tell
     }
 
-    /// Makes a request, now and on each later connection. Throws the broker's refusal.
+    /// Sends a request, now and on each later connection. Throws the broker's refusal.
     @discardableResult
     func ask(_ request: StandingRequest) throws -> BrokerLine {
         standing.append(request)
         return try perform(standing.count - 1, isFirst: true)
     }
 
-    /// A line is there already and needs no wait.
+    /// Whether a line has come already.
     var hasLine: Bool { !early.isEmpty || !isApart && connection.hasLine }
 
     /// The next line, or nil: none came within the time (negative: for ever), or there is no broker.
@@ -73,8 +73,8 @@ final class Observation {
         _ = try bridging { try connection.send(request.adding("id", 0).line) }
     }
 
-    /// Does something with the connection; if that is lost, the wait for the next one begins. Returns
-    /// the first line that there is then.
+    /// Does something with the connection. If the connection is lost, the wait for the next one begins.
+    /// Returns the first line that there is then.
     private func bridging(_ body: () throws -> Void) throws -> BrokerLine? {
         do {
             try body()
@@ -111,7 +111,8 @@ final class Observation {
         }
     }
 
-    /// Part of a plugin that is gone: the next bus has that plugin anew, with commands of its own.
+    /// Whether this command belongs to a plugin that is gone: the next bus starts that plugin again, with new
+    /// commands.
     private var isOrphaned: Bool { parent.isGone && SocketPath.variable("PLUGBOARD_NAME") != nil }
 
     private func comeBack() throws {
@@ -124,7 +125,7 @@ final class Observation {
         tell(.back(isWhole: !early.dropFirst(kept).contains { $0.kind == .event("gap") }))
     }
 
-    /// Makes a request, keeping what comes before its reply.
+    /// Sends a request, and keeps lines that come before its reply.
     private func perform(_ index: Int, isFirst: Bool) throws -> BrokerLine {
         let id = UInt64(index + 1)
         try connection.send(standing[index].line(id: id))
@@ -142,7 +143,7 @@ final class Observation {
         }
     }
 
-    /// What a line means for its subscription.
+    /// Applies a line to its subscription.
     private func sorted(_ line: BrokerLine) -> [BrokerLine] {
         guard case .event(let event) = line.kind, let sub = line["sub"]?.integer,
             let index = standing.firstIndex(where: { $0.sub == sub })
@@ -152,7 +153,7 @@ final class Observation {
 }
 
 extension Observation.News {
-    /// For a person.
+    /// The text for a person.
     var text: String {
         switch self {
         case .apart(let reason): "\(reason); waiting for it to come back (--no-reconnect ends instead)"

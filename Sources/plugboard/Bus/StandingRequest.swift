@@ -3,16 +3,16 @@
 
 import PlugboardWire
 
-/// What a command wants as long as it runs.
+/// A request of a command for as long as it runs.
 struct StandingRequest {
     enum Kind {
         /// Sent once for each connection.
         case plain
-        /// It begins with the current values, or doesn't.
+        /// A subscription, with or without the current values at its beginning.
         case subscription(hasInitial: Bool)
-        /// It asks for the present state, and doesn't need what happened meanwhile.
+        /// A subscription that needs the present state, but not what happened during a break.
         case present
-        /// It gives what happens from now on, and nothing from before.
+        /// A request for events from now on, such as a trace.
         case trace
     }
 
@@ -25,7 +25,7 @@ struct StandingRequest {
     private var place = ResumePlace()
     private var known: KnownKeys?
 
-    /// `isFiltered`: it asks for some values only, with `where`.
+    /// `isFiltered` says that it asks only for some values, with `where`.
     init(_ request: ObjectText, _ kind: Kind, isFiltered: Bool = false) {
         self.request = request
         self.kind = kind
@@ -50,8 +50,8 @@ struct StandingRequest {
         }
     }
 
-    /// The broker has agreed. On a connection after the first, returns a line that says so if
-    /// something may have been missed.
+    /// Call it when the broker has accepted the request. On a connection after the first, returns a `gap`
+    /// line if something may have been missed.
     mutating func begin(_ reply: BrokerLine, epoch: String, isFirst: Bool) -> BrokerLine? {
         if case .plain = kind { return nil }
         sub = reply["sub"]?.integer
@@ -64,8 +64,8 @@ struct StandingRequest {
         return isFirst || isResumed ? nil : gap(since, sinceEpoch, revision, epoch)
     }
 
-    /// What to show for an event: nothing if it came before. If it ends the catching up, first the
-    /// keys that are gone.
+    /// The lines to show for an event: none if it came before the break already. If it ends the catching up,
+    /// the keys that are gone come first.
     mutating func take(_ line: BrokerLine, _ event: String) -> [BrokerLine] {
         if case .trace = kind { return [line] }
         let revision = line["revision"]?.integer ?? 0
@@ -75,7 +75,7 @@ struct StandingRequest {
         return gone.compactMap { ended($0, revision) } + [line]
     }
 
-    /// Notes an event; false if it came before the connection broke.
+    /// Notes an event. Returns false if it came already before the connection broke.
     private mutating func isNews(_ event: String, _ key: String?, _ revision: UInt64) -> Bool {
         switch event {
         case "synced": place.finish(at: revision)
@@ -86,7 +86,7 @@ struct StandingRequest {
         return true
     }
 
-    /// The line with no write in `skipped` that was told on the connection before.
+    /// The line with a `skipped` that doesn't count writes that came on the connection before.
     private mutating func recounted(_ line: BrokerLine, _ key: String?) -> BrokerLine {
         guard let told = line["skipped"]?.integer else { return line }
         let count = place.skipped(told, key: key ?? "")

@@ -1,13 +1,13 @@
-// A value on the command line is JSON, as everywhere on the bus. Text without its
-// quotes is the mistake everyone makes once, so the message shows them.
+// Reads values on the command line, which are JSON as everywhere on the bus. Text without quotes is the most
+// common mistake, so the message shows the text with quotes.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// JSON from the command line or from standard input.
 enum ValueArgument {
-    /// The value that these words spell; `-` reads it from standard input. Line breaks
-    /// between tokens become spaces, since a request is one line.
+    /// The value in these words; for `-` it comes from standard input. Line breaks between tokens become
+    /// spaces, because a request is one line.
     static func parse(_ words: [String], command: String, key: String) throws -> ArraySlice<UInt8> {
         if words == ["-"] { return try parse(input: standardInput()) }
         let text = words.joined(separator: " ")
@@ -22,7 +22,7 @@ enum ValueArgument {
         }
     }
 
-    /// What is wrong with a value that should be JSON. For a text without quotes, the line with the
+    /// The error for a value that isn't JSON. For a text without quotes, it shows the command line with
     /// quotes.
     private static func hints(for text: String, _ line: String) -> [String] {
         let bytes = Array(text.utf8)
@@ -36,21 +36,21 @@ enum ValueArgument {
         return [ValueHint.of(bytes.span), isStripped ? example : nil].compactMap(\.self)
     }
 
-    /// The key or pattern as given, or an error that says why it is none.
+    /// Returns the key or pattern, or throws an error that says why it isn't one.
     static func key(_ text: String) throws(CommandError) -> String {
         let fault = Key.fault(Array(text.utf8).span)
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a key: \(fault.rawValue)")
     }
 
-    /// The pattern as given, or an error that says why it is none.
+    /// Returns the pattern, or throws an error that says why it isn't one.
     static func pattern(_ text: String) throws(CommandError) -> String {
         let fault = Pattern.fault(Array(text.utf8).span)
         guard let fault else { return text }
         throw .usage("\"\(text)\" is not a pattern: \(fault.rawValue)")
     }
 
-    /// Bad input isn't a mistake in the command line.
+    /// Reads a value from standard input. A mistake in it has another status than one in the command line.
     private static func parse(input: [UInt8]) throws -> ArraySlice<UInt8> {
         do throws(JSONFault) {
             return oneLine(try JSONValue(parsing: input[...]).bytes)

@@ -4,7 +4,7 @@ import PlugboardPosix
 import PlugboardWire
 
 extension CommandOption {
-    /// ` --socket PATH` for a line to paste, empty where the path is the user's own place.
+    /// ` --socket PATH` for a line to paste; empty if the path is the default.
     static func socketWords(_ path: String) -> String {
         path == SocketPath.ownPlace() ? "" : " --socket \(ShellWord.quoted(path))"
     }
@@ -38,12 +38,12 @@ extension CommandOption {
         .integer(0...Int(Limits.integerMax))
     )
 
-    /// What each command that talks to a broker takes.
+    /// The options of each command that talks to a broker.
     static let connection: [CommandOption] = [.socket, .peer, .timeout]
 
-    /// What each command takes that runs until it is stopped.
+    /// The options of each command that runs until it is stopped.
     static let observing: [CommandOption] = connection + [.noReconnect]
 
-    /// What each command that writes takes.
+    /// The options of each command that writes.
     static let writing: [CommandOption] = [.clientName, .json] + connection
 }

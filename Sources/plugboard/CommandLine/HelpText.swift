@@ -1,4 +1,4 @@
-// The overview of the commands, made from their table: no text is written twice.
+// The overview of the commands. It is made from their table, so that no text is written twice.
 
 import PlugboardWire
 
@@ -27,22 +27,22 @@ enum HelpText {
         return lines.joined(separator: "\n")
     }
 
-    /// What to say of a word that is no command.
+    /// The error for a word that is no command.
     static func unknownCommand(_ word: String) -> CommandError {
         let words = CommandTable.visible.map(\.name) + ["--version"]
         let hint = Suggestion.hint(for: word, among: words) ?? "plugboard help lists the commands"
         return .usage("there is no command \"\(word)\"", hint: hint)
     }
 
-    /// The line that attaches a person to a broker.
+    /// The line with which a person can connect to a broker.
     static func handLine(path: String) -> String {
         "nc -U \(ShellWord.quoted(path))"
     }
 }
 
-/// Words for a person to paste into a shell.
+/// Words that a person can paste into a shell.
 enum ShellWord {
-    /// In quotes where the shell would read it otherwise.
+    /// The word in quotes if the shell would change it otherwise.
     static func quoted(_ word: String) -> String {
         let isPlain = !word.isEmpty && word.utf8.allSatisfy(isSafe)
         return isPlain

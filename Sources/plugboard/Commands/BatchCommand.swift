@@ -33,7 +33,7 @@ extension Command {
 /// The writes of a file, as the array that a request carries.
 private struct BatchFile {
     let name: String
-    /// Where in the file each write stands.
+    /// The line of each write in the file.
     let lineNumbers: [Int]
     let writes: [UInt8]
 

@@ -1,4 +1,4 @@
-// `broker`: the broker alone. Nothing is done here before it listens.
+// `broker`: runs a broker alone.
 
 import PlugboardBroker
 import PlugboardJournal
@@ -22,7 +22,7 @@ extension CommandOption {
     )
 }
 
-/// What a broker keeps, and where.
+/// The options for what a broker keeps, and where.
 extension CommandOption {
     static let state = CommandOption(
         "state",
@@ -67,7 +67,7 @@ enum ServiceSocket {
     }
 }
 
-/// How a broker tells its parent that it serves.
+/// The ways to tell the parent process that the broker serves.
 enum BrokerReady {
     static let line = "ready"
 }
@@ -109,7 +109,8 @@ extension Command {
     )
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
-        // The usual 1,024 would be taken by one other user at its quota, or by far fewer clients than the limit.
+        // The usual limit of 1,024 is too low: it is far below the limit of clients, and one other user at
+        // its quota would use it up.
         _ = OpenFiles.raiseLimit()
         let inheritance = Handover.take()
         let variables = Handover.variables(BrokerSuccessor.variables)
@@ -167,7 +168,7 @@ extension Command {
         return configuration
     }
 
-    /// Only the first time: if another program didn't start, this one serves once more.
+    /// Makes `body` run only once, because this program serves again if another program couldn't start.
     private static func once(_ body: @escaping @Sendable () throws -> Void) -> @Sendable () throws -> Void {
         let isDone = Shared(false)
         return {
@@ -204,7 +205,7 @@ extension Command {
         }
     }
 
-    /// Checks what may have changed on the disk: the policy, and the program.
+    /// Checks the files that may have changed: the policy and the program.
     private static func readAgain(
         _ policy: String?,
         _ broker: Broker,

@@ -1,14 +1,14 @@
-// The program that takes the place of a running broker, in the same process, with the open socket
-// and locks. So a service manager or supervisor notices nothing.
+// Replaces the program of a running broker, in the same process, with the open socket and locks. So a service
+// manager or supervisor sees no restart.
 
 import PlugboardBroker
 import PlugboardPosix
 
 /// The successor of a broker. The signal thread calls `come`, the broker's thread calls `replace`.
 final class BrokerSuccessor: Sendable {
-    /// What a broker catches.
+    /// The signals that a broker handles.
     static let signals = [SIGINT, SIGTERM, SIGHUP, SIGUSR2]
-    /// The variables of a service manager, which are for the successor, too.
+    /// The environment variables of a service manager. The successor gets them, too.
     static let variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"]
     private static let patienceSeconds = 10.0
     private static let pauseSeconds = 0.002
@@ -50,7 +50,7 @@ final class BrokerSuccessor: Sendable {
             return console.say("it goes on as it was: the system doesn't say where its program is")
         }
         do {
-            // The policy is read once: a later change of the file can't keep the next broker from
+            // The policy is read here, once. So a later change of the file can't keep the next broker from
             // starting.
             let next = try policy.map { path in try Policy(path: path) }
             if let problem = try Self.problem(with: program, next) {
@@ -62,8 +62,8 @@ final class BrokerSuccessor: Sendable {
         }
     }
 
-    /// Becomes that program. Returns only if that failed, or is not wanted any more: then the
-    /// broker runs again, or has stopped.
+    /// Becomes that program. Returns only if that fails or is no longer wanted. Then the broker runs again,
+    /// or has stopped.
     func replace() {
         Signals.hold(Self.signals)
         defer { Signals.release(Self.signals) }
@@ -80,8 +80,8 @@ final class BrokerSuccessor: Sendable {
         }
     }
 
-    /// Why a program can't take over; nil if it prints its version, accepts the policy, and ends
-    /// with status 0.
+    /// Why a program can't take over; nil if it prints its version, accepts the policy, and ends with status
+    /// 0.
     private static func problem(with program: String, _ policy: Policy?) throws -> String? {
         var start = ChildStart(program: program, arguments: ["--version"], output: .piped)
         if let problem = problem(with: start) { return problem }

@@ -1,4 +1,4 @@
-// `explain`: what a write would do, without doing it.
+// `explain`: shows what a write would do, without making it.
 
 import PlugboardWire
 

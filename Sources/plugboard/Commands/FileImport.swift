@@ -1,7 +1,6 @@
-// `publish --from`: each line of the file becomes a line to the broker, a blank one if there is
-// nothing to send. So the line numbers in the broker's errors are those of the file. Writes have no
-// id, so the broker answers only mistakes. One `sync` at the end shows that it has handled all
-// lines.
+// `publish --from`: sends a line to the broker for each line of the file, a blank one if there is nothing to
+// write. So the line numbers in the broker's errors are those of the file. Writes have no id, so the broker
+// reports only mistakes. A `sync` at the end shows that the broker has handled all lines.
 
 import PlugboardPosix
 import PlugboardWire
@@ -11,7 +10,7 @@ struct FileImport: ~Copyable {
     /// How many mistakes are reported one by one; the others are counted.
     private static let reportsMax = 20
     private static let sendBytes = 64 * 1024
-    /// Fields that `get` prints beside key and value: accepted and ignored.
+    /// Fields that `get` prints besides key and value. They are accepted and ignored.
     private static let leftAside: Set<String> = ["revision", "by", "reason", "cause", "live"]
 
     private let console: CommandConsole

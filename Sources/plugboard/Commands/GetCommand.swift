@@ -1,4 +1,4 @@
-// `get`: one value as it is, or all values that match a pattern.
+// `get`: prints one value as it is, or all values whose keys match a pattern.
 
 import PlugboardWire
 
@@ -33,7 +33,7 @@ extension Command {
     }
 }
 
-/// All values that match a pattern, at one revision.
+/// All values whose keys match a pattern, at one revision.
 private enum Snapshot {
     static func run(pattern: String, _ invocation: Invocation, _ console: CommandConsole) throws {
         let request = try ObjectText(op: "subscribe").adding("key", string: pattern).checked()

@@ -1,4 +1,4 @@
-// `help` and `limits`: what the program can say of itself, from its own tables.
+// `help` and `limits`: print the program's tables of commands and limits.
 
 import PlugboardWire
 

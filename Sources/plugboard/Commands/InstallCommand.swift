@@ -75,7 +75,7 @@ extension Command {
     }
 }
 
-/// The copies.
+/// Copies the program, or removes the copies.
 private struct CopyInstall {
     private let invocation: Invocation
     private let console: CommandConsole
@@ -133,7 +133,7 @@ private struct CopyInstall {
     }
 }
 
-/// The files of a service manager.
+/// Writes or removes the files of a service manager.
 private struct ServiceInstall {
     private static let bytesMax = 65_536
 
@@ -162,7 +162,7 @@ private struct ServiceInstall {
         for line in manager.enabling(path: places.service) { try console.output.line(line) }
     }
 
-    /// Each file behind its name, which is a comment in it.
+    /// The text of each file. A comment in it has its name.
     private func print(_ file: ServiceFile) throws {
         let places = try places()
         try console.output.text(manager.named(file.text(for: manager), places.service))
@@ -197,7 +197,7 @@ private struct ServiceInstall {
             }
             return ["--socket", path]
         }
-        // Plugins have 2 seconds, the broker has 4.
+        // Plugins get 2 seconds to stop, and the broker gets 4.
         guard let plugins = invocation.text(.installedPlugins) else {
             return ServiceFile(
                 words: [executable, "broker"] + (socket ?? []),
@@ -226,7 +226,7 @@ private struct ServiceInstall {
         try OutputFile.write(text, to: path)
     }
 
-    /// Whether a file is one that install wrote; nil where there is none.
+    /// Whether `install` wrote the file; nil if there is no file.
     private func isOwn(_ path: String) throws -> Bool? {
         if FileStatus(path: path).kind == .missing { return nil }
         let there = String(decoding: try InputFile.contents(path: path, limit: Self.bytesMax), as: UTF8.self)

@@ -76,7 +76,7 @@ extension Command {
     }
 }
 
-/// A check and what it tells.
+/// Checks a journal and prints the result.
 private struct JournalCheck {
     let folder: String
     let console: CommandConsole
@@ -100,7 +100,7 @@ private struct JournalCheck {
     }
 }
 
-/// The records, one a line.
+/// Prints the records, one in each line.
 private struct JournalListing {
     private let isJSON: Bool
     private let patterns: [[UInt8]]

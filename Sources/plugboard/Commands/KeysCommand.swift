@@ -1,4 +1,4 @@
-// `keys`: what there is.
+// `keys`: lists the keys that have values.
 
 import PlugboardWire
 

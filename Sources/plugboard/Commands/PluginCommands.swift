@@ -69,7 +69,7 @@ extension Command {
 
 /// Calls `up` and prints its answer.
 private struct PluginCaller {
-    /// Longer than a plugin is given to stop.
+    /// Longer than `up` waits for a plugin to stop.
     private static let patienceSeconds = Supervisor.pluginGraceSeconds + 3
 
     private let invocation: Invocation
@@ -192,6 +192,6 @@ enum PluginTable {
         return TextTable(columns: columns, rows: rows).lines(width: widthMax, paint: paint)
     }
 
-    /// Nothing is cut, because the lines go to pipes as well.
+    /// No cell is cut, because programs read these lines, too.
     private static let widthMax = 10_000
 }

@@ -66,7 +66,7 @@ extension Command {
     }
 }
 
-/// Policies from files, with their problems as a command's errors.
+/// Reads policies from files. A problem becomes the command's error.
 enum PolicyFile {
     static func read(_ path: String) throws -> Policy {
         do throws(PolicyProblem) {

@@ -1,4 +1,4 @@
-// `publish`: one value from the command line, or many from a file.
+// `publish`: writes one value from the command line, or many from a file.
 
 import PlugboardWire
 

@@ -1,4 +1,4 @@
-// `record`: a session as a file that `replay` plays.
+// `record`: writes what happens on the bus to a file that `replay` can play.
 
 import PlugboardPosix
 import PlugboardWire
@@ -38,8 +38,8 @@ extension Command {
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
         let request = ObjectText(op: "subscribe")
             .adding("keys", strings: invocation.arguments)
-            // It comes first: changes are recorded when they happen, even if other observers hold
-            // back later phases.
+            // The first phase: so changes are recorded when they happen, even if other observers hold back
+            // later phases.
             .adding("phase", 0)
             .adding("initial", !invocation.has(.noInitial), unless: true)
         let standing = StandingRequest(
@@ -89,8 +89,8 @@ extension Command {
         try recorder.flush()
     }
 
-    /// Takes everything up to this moment: it comes before the answer to a request that is made
-    /// now. It doesn't wait after a second Ctrl-C, nor for a broker that is gone.
+    /// Records everything up to this moment: it sends a request now, and everything until then comes before
+    /// the reply. It doesn't wait after a second Ctrl-C, and not for a broker that is gone.
     private static func finish(
         _ observation: Observation,
         _ signals: Signals,
@@ -111,7 +111,7 @@ extension Command {
         }
     }
 
-    /// The next line. If it has to wait, it first writes everything before it.
+    /// The next line. Before it waits, it writes all lines that it has.
     private static func next(
         _ observation: Observation,
         _ recorder: inout Recorder,

@@ -104,8 +104,8 @@ private struct ReplayRun {
         return try RecordingReader(path: path) { requests.fault(of: $0) }
     }
 
-    /// Reads the file once to check that all of it can be played. Returns how much that is: in
-    /// events, or in milliseconds if they are played at their times.
+    /// Reads the file once to check that all of it can be played. Returns its size in events, or in
+    /// milliseconds if the events are played at their times.
     private func checked() throws -> Int {
         var reader = try reader()
         do {
@@ -176,7 +176,7 @@ private struct ReplayRun {
         return speed
     }
 
-    /// With its dot.
+    /// The prefix of the keys, with its dot.
     private static func prefix(_ invocation: Invocation) throws -> String {
         guard let text = invocation.text(.to) else { return "" }
         let key = try ValueArgument.key(text)

@@ -26,7 +26,7 @@ extension Command {
         run: run
     )
 
-    /// How long the broker may take to say goodbye to its clients and to read its journal.
+    /// How long the broker may take to end its connections and to read its journal.
     private static let patienceSeconds = 30.0
 
     private static func run(_ invocation: Invocation, _ console: CommandConsole) throws {
@@ -49,7 +49,7 @@ extension Command {
         try console.output.line("the broker has begun anew\(revision)")
     }
 
-    /// Whether the broker says goodbye in time.
+    /// Whether the broker sends `bye` in time.
     private static func waitForFarewell(_ connection: BrokerConnection) -> Bool {
         let deadline = TimeLimit(seconds: patienceSeconds)
         while let left = deadline.milliseconds {

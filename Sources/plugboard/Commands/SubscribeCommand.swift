@@ -1,4 +1,4 @@
-// `subscribe`: stays open and prints what comes.
+// `subscribe`: prints the events of keys until it is stopped.
 
 import PlugboardPosix
 import PlugboardWire

@@ -1,5 +1,5 @@
-// What `subscribe` can ask for beside the keys: which values, which parts of them, how often, and
-// when. The broker does all of it; this file only writes the request.
+// The options of `subscribe` besides the keys: which values, which parts of them, how often, and when. The
+// broker does the work; this file only writes the request.
 
 import PlugboardWire
 
@@ -37,7 +37,7 @@ extension CommandOption {
         .integer(0...9)
     )
 
-    /// The options of `subscribe` for that.
+    /// These options of `subscribe`.
     static let asking: [CommandOption] = [.condition, .parts, .differences, .shortest, .delivery, .phase]
 }
 

@@ -1,4 +1,4 @@
-// `top`: shows live who is on the bus and what happens.
+// `top`: shows the busiest keys, the clients and the warnings of a bus, and updates them.
 
 import PlugboardPosix
 import PlugboardWire
@@ -45,7 +45,7 @@ extension Command {
             console.output.isTerminal && !isOnce && SocketPath.variable("TERM") != "dumb"
         let comesBack = !invocation.has(.noReconnect) && !isOnce
         let observation = Observation(connection, comesBack: comesBack) { news in
-            // The full screen has its own text for that.
+            // The full screen shows that in its own words.
             if !isFull { console.say(news.text) }
         }
         var feed = try TopFeed(
@@ -68,7 +68,7 @@ extension Command {
         }
     }
 
-    /// A line a period until a signal; or one report.
+    /// Prints a line for each period until a signal comes, or one report.
     private static func printPlainly(_ feed: inout TopFeed, once: Bool, _ output: OutputStream) throws {
         while true {
             do { try feed.gather() } catch is Interrupted { return }

@@ -49,7 +49,7 @@ extension Command {
 
 /// A trace for a person.
 enum TraceText {
-    /// The write, and a line for each observer. Nothing for lines of another kind.
+    /// The write, and a line for each observer. Empty for lines of another kind.
     static func lines(of line: BrokerLine, at time: String, _ paint: Paint) -> [String] {
         switch line.kind {
         case .event("trace"): return tree(line, time, paint)

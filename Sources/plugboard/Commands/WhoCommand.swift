@@ -1,4 +1,4 @@
-// `who`: the observers that a write to a key reaches, how each of them is doing, and the writer.
+// `who`: shows the observers that a write to a key reaches, the state of each, and the writer of the value.
 
 import PlugboardWire
 
@@ -34,7 +34,7 @@ extension Command {
     }
 }
 
-/// Observers for a person: those of `who`, `explain` and `trace`.
+/// The observers in replies of `who`, `explain` and `trace`, as text for a person.
 enum ObserverText {
     /// Observers in columns; `ending` gives the last column.
     static func table(
@@ -65,7 +65,7 @@ enum ObserverText {
         Printable.text(observer["name"]?.string ?? "?")
     }
 
-    /// `live`, or what it waits for.
+    /// The state: `live`, or what the observer waits for.
     static func state(_ observer: JSONObject, _ paint: Paint) -> String {
         let state = observer["state"]?.string ?? "?"
         if state == "live" { return paint.green(state) }
@@ -80,7 +80,7 @@ enum ObserverText {
         let key = paint.bold(Printable.text(reply["key"]?.string ?? ""))
         guard let writer = reply["writer"]?.object else { return "\(key)  has no value" }
         let gone = writer["live"]?.bool == false ? ", who is gone" : ""
-        // Without a number it is the broker itself, or a client of an earlier broker.
+        // A writer without a number is the broker itself, or a client of an earlier broker.
         let client = writer["client"].map { " (client \($0.text))" } ?? ""
         return "\(key)  written by \(name(writer))\(client)\(gone)"
             + "  \(paint.dim("revision \(writer["revision"]?.text ?? "?")"))"
@@ -91,7 +91,7 @@ enum ObserverText {
         return "served by \(paint.bold(name(server))) (client \(server["client"]?.text ?? "?"))"
     }
 
-    /// The phase for which it waits, and the observers of that phase.
+    /// The phase for which an observer waits, and the observers of that phase that haven't acknowledged.
     private static func awaited(_ observer: JSONObject) -> String {
         guard let awaits = observer["awaits"]?.object, let phase = awaits["phase"]?.text else { return "" }
         var names = (awaits["observers"]?.array ?? []).compactMap(\.object).map { waitedFor in
@@ -101,7 +101,7 @@ enum ObserverText {
         return " for phase \(phase): \(names.joined(separator: ", "))"
     }
 
-    /// `sent`, `conflated` and so on.
+    /// The outcome: `sent`, `conflated` and so on.
     static func outcome(_ observer: JSONObject, _ paint: Paint) -> String {
         let outcome = Printable.text(observer["outcome"]?.string ?? "?")
         switch outcome {

@@ -1,4 +1,4 @@
-// `why`: the causes of a key's newest write, one below the other.
+// `why`: shows the causes of a key's newest write, one below the other.
 
 import PlugboardWire
 

@@ -16,7 +16,7 @@ struct Installation {
     /// Files of a plugin, so that a wrong folder isn't copied as a whole.
     private static let filesMax = 1_000
 
-    /// Absolute.
+    /// The prefix as an absolute path.
     let prefix: String
 
     /// A copy to make: its source, and its path below the prefix.
@@ -25,7 +25,7 @@ struct Installation {
         let to: String
     }
 
-    /// Where the command is found afterwards.
+    /// The path of the installed command.
     var command: String { path(Self.link) }
     /// The folder that must be in PATH.
     var bin: String { SocketPath.folder(of: command) }
@@ -48,7 +48,7 @@ struct Installation {
         }
         for plugin in folder.plugins {
             let place = "\(Self.plugins)/\(plugin.folder.dropFirst(folder.path.count + 1))"
-            // Sources are for building, not for running.
+            // A running plugin doesn't need its source files.
             let files = try Self.files(in: plugin.folder).filter {
                 !$0.hasSuffix(".swift") || $0 == plugin.manifest.run
             }
@@ -62,7 +62,7 @@ struct Installation {
         return copies
     }
 
-    /// All that `make` writes, in order.
+    /// Everything that `make` writes, in order.
     func paths(_ copies: [Copy]) -> [String] {
         copies.map { path($0.to) } + [command, path(Self.list)]
     }

@@ -9,7 +9,7 @@ import PlugboardWire
 enum ServiceManager: String, CaseIterable, Sendable {
     case systemd, launchd
 
-    /// Where the user's files are, below a home folder; `configuration` is XDG_CONFIG_HOME.
+    /// The folder of the user's service files, below a home folder; `configuration` is XDG_CONFIG_HOME.
     func path(home: String, configuration: String?) -> String {
         switch self {
         case .systemd: "\(configuration ?? "\(home)/.config")/systemd/user/\(ServiceFile.name).service"
@@ -17,7 +17,7 @@ enum ServiceManager: String, CaseIterable, Sendable {
         }
     }
 
-    /// Where the file for the socket is, if there is one.
+    /// The path of the file for the socket, if there is one.
     func socketPath(home: String, configuration: String?) -> String? {
         switch self {
         case .systemd: "\(configuration ?? "\(home)/.config")/systemd/user/\(ServiceFile.name).socket"
@@ -25,7 +25,7 @@ enum ServiceManager: String, CaseIterable, Sendable {
         }
     }
 
-    /// What to type to start it, now and after the next login.
+    /// The commands to start the service, now and at the next login.
     func enabling(path: String) -> [String] {
         switch self {
         case .systemd:
@@ -39,7 +39,7 @@ enum ServiceManager: String, CaseIterable, Sendable {
 }
 
 extension ServiceManager {
-    /// What to type to stop it, when the files are gone.
+    /// The commands to stop the service when the files are gone.
     func disabling() -> [String] {
         switch self {
         case .systemd:
@@ -51,7 +51,7 @@ extension ServiceManager {
         }
     }
 
-    /// What enabling has left beside a file.
+    /// The files that enabling the service has left beside a file.
     func links(of path: String) -> [String] {
         let folder = SocketPath.folder(of: path)
         return switch self {
@@ -64,7 +64,7 @@ extension ServiceManager {
         }
     }
 
-    /// A file's text with its name in a comment, so that it stays one of its kind.
+    /// A file's text with its name in a comment, in the syntax of the file.
     func named(_ text: String, _ path: String) -> String {
         switch self {
         case .systemd: return "# \(Printable.text(path))\n\(text)"
@@ -131,7 +131,7 @@ struct ServiceFile {
         """
     }
 
-    /// The socket, which is there as long as the user is; for systemd.
+    /// The socket's file for systemd. The socket exists as long as the user is logged in.
     var socketUnit: String {
         """
         # \(Self.mark) Replaced by it when that is done again.
@@ -177,7 +177,7 @@ struct ServiceFile {
         """
     }
 
-    /// In quotes, and with what systemd would replace written twice.
+    /// A word in quotes, in which characters that systemd would replace are doubled.
     private static func unitWord(_ word: String) -> String {
         let escaped = word.map { character in
             switch character {
@@ -189,7 +189,7 @@ struct ServiceFile {
         return "\"\(escaped.joined())\""
     }
 
-    /// What systemd would replace is written twice.
+    /// Doubles the characters that systemd would replace.
     private static func unitText(_ text: String) -> String {
         text.map { $0 == "%" ? "%%" : "\($0)" }.joined()
     }

@@ -7,25 +7,25 @@ import PlugboardWire
 
 /// One replay.
 struct Playback: ~Copyable {
-    /// What became of it.
+    /// The result of a replay.
     struct Outcome {
         var values: UInt64 = 0
         var events: UInt64 = 0
-        /// Of the broker's own keys.
+        /// Events of the broker's own keys, which are left out.
         var reserved: UInt64 = 0
         /// Deletes of keys that weren't there.
         var gone: UInt64 = 0
-        /// Batches that one line doesn't hold.
+        /// Batches that don't fit in one line.
         var parted: UInt64 = 0
         var refused: UInt64 = 0
-        /// The bus's, when all was done.
+        /// The revision of the bus at the end.
         var revision: UInt64 = 0
     }
 
     private static let sendBytes = 64 * 1024
     /// How many requests may wait for their replies.
     private static let awaitedMax = 1_024
-    /// How long the bar stands still.
+    /// The time between two updates of the bar.
     private static let sliceNanoseconds: UInt64 = 100_000_000
 
     private(set) var outcome = Outcome()
@@ -75,12 +75,12 @@ struct Playback: ~Copyable {
         bar.clear()
     }
 
-    /// Takes the bar away, before anything else is shown.
+    /// Removes the bar before anything else is shown.
     mutating func clear() {
         bar.clear()
     }
 
-    /// Everything that was sent so far has been answered when it returns.
+    /// Waits until everything that was sent so far has been answered.
     mutating func settle() throws {
         try send()
         while !awaited.isEmpty { try take(connection.nextLine()) }
@@ -92,7 +92,7 @@ struct Playback: ~Copyable {
         outcome.reserved += UInt64(events.count - playable.count)
         guard let first = playable.first else { return }
         try passGap(first.gapsBefore)
-        // Values that come again after a gap are those of that time, not of the start.
+        // Values that come again after a gap are from that time and not from the start.
         if !first.isInitial || gaps > 0 { try wait(until: first.milliseconds, isWhole) }
         for event in playable { try learn(event.cause) }
         let made = requests.requests(playable) { self.revisions[$0] }
@@ -106,7 +106,7 @@ struct Playback: ~Copyable {
         }
     }
 
-    /// Revisions from before the gap mean nothing after it.
+    /// Forgets the revisions from before a gap, because they mean nothing after it.
     private mutating func passGap(_ count: Int) throws {
         guard count != gaps else { return }
         try settle()
@@ -177,7 +177,7 @@ struct Playback: ~Copyable {
         bar.update(done: speed.factor == nil ? count : Int(milliseconds), count: count)
     }
 
-    /// The recording's time.
+    /// The present time in the recording.
     private var milliseconds: Double {
         guard let start, let factor = speed.factor else { return 0 }
         return min(Double(MonotonicClock.nanoseconds() - start) / 1e6 * factor, RecordedLine.millisecondsMax)

@@ -1,5 +1,5 @@
-// One checked line of a recording: its useful parts are there and well-formed. So playing it can
-// only fail because the broker refuses it.
+// One checked line of a recording. The parts that a replay needs are there and well-formed, so playing the
+// line can fail only because the broker refuses it.
 
 import PlugboardWire
 
@@ -18,21 +18,21 @@ struct RecordedEvent: Sendable {
     let milliseconds: Double
     let kind: Kind
     let key: String
-    /// None in a delete.
+    /// Nil in a delete.
     let value: ArraySlice<UInt8>?
-    /// As it was then.
+    /// The revision in the recording.
     let revision: UInt64
     /// The writer, as JSON.
     let by: ArraySlice<UInt8>?
     let cause: UInt64?
-    /// Part of the state at the start.
+    /// Whether it belongs to the state at the start.
     let isInitial: Bool
-    /// Changes before this one that were folded into it.
+    /// How many earlier changes were folded into it.
     let skipped: UInt64
     /// How many gaps are before it. After a gap, revisions may be those of another broker.
     var gapsBefore = 0
 
-    /// The key is the broker's own, which no client may write.
+    /// Whether the key is the broker's own, which no client may write.
     var isReserved: Bool { Key.isReserved(Array(key.utf8).span) }
 }
 
@@ -41,9 +41,9 @@ enum RecordedLine {
     /// The first one.
     case header
     case event(RecordedEvent)
-    /// What happened here isn't known. The current values follow.
+    /// A gap: what happened here isn't known. The current values follow.
     case gap
-    /// How many events were dropped here.
+    /// A `lagged`: how many events were dropped here.
     case missing(UInt64)
     /// Nothing to play: the end of the snapshot, or something of a later version.
     case aside

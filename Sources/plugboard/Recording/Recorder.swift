@@ -1,5 +1,4 @@
-// One recording on its way from the broker to standard output. It writes whole lines, and holds
-// none back before a wait.
+// Writes a recording to standard output. It writes whole lines, and writes all of them before it waits.
 
 import PlugboardPosix
 
@@ -7,11 +6,11 @@ import PlugboardPosix
 struct Recorder {
     /// Values that were there at the start.
     private(set) var values: UInt64 = 0
-    /// Changes, deletes and emits since.
+    /// Changes, deletes and emits after the start.
     private(set) var events: UInt64 = 0
     /// Changes and events that the broker folded into later ones.
     private(set) var missing: UInt64 = 0
-    /// Breaks for which the broker didn't know what happened meanwhile.
+    /// Breaks after which the broker didn't know what had happened meanwhile.
     private(set) var gaps: UInt64 = 0
     private let start = MonotonicClock.nanoseconds()
     /// When the current lines came: lines that were read together have one time.
@@ -28,7 +27,7 @@ struct Recorder {
         try pending.flush()
     }
 
-    /// Writes a line; true if it is a change, and not a current value at the start.
+    /// Writes a line. Returns true if it is a change, and not a current value at the start.
     mutating func take(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         try pending.add(json: Recording.line(line, nanoseconds: now - start))
@@ -48,12 +47,12 @@ struct Recorder {
         return !isInitial
     }
 
-    /// Writes what is there, before the next line is waited for.
+    /// Writes the collected lines before the next wait.
     mutating func flush() throws {
         try pending.flush()
     }
 
-    /// Lines came.
+    /// Notes that lines have come.
     mutating func stamp() {
         now = MonotonicClock.nanoseconds()
     }

@@ -1,18 +1,18 @@
-// Groups a recording's lines by what happened at once: the writes of a batch, which have one
-// revision, or a single event. Its memory is bounded, whatever the file holds.
+// Groups a recording's lines into events that happened at once: the writes of a batch, which have one
+// revision, or a single event. It needs bounded memory for any content of the file.
 
 import PlugboardWire
 
 /// Reads a recording from front to back.
 struct RecordingReader: ~Copyable {
-    /// A line holds a value and what belongs to it.
+    /// The longest line: a value and the other members.
     static let lineBytesMax = Limits.valueBytesMax + 8_192
     /// The limit for lines that belong together. More lines than fit a batch become several
     /// batches.
     private static let togetherBytesMax = 4 * Limits.lineBytesMax
     /// How long to wait for the rest of a batch whose lines come slowly, from a pipe.
     private static let graceMilliseconds: Int32 = 20
-    /// A batch that is read in pieces may take so long.
+    /// How long a batch that comes in pieces may take.
     private static let togetherMilliseconds = 1.0
 
     /// Waits for the file; false if the time (negative: for ever) passes first.
@@ -24,13 +24,13 @@ struct RecordingReader: ~Copyable {
     private(set) var number = 0
     /// Events that were read.
     private(set) var events: UInt64 = 0
-    /// Time of the last event.
+    /// The time of the last event.
     private(set) var milliseconds = 0.0
     /// Whether the first line says what this is; a part of a recording may lack it.
     private(set) var hasHeader = false
     /// Events that the recording says it lacks.
     private(set) var missing: UInt64 = 0
-    /// The file ends within this line.
+    /// Whether the file ends within this line.
     private(set) var cut: RecordingFault?
 
     private let check: (RecordedEvent) -> String?
@@ -52,11 +52,11 @@ struct RecordingReader: ~Copyable {
     /// The file's size is known.
     var isRegular: Bool { lines.bytesTotal != nil }
 
-    /// All lines read so far have been returned, and the next may take long.
+    /// Whether all lines read so far have been returned, so that the next one may take long.
     var mustWait: Bool { held == nil && lines.mustWait }
 
-    /// The events of the next moment; nil at the end. Throws `RecordingFault` for the first
-    /// line that is none.
+    /// The events that happened at once next; nil at the end. Throws `RecordingFault` for the first line that
+    /// isn't one of a recording.
     mutating func next(_ wait: Wait) throws -> [RecordedEvent]? {
         guard let first = try held ?? event(wait) else { return try end() }
         held = nil
@@ -118,7 +118,7 @@ struct RecordingReader: ~Copyable {
         return event
     }
 
-    /// A file may name any number, and many of them.
+    /// Adds to the sum without an overflow, because a file can have any numbers.
     private mutating func lack(_ count: UInt64) {
         missing += min(count, .max - missing)
     }
@@ -149,17 +149,16 @@ struct RecordingReader: ~Copyable {
         return nil
     }
 
-    /// The line that can't be read may belong to this batch. Then the batch isn't known completely,
-    /// and half of it is not played.
+    /// The line that can't be read may belong to this batch. A batch that may be incomplete is not played.
     private func isHalf(_ together: [RecordedEvent]) -> Bool {
         guard cut != nil || fault != nil else { return false }
         return lostRevision == nil || lostRevision == together.last?.revision
     }
 }
 
-/// A line that is none of a recording's.
+/// A line that doesn't belong in a recording.
 struct RecordingFault: Error, Sendable {
-    /// Nil where it is the whole file.
+    /// The number of the line; nil if the whole file is wrong.
     let number: Int?
     let message: String
 
@@ -168,7 +167,7 @@ struct RecordingFault: Error, Sendable {
         self.message = message
     }
 
-    /// As the command's error, with what became of the other lines.
+    /// The command's error, which also says what became of the other lines.
     func error(in name: String, _ rest: String) -> CommandError {
         CommandError(.refused, "\(name)\(number.map { ":\($0)" } ?? ""): \(message); \(rest)")
     }

@@ -12,7 +12,7 @@ struct ReplayRequest: Sendable {
 
 /// Makes requests of events.
 struct ReplayRequests: Sendable {
-    /// Put before each key; with the dot behind it.
+    /// The prefix of each key, with its dot.
     let prefix: String
 
     /// The requests that play these events, which happened at once. `cause` gives the revision
@@ -34,7 +34,7 @@ struct ReplayRequests: Sendable {
         return requests + [part.count == 1 ? single(part[0], cause) : batch(part, writes)]
     }
 
-    /// Why an event can't be played; nil where it can.
+    /// Why an event can't be played; nil if it can.
     func fault(of event: RecordedEvent) -> String? {
         guard !prefix.isEmpty else { return nil }
         let key = prefix + event.key
@@ -42,7 +42,7 @@ struct ReplayRequests: Sendable {
         return fault.map { "\"\(key)\" is not a key: \($0.rawValue)" }
     }
 
-    /// Of a batch's line beside its writes.
+    /// The bytes of a batch's line without its writes.
     private static let envelopeBytes = 64
 
     private func single(_ event: RecordedEvent, _ cause: (UInt64) -> UInt64?) -> ReplayRequest {

@@ -1,4 +1,4 @@
-// Numbers as people read them at a glance.
+// Formats numbers so that people can read them quickly.
 
 import PlugboardPosix
 import PlugboardWire
@@ -58,7 +58,7 @@ enum Amount {
     }
 }
 
-/// Now, as lines for a person begin.
+/// The present time, with which lines for a person begin.
 enum TimeOfDay {
     static func now() -> String { UTCTime.timeOfDay(WallClock.millisecondsSince1970()) }
 }

@@ -14,7 +14,7 @@ struct CommandConsole: Sendable {
         try? messages.line(Printable.text(text))
     }
 
-    /// Tells why a command failed.
+    /// Prints why a command failed.
     func report(_ error: CommandError, in command: String) {
         let paint = messages.paint
         write("\(paint.bold("\(command):")) \(Printable.lines(error.message))")
@@ -26,12 +26,12 @@ struct CommandConsole: Sendable {
     }
 }
 
-/// One stream, and what its reader can show. Bytes reach the system at each call.
+/// One output stream, and whether its reader can show colours. Each call writes its bytes at once.
 struct OutputStream: Sendable {
     let stream: StandardStream
-    /// A person is looking.
+    /// Whether the stream is a terminal.
     let isTerminal: Bool
-    /// How to colour what goes there.
+    /// The colours for this stream.
     let paint: Paint
 
     init(_ stream: StandardStream) {
@@ -45,7 +45,7 @@ struct OutputStream: Sendable {
         try bytes(textLine(text))
     }
 
-    /// What `line` writes: to a terminal, only text, line feeds and this program's colours.
+    /// The text that `line` writes. To a terminal it writes only text, line feeds and this program's colours.
     func textLine(_ text: String) -> [UInt8] {
         Array(safe(text).utf8) + [0x0A]
     }
@@ -64,7 +64,7 @@ struct OutputStream: Sendable {
         try bytes(jsonLine(json))
     }
 
-    /// What `json` writes.
+    /// The bytes that `json` writes.
     func jsonLine(_ json: some Collection<UInt8>) -> [UInt8] {
         (isTerminal ? Array(Printable.json(json).utf8) : Array(json)) + [0x0A]
     }

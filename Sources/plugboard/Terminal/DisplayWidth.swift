@@ -1,10 +1,10 @@
 // The width of a text on a terminal: one column for a character, two for East Asian characters and
 // emoji, none for characters that combine with the one before.
 
-/// Columns of texts that are safe to show.
+/// The columns of texts that are safe to show.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
-        // Nearly every text is ASCII.
+        // The fast case: nearly every text is ASCII.
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }

@@ -1,11 +1,11 @@
-// Events as lines: as they came for a program, in columns for a person.
+// Prints events as lines: unchanged for a program, in columns for a person.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// Prints the events of one subscription.
 struct EventView {
-    /// Characters of a value that a readable line shows.
+    /// How many characters of a value a line for a person shows.
     private static let valueCharactersMax = 2_000
     private static let keyColumnsMax = 32
 
@@ -22,12 +22,12 @@ struct EventView {
         isReadable = console.output.isTerminal && !asJSON
     }
 
-    /// Writes what was shown, before the next event is waited for.
+    /// Writes the collected lines before the next wait.
     mutating func flush() throws {
         try pending.flush()
     }
 
-    /// Takes a line from the broker; true if it was a change or a value.
+    /// Takes a line from the broker. Returns true if it was a change or a value.
     mutating func show(_ line: BrokerLine) throws -> Bool {
         guard case .event(let name) = line.kind else { return false }
         guard isReadable else {
@@ -40,7 +40,7 @@ struct EventView {
             isGreeted = true
             return false
         }
-        // Standard error has told it.
+        // Standard error has a message about it already.
         if name == "gap" { return false }
         try pending.add(line: readable(name, line, at: TimeOfDay.now()))
         return true

@@ -1,11 +1,12 @@
-// A whole terminal, drawn in place. It writes only the changed parts of a picture, in one write, so
-// that it looks good on a slow line. Scrolling back afterwards shows what was there before.
+// A program's picture on the whole terminal. It writes only the changed parts, in one write, so that the
+// picture doesn't flicker on a slow line. It uses the alternate screen, so the earlier text is there again
+// afterwards.
 
 import PlugboardPosix
 
-/// The screen of a program that takes all of it.
+/// The screen of a program that fills the terminal.
 final class FullScreen {
-    /// If a terminal takes nothing for this long, it is left alone until the next picture.
+    /// If a terminal accepts nothing for this long, the rest of the picture is dropped.
     private static let patienceMilliseconds: Int32 = 500
     /// Alternate screen, no cursor, no line wrapping.
     private static let greeting = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[H\u{1B}[2J"
@@ -27,11 +28,11 @@ final class FullScreen {
         )
     }
 
-    /// As it is now.
+    /// The terminal's present size.
     var size: TerminalSize { stream.size ?? Self.standardSize }
 
-    /// Shows these lines. None may be wider than the screen, or have anything but text and colours.
-    /// False if the terminal is gone.
+    /// Shows these lines. They may have only text and colours, and must not be wider than the screen. Returns
+    /// false if the terminal is gone.
     func show(_ lines: [String], size: TerminalSize) -> Bool {
         var text = ""
         if shownSize != size {
@@ -56,12 +57,12 @@ final class FullScreen {
         }
     }
 
-    /// Draws the next picture completely: another program may have written over this one.
+    /// Makes the next picture be drawn completely, because another program may have written on the screen.
     func forget() {
         shownSize = nil
     }
 
-    /// Gives the terminal back; `take` goes on.
+    /// Gives the terminal back. `take` takes it again.
     func giveBack() {
         terminal.giveBack()
     }

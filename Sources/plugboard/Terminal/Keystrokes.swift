@@ -1,21 +1,21 @@
-// What a person types, as the bytes of a terminal. Letters are themselves. Arrows and the like are
-// sequences, whose bytes don't count as letters.
+// Finds the letters that a person types in the bytes from a terminal. Keys such as arrows are sequences of
+// bytes, which may contain letters that nobody typed.
 
 /// Finds the letters among the bytes.
 struct Keystrokes {
     private enum State {
         case plain
-        /// Behind ESC.
+        /// After ESC.
         case escape
         /// Within ESC [ …, until its last byte.
         case sequence
-        /// One byte more belongs to it.
+        /// One more byte belongs to the sequence.
         case last
     }
 
     private var state = State.plain
 
-    /// The letters in what was read; a sequence may end in a later call.
+    /// The letters in these bytes. A sequence may end in a later call.
     mutating func take(_ bytes: some Collection<UInt8>) -> [Character] {
         bytes.compactMap { byte in
             switch state {

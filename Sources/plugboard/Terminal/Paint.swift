@@ -3,11 +3,11 @@
 
 import PlugboardPosix
 
-/// Wraps texts in colours, or leaves them as they are.
+/// Adds colours to texts, or leaves them as they are.
 struct Paint: Sendable {
     let isOn: Bool
 
-    /// Colours for many names to be told apart; readable on dark and on light.
+    /// Colours that distinguish many names, readable on dark and on light backgrounds.
     static let wheel = [36, 33, 35, 32, 34, 31]
 
     /// Whether the environment allows colours.
@@ -23,7 +23,7 @@ struct Paint: Sendable {
     func yellow(_ text: String) -> String { code(33, text) }
     func cyan(_ text: String) -> String { code(36, text) }
 
-    /// The colour at a place of the wheel.
+    /// The colour with this number; the colours repeat.
     func wheel(_ index: Int, _ text: String) -> String {
         code(Self.wheel[index % Self.wheel.count], text)
     }

@@ -1,7 +1,7 @@
-// Lines that are written together. In a flood of events, one system call writes many lines; a
-// single event is written as soon as nothing else waits.
+// Collects lines and writes them together. If many events come at once, one system call writes many lines. A
+// single event is written as soon as no other waits.
 
-/// Lines on their way to a stream. The caller flushes it before a wait.
+/// Lines on their way to a stream. The caller flushes it before each wait.
 struct PendingOutput {
     private static let bytesMax = 64 * 1024
 
@@ -16,12 +16,12 @@ struct PendingOutput {
         try add(stream.textLine(line))
     }
 
-    /// JSON, safe to show where the stream is a terminal.
+    /// Adds JSON, safe to show if the stream is a terminal.
     mutating func add(json: some Collection<UInt8>) throws {
         try add(stream.jsonLine(json))
     }
 
-    /// Writes what is there. Throws `ReaderGone` if nobody reads any more.
+    /// Writes all collected lines. Throws `ReaderGone` if nobody reads any more.
     mutating func flush() throws {
         guard !bytes.isEmpty else { return }
         defer { bytes.removeAll(keepingCapacity: true) }

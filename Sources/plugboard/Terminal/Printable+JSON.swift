@@ -1,4 +1,4 @@
-// More kinds of safe text: texts of several lines, bytes, JSON.
+// Makes more kinds of text safe to show: texts of several lines, bytes, JSON.
 
 import PlugboardWire
 
@@ -32,7 +32,7 @@ extension Printable {
         return shown
     }
 
-    /// `ESC [ 31 m` and the like, as `Paint` writes them.
+    /// A sequence such as `ESC [ 31 m`, as `Paint` writes it.
     private static func colour(
         at text: Substring.UnicodeScalarView
     ) -> Substring.UnicodeScalarView? {
@@ -44,7 +44,7 @@ extension Printable {
         return text[...digits.endIndex]
     }
 
-    /// Bytes made safe; what is not UTF-8 becomes U+FFFD.
+    /// Bytes made safe. Bytes that are not UTF-8 become U+FFFD.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         text(String(decoding: bytes, as: UTF8.self))
     }

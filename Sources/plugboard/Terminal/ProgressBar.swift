@@ -1,5 +1,5 @@
-// The progress of a long import or replay, redrawn on one line of a terminal. A quick one shows
-// none.
+// The progress of a long import or replay, redrawn on one line of a terminal. If the work is short, no bar is
+// shown.
 
 import PlugboardPosix
 import PlugboardWire
@@ -24,7 +24,7 @@ struct ProgressBar {
         self.stream = stream
     }
 
-    /// Draws anew when it is time.
+    /// Draws the bar again if it is time.
     mutating func update(done: Int, count: Int) {
         guard stream.isTerminal, elapsed >= next else { return }
         next = elapsed + Self.stepSeconds

@@ -1,5 +1,5 @@
-// Standard input as commands read it. If a person has to type, the command says so, because a
-// command that waits looks like one that hangs.
+// Opens standard input for commands. If a person has to type, the command says so, because a waiting command
+// looks like one that hangs.
 
 import PlugboardPosix
 

@@ -6,15 +6,15 @@ import PlugboardPosix
 
 /// Signals that ask for the end.
 struct StopWish {
-    /// A signal that comes sooner after the first is the same wish.
+    /// A signal that comes within this time after the first counts as the same one.
     static let repeatedSeconds = 0.5
 
     private var firstNanoseconds: UInt64?
 
-    /// Somebody asked.
+    /// Whether the program was asked to stop.
     var isThere: Bool { firstNanoseconds != nil }
 
-    /// Notes a signal; true if it is a second wish: not to wait any longer.
+    /// Notes a signal. Returns true if it is the second one, which means not to wait any longer.
     mutating func take(at now: UInt64) -> Bool {
         guard let first = firstNanoseconds else {
             firstNanoseconds = now
@@ -23,7 +23,7 @@ struct StopWish {
         return now - min(now, first) >= UInt64(Self.repeatedSeconds * 1e9)
     }
 
-    /// Notes all signals that came; true if one of them is a second wish.
+    /// Notes all signals that came. Returns true if one of them is the second one.
     mutating func takeAll(of signals: Signals) -> Bool {
         var isImpatient = false
         while signals.next() != nil {

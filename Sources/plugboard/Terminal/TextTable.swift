@@ -5,13 +5,13 @@
 struct TextTable {
     struct Column {
         let title: String
-        /// Numbers stand at the end of their column.
+        /// Whether the column is aligned to the right, as numbers are.
         var atEnd = false
         /// Columns of the highest rank are left out first; rank 0 stays.
         var rank = 0
-        /// Wider cells are cut.
+        /// The greatest width. Wider cells are cut.
         var columnsMax = Int.max
-        /// One column that is cut if there is too little room.
+        /// Whether this column is shortened if there is too little room. At most one is.
         var givesWay = false
     }
 
@@ -42,7 +42,7 @@ struct TextTable {
         let last = widths.lastIndex { $0 > 0 }
         return columns.indices.filter { widths[$0] > 0 }.map { place in
             let cell = place < cells.count ? cells[place] : ""
-            // Nothing follows the last one, so it needs no filling.
+            // Nothing follows the last cell, so it isn't padded.
             return place == last && !columns[place].atEnd
                 ? DisplayWidth.shortened(cell, widths[place])
                 : DisplayWidth.fitted(cell, widths[place], atEnd: columns[place].atEnd)

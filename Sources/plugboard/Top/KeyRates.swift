@@ -1,17 +1,17 @@
-// Counts exactly how often each key changed in the last few seconds. It is bounded: if there are
-// too many keys, it forgets those that rest, and counts those without a place together.
+// Counts exactly how often each key changed in the last few seconds. Its memory is bounded: if there are too
+// many keys, it forgets keys that no longer change, and counts keys without a place together.
 
 /// Changes of keys, counted.
 struct KeyRates {
-    /// Keys that are counted one by one.
+    /// How many keys are counted one by one.
     static let keysMax = 16_384
 
     /// A key and how often it changes.
     struct Row: Equatable {
         let key: String
-        /// A second.
+        /// Changes per second.
         let rate: Double
-        /// Since the start.
+        /// Changes since the start.
         let total: UInt64
         /// The last writer, by its name in the event.
         let by: String
@@ -24,7 +24,7 @@ struct KeyRates {
 
     private var entries: [String: Entry] = [:]
     private var others = RecentCount()
-    /// Of all keys together.
+    /// The changes of all keys together.
     private var all = RecentCount()
 
     /// Counts changes of a key.
@@ -35,7 +35,7 @@ struct KeyRates {
         if !by.isEmpty { entries[key]?.by = by }
     }
 
-    /// A period is over. Call it before `RecentPeriods.end`.
+    /// Ends a period. Call it before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
         all.endPeriod(periods)
         others.endPeriod(periods)
@@ -44,16 +44,16 @@ struct KeyRates {
         if entries.count > Self.keysMax / 4 * 3 { entries = entries.filter { !$0.value.count.isResting } }
     }
 
-    /// Changes a second, of all keys.
+    /// Changes per second of all keys.
     func rate(_ periods: RecentPeriods) -> Double { all.rate(periods) }
 
-    /// Changes a second of keys that found no place.
+    /// Changes per second of keys without a place.
     func rateOfOthers(_ periods: RecentPeriods) -> Double { others.rate(periods) }
 
     /// How many keys are counted.
     var count: Int { entries.count }
 
-    /// The keys that change most, then those that rest.
+    /// The keys that change most, then those that didn't change lately.
     func busiest(_ limit: Int, _ periods: RecentPeriods) -> [Row] {
         let rows = entries.map { key, entry in
             Row(key: key, rate: entry.count.rate(periods), total: entry.count.total, by: entry.by)

@@ -2,18 +2,18 @@
 // counted over the same time. Short periods are combined until they make a second, because the
 // broker updates its own counts no more often.
 
-/// How long the last periods were.
+/// The lengths of the last periods.
 struct RecentPeriods {
     /// Shorter periods are counted together.
     private static let shortestSeconds = 0.95
 
-    /// In seconds; the oldest is replaced by the next.
+    /// The lengths in seconds. The next one replaces the oldest.
     fileprivate var seconds = SIMD4<Double>()
     fileprivate var place = 0
-    /// The value at this place is old; the next one replaces it.
+    /// The place of the oldest value, which the next one replaces.
     fileprivate var isFresh = true
 
-    /// A period of this many seconds is over, and all counts have been ended.
+    /// Ends a period of this many seconds. Call it when all counts have been ended.
     mutating func end(seconds period: Double) {
         seconds[place] = max(0, period) + (isFresh ? 0 : seconds[place])
         isFresh = seconds[place] >= Self.shortestSeconds
@@ -21,9 +21,9 @@ struct RecentPeriods {
     }
 }
 
-/// Something that is counted.
+/// A count over the last periods.
 struct RecentCount {
-    /// Since the start.
+    /// The count since the start.
     private(set) var total: UInt64 = 0
     private var current: UInt64 = 0
     private var past = SIMD4<UInt64>()
@@ -33,19 +33,19 @@ struct RecentCount {
         current &+= count
     }
 
-    /// A period is over. Call it before `RecentPeriods.end`.
+    /// Ends a period. Call it before `RecentPeriods.end`.
     mutating func endPeriod(_ periods: RecentPeriods) {
         past[periods.place] = current &+ (periods.isFresh ? 0 : past[periods.place])
         current = 0
     }
 
-    /// A second, over the last periods.
+    /// The rate per second over the last periods.
     func rate(_ periods: RecentPeriods) -> Double {
         let time = periods.seconds.sum()
         return time > 0 ? Double(past.wrappedSum()) / time : 0
     }
 
-    /// Nothing was counted lately.
+    /// Whether nothing was counted in the last periods.
     var isResting: Bool { current == 0 && past == SIMD4() }
 }
 

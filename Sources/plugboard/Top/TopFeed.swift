@@ -1,13 +1,13 @@
-// What `top` gathers: it observes the broker's own keys, and which other keys change, without their
-// values. At the end of each period it asks the broker for its totals, so that these and the
-// observed changes are counted over the same time.
+// Collects the data of `top`. It observes the broker's own keys, and which other keys change, without their
+// values. At the end of each period it asks the broker for its totals, so that these and the observed changes
+// are counted over the same time.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// Fills the state, a period at a time.
 struct TopFeed {
-    /// Enough for the values that are there at the start.
+    /// How long to wait for the current values at the start.
     private static let firstSeconds = 0.2
     /// How long a picture waits for the broker's totals.
     private static let answerSeconds = 1.0
@@ -20,7 +20,7 @@ struct TopFeed {
     private let seconds: Double
     private var start = MonotonicClock.nanoseconds()
     private var end: UInt64
-    /// Set after `top` has asked for the totals: until when it waits for them.
+    /// Until when `top` waits for the totals; nil if it hasn't asked for them.
     private var answerDue: UInt64?
 
     /// Subscribes. The first period is short, so that there is soon something to show, unless it
@@ -47,8 +47,7 @@ struct TopFeed {
         try observation.send(TopKeys.askingForStats)
     }
 
-    /// Takes what comes until the period is over. It may throw `Interrupted` before that; then the
-    /// next call continues.
+    /// Takes lines until the period is over. If it throws `Interrupted` before that, the next call continues.
     mutating func gather() throws {
         while true {
             let now = MonotonicClock.nanoseconds()
@@ -66,7 +65,7 @@ struct TopFeed {
         }
     }
 
-    /// If a policy hides the totals, they don't come.
+    /// Totals that a policy hides never come.
     private static func isAnswer(_ line: BrokerLine) -> Bool {
         switch line.kind {
         case .ok, .error: true

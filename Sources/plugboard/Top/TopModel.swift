@@ -1,4 +1,4 @@
-// What a broker says about itself, as far as `top` shows it. Missing members are left out.
+// The broker's own values, as far as `top` shows them. Missing members are left out.
 
 import PlugboardWire
 
@@ -51,13 +51,13 @@ struct TopStats {
         value.integer.map(Amount.count) ?? "?"
     }
 
-    /// Of microseconds.
+    /// The text for a number of microseconds.
     private static func time(_ value: JSONValue) -> String {
         value.integer.map { Amount.duration(microseconds: Double($0)) } ?? "?"
     }
 }
 
-/// `$broker.clients.<n>`, with what it does.
+/// `$broker.clients.<n>`, with the client's rates.
 struct TopClient {
     enum State: Int {
         case lagging, paused, live
@@ -68,20 +68,20 @@ struct TopClient {
     private(set) var pid: UInt64?
     private(set) var state = State.live
     private(set) var subscriptions: UInt64 = 0
-    /// Bytes that wait for it.
+    /// Bytes that wait for the client.
     private(set) var queued: UInt64 = 0
-    /// Keys that it is owed.
+    /// Keys that the broker owes the client.
     private(set) var owed: UInt64 = 0
-    /// Lines from it.
+    /// Lines from the client.
     private(set) var lines = RecentTotal()
-    /// Bytes to it.
+    /// Bytes to the client.
     private(set) var sent = RecentTotal()
 
     init(number: UInt64) {
         self.number = number
     }
 
-    /// Takes the broker's present value.
+    /// Applies the broker's present value.
     mutating func take(_ object: JSONObject) {
         name = object["name"]?.string ?? "#\(number)"
         pid = object["pid"]?.integer
@@ -111,7 +111,7 @@ struct TopWarning {
     init?(_ value: JSONValue) {
         guard let object = value.object, let message = object["message"]?.string else { return nil }
         let times = object["times"]?.integer.map { $0 > 1 ? " (\($0) times)" : "" } ?? ""
-        // `2026-11-21T13:05:00.123Z`, of which the time of day is enough.
+        // Of `2026-11-21T13:05:00.123Z`, the time of day is enough.
         let when = object["when"]?.string.map { "\($0.dropFirst(11)) " } ?? ""
         text = "\(when)\(message)\(times)"
     }

@@ -1,25 +1,25 @@
-// The picture of `top`: a pure function from the state and the terminal's size to lines. Here
-// everything that other programs chose, such as keys and names, is made safe to show.
+// Makes the lines of `top` from its state and the terminal's size. It changes nothing. Text from other
+// programs, such as keys and names, is made safe to show here.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// Lines for a screen.
 struct TopPicture {
-    /// The width that two tables beside each other need.
+    /// The least width for two tables beside each other.
     private static let wideColumns = 132
     private static let gapColumns = 4
-    /// The most columns of a name, so that a long one leaves room for others.
+    /// The greatest width of a name, so that a long one leaves room for the other columns.
     private static let nameColumnsMax = 24
-    /// Names of slow clients in a line.
+    /// How many names of slow clients one line has.
     private static let namesMax = 5
-    /// Rows that a table gets, if there are that many.
+    /// The rows of a table, if there are that many.
     private static let leastRows = 3
 
     let state: TopState
     let paint: Paint
 
-    /// What fits `size`, each line no wider than it.
+    /// The lines that fit in `size`, none wider than it.
     func lines(size: TerminalSize, isHeld: Bool = false) -> [String] {
         let footer = size.rows >= 6 ? [footer(size.columns, isHeld)] : []
         var lines = head(size)
@@ -32,7 +32,7 @@ struct TopPicture {
         return Array((lines + warnings + footer).prefix(size.rows))
     }
 
-    /// Everything about one moment, as a text of its own.
+    /// The whole state at one moment, as a report.
     func report(rows: Int) -> [String] {
         let width = 10_000
         var lines = [title(width), figures(width: width, lines: 1).joined()]
@@ -42,7 +42,7 @@ struct TopPicture {
         return lines + (warnings.isEmpty ? [] : [""] + warnings)
     }
 
-    /// A moment as one line.
+    /// The state at one moment, as one line.
     func line(at time: String) -> String {
         let busiest = state.keys.busiest(1, state.periods).first.map { row in
             "busiest \(Printable.text(row.key)) \(Amount.rate(row.rate))/s"
@@ -55,7 +55,7 @@ struct TopPicture {
         return parts.joined(separator: "  ")
     }
 
-    /// The first few clients in this state; nil where none is.
+    /// The first few clients in this state; nil if there is none.
     private func names(of clients: TopClient.State) -> String? {
         let names = state.clients.filter { $0.state == clients }.map { Printable.text($0.name) }
         guard !names.isEmpty else { return nil }
@@ -142,7 +142,7 @@ struct TopPicture {
     private func beside(_ left: [String], _ right: [String], _ width: Int) -> [String] {
         (0..<max(left.count, right.count)).map { row in
             let first = row < left.count ? left[row] : ""
-            // Colours take no room.
+            // Colours have no width.
             let shown = DisplayWidth.of(Paint.without(first))
             let space = String(repeating: " ", count: max(0, width + Self.gapColumns - shown))
             return row < right.count ? first + space + right[row] : first
@@ -200,7 +200,7 @@ struct TopPicture {
 
     private func warningLines(width: Int, room: Int) -> [String] {
         guard !state.warnings.isEmpty, room > 0 else { return [] }
-        // The newest matter most.
+        // The newest warnings matter most.
         return state.warnings.suffix(max(1, room)).map { warning in
             paint.red(DisplayWidth.shortened(Printable.text(warning.text), width))
         }

@@ -1,17 +1,17 @@
-// What `top` knows: what the broker says about itself, and how often keys change. What a broker
-// doesn't say is left out of the picture.
+// The state of `top`: the broker's own values, and how often keys change. Values that a broker doesn't have
+// are left out of the picture.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// All that is to be shown.
+/// The data to show.
 struct TopState {
-    /// Where the broker is, and what this is, for the title.
+    /// The title: the command and the broker's path.
     let title: String
     private(set) var keys = KeyRates()
     private(set) var periods = RecentPeriods()
     private var stats = TopStats()
-    /// There is no broker now.
+    /// Whether there is no broker now.
     var isApart = false
     private(set) var warnings: [TopWarning] = []
     private var byNumber: [UInt64: TopClient] = [:]
@@ -22,8 +22,8 @@ struct TopState {
 
     var clientCount: Int { byNumber.count }
 
-    /// Lagging clients first, then paused ones, by what waits for them; the others by their
-    /// activity.
+    /// The clients: first lagging ones, then paused ones, ordered by what waits for them; then the others,
+    /// ordered by their activity.
     var clients: [TopClient] {
         byNumber.values.map { client in (client, order(client)) }.sorted { first, second in
             if first.0.state != second.0.state { return first.0.state.rawValue < second.0.state.rawValue }
@@ -33,20 +33,20 @@ struct TopState {
         .map(\.0)
     }
 
-    /// More of what matters in a client's state, in the order in which it matters.
+    /// The two numbers that order clients of one state, the more important one first.
     private func order(_ client: TopClient) -> (Double, Double) {
         client.state == .live
             ? (client.lines.rate(periods), client.sent.rate(periods))
             : (Double(client.owed), Double(client.queued))
     }
 
-    /// The broker's figures, or if it has none, what `top` has counted.
+    /// The broker's figures; if it has none, those that `top` has counted.
     var figures: [String] {
         if isApart { return ["the broker is gone; waiting for it to come back"] }
         return stats.figures(periods) ?? ["changes \(Amount.rate(keys.rate(periods)))/s"]
     }
 
-    /// Takes a line of the broker's.
+    /// Applies a line from the broker.
     mutating func take(_ line: BrokerLine) {
         guard let event = Self.event(line), let key = line["key"]?.string else { return }
         guard key.hasPrefix(TopKeys.prefix) else {
@@ -61,7 +61,7 @@ struct TopState {
         }
     }
 
-    /// The reply to a `get` is as good as an event.
+    /// The reply to a `get` counts like an event.
     private static func event(_ line: BrokerLine) -> String? {
         switch line.kind {
         case .event(let event): event
@@ -70,7 +70,7 @@ struct TopState {
         }
     }
 
-    /// A period of so many seconds is over.
+    /// Ends a period of this many seconds.
     mutating func endPeriod(seconds: Double) {
         keys.endPeriod(periods)
         stats.endPeriod(periods)

@@ -1,18 +1,18 @@
-// The connection of `up` itself to its broker. It never waits: a broker that hangs must not keep
-// `up` from looking after its children. It keeps bytes that the broker doesn't take, up to a limit;
-// past that it gives the connection up.
+// The connection of `up` itself to its broker. It never waits, because `up` must look after its children even
+// if the broker hangs. It keeps bytes that the broker doesn't take, up to a limit. Past that limit it closes
+// the connection.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// A connection that is polled. Used by one thread.
 final class BusLink {
-    /// What may wait for the broker to read it.
+    /// The most bytes that wait until the broker reads them.
     static let outboxBytesMax = 4 << 20
-    /// What may wait for the end of its line.
+    /// The most bytes of an incomplete line from the broker.
     static let inboxBytesMax = 4 << 20
 
-    /// The connection has ended.
+    /// Whether the connection has ended.
     private(set) var isGone = false
     private var socket: LineSocket
     private var outbox: [UInt8] = []
@@ -22,13 +22,13 @@ final class BusLink {
         socket = LineSocket(try UnixSocket.connect(path: path))
     }
 
-    /// What to poll.
+    /// The descriptor to poll.
     var fd: Int32 { socket.fd }
 
-    /// What to poll it for.
+    /// The events to poll it for.
     var interest: Interest { outbox.isEmpty ? .read : [.read, .write] }
 
-    /// Sends a line, or as much of it as goes now; the rest follows with `flush`.
+    /// Sends a line, or the part of it that the socket takes now. `flush` sends the rest.
     func send(_ line: [UInt8]) {
         guard !isGone else { return }
         guard outbox.count + line.count <= Self.outboxBytesMax else { return giveUp() }
@@ -36,7 +36,7 @@ final class BusLink {
         flush()
     }
 
-    /// Sends what waits, as far as the broker takes it.
+    /// Sends waiting bytes, as far as the socket takes them.
     func flush() {
         while !outbox.isEmpty {
             switch socket.send(outbox.span) {

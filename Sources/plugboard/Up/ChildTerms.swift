@@ -6,11 +6,11 @@ import PlugboardPosix
 /// The terms of one child.
 struct ChildTerms {
     var start: ChildStart
-    /// Whether it is started again when it ended.
+    /// Whether it is started again after it has ended.
     var rule = RestartRule.onFailure
-    /// What it may do on the bus, as JSON; nil: whatever other clients may.
+    /// The plugin's rights on the bus, as JSON; nil if it may do what other clients may.
     var permission: [UInt8]?
-    /// It starts on demand, and is stopped after this many seconds without demand.
+    /// For a child that starts on demand: after how many seconds without demand it is stopped. Otherwise nil.
     var idleSeconds: UInt64?
 
     /// Whether `other` has another program or other arguments.

@@ -5,12 +5,12 @@ import PlugboardWire
 
 /// Cuts bytes into lines.
 struct OutputLines {
-    /// Past this many bytes a line is shown in pieces.
+    /// The most bytes of a shown line. A longer line is shown in pieces.
     static let lineBytesMax = 8_192
 
     private var pending: [UInt8] = []
 
-    /// Takes bytes in and returns the lines that are finished.
+    /// Takes bytes and returns the finished lines.
     mutating func take(_ bytes: some Collection<UInt8>) -> [String] {
         var lines: [String] = []
         for byte in bytes {
@@ -23,14 +23,14 @@ struct OutputLines {
         return lines
     }
 
-    /// The line that has no end, when nothing more will come.
+    /// The last line without a line feed, when no more bytes will come.
     mutating func finish() -> String? {
         defer { pending = [] }
         return pending.isEmpty ? nil : Self.shown(pending)
     }
 
-    /// The text that a terminal would show: the last state of a line that was redrawn, without
-    /// colours, with other control characters spelled out.
+    /// The text that a terminal would show: the last state of a redrawn line, without colours. Other control
+    /// characters are spelled out.
     private static func shown(_ line: [UInt8]) -> String {
         var line = line[...]
         while line.last == 0x0D { line = line.dropLast() }

@@ -28,12 +28,12 @@ struct DemoScript: Equatable, Sendable {
     enum Step: Equatable, Sendable {
         case narrate(String)
         case pause(Double)
-        /// Until the key has a value, at most so long.
+        /// Waits until the key has a value, at most for this time.
         case await(key: String, seconds: Double)
         case send(String)
     }
 
-    /// Its name in the folder of the plugins.
+    /// The name of the script's file in the folder of the plugins.
     static let fileName = "demo.txt"
     /// The name of the player in the output.
     static let processName = "demo"
@@ -143,7 +143,7 @@ private struct Player {
         }
     }
 
-    /// If the key doesn't come, reports that and goes on: better than a demo that hangs.
+    /// If the key doesn't come, reports that and goes on, so that the demo doesn't hang.
     private func wait(for key: String, seconds: Double) throws {
         _ = try connection.accepted(
             ObjectText(op: "subscribe").adding("key", string: key).adding("sub", string: "await")
@@ -162,12 +162,12 @@ private struct Player {
 }
 
 extension String {
-    /// With another beginning, where it has this one.
+    /// The text with another prefix, if it has this one.
     func replacingPrefix(_ prefix: String, with other: String) -> String {
         hasPrefix(prefix) ? other + dropFirst(prefix.count) : self
     }
 
-    /// Without the spaces at both ends.
+    /// The text without the spaces at both ends.
     func trimmingSpaces() -> String {
         var rest = Substring(self)
         while rest.last == " " { rest.removeLast() }

@@ -1,57 +1,57 @@
-// The side of `up` that answers on the bus. As a client of its own broker, it publishes the state
-// of each plugin at `$broker.plugins.<name>`, bound to its connection, and serves the calls that
-// act on plugins. No other client may. The broker acts on these states, so `up` releases a plugin
-// only when the broker has answered for it.
+// The part of `up` that is a client of its own broker. It publishes the state of each plugin at
+// `$broker.plugins.<name>`, bound to its connection, and serves the calls that act on plugins. Only the
+// supervisor may write these keys. The broker applies them, so `up` releases a held plugin only when the
+// broker has answered.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// What can be asked for.
+/// The actions that clients can call.
 enum PluginAction: String, CaseIterable, Sendable {
     case list, start, stop, restart, log, reload
 }
 
-/// A call that came.
+/// A call from a client.
 struct PluginRequest: Equatable {
-    /// As the event names it.
+    /// The call's name in its event.
     let call: String
     let action: PluginAction
-    /// Nil where the value isn't a string.
+    /// The plugin's name; nil if the value isn't a string.
     let plugin: String?
-    /// Who asks.
+    /// The caller's name.
     let by: String
 }
 
-/// What came over the bus.
+/// The news from the bus.
 struct DeskNews {
     var requests: [PluginRequest] = []
-    /// Process numbers that the broker knows of now.
+    /// Process numbers that the broker knows now.
     var known: [Int32] = []
-    /// Process numbers that the broker didn't take, and why.
+    /// Process numbers that the broker refused, and the reasons.
     var refused: [(pid: Int32, message: String)] = []
-    /// Plugins that are wanted from now on, or no longer.
+    /// Plugins that are now wanted, or no longer wanted.
     var demands: [(plugin: String, isWanted: Bool)] = []
-    /// The broker has answered whether it is alive.
+    /// Whether the broker has given a sign of life.
     var isAlive = false
-    /// Other refusals, each kind once.
+    /// Other errors from the broker, each kind once.
     var faults: [String] = []
 }
 
-/// The bus as `up` uses it. Releasing it closes the connection, and the broker deletes the states.
+/// The client of `up`. When it is released, its connection closes and the broker deletes the states.
 final class PluginDesk {
     /// How many calls may wait for plugins to stop.
     static let waitingMax = 256
-    /// How many kinds of refusals are reported.
+    /// How many kinds of errors are reported.
     static let faultsMax = 16
     static let name = "up"
 
-    /// Between two attempts to connect again: at first, and at most.
+    /// The time between two attempts to connect again: at first, and at most.
     private static let pauseSeconds = (first: 0.05, most: 2.0)
 
     private var link: BusLink
     private let connect: () throws -> BusLink
     private var waiting: [(call: String, plugin: String)] = []
-    /// By name: what was published last.
+    /// The last published state of each plugin, by its name.
     private var published: [String: [UInt8]] = [:]
     private var faults: Set<String> = []
     /// The pause before the next attempt.
@@ -64,20 +64,20 @@ final class PluginDesk {
         introduce()
     }
 
-    /// What to poll; closed with this desk, or when it connects again.
+    /// The descriptor to poll. It is closed with this desk, or when the desk connects again.
     var fd: Int32 { link.fd }
     var interest: Interest { link.interest }
-    /// The broker is out of reach.
+    /// Whether there is no connection to the broker.
     var isGone: Bool { link.isGone }
 
-    /// How long to wait before `connectAgain`; longer each time, until a line has come.
+    /// How long to wait before `connectAgain`. The time grows with each attempt, until a line has come.
     func nextPauseSeconds() -> Double {
         defer { pauseSeconds = min(pauseSeconds * 2, Self.pauseSeconds.most) }
         return pauseSeconds
     }
 
-    /// Connects once more, if a broker is there. Earlier requests are forgotten, and all states
-    /// have to be published again.
+    /// Connects again, if a broker is there. It forgets earlier requests, and all states have to be published
+    /// again.
     func connectAgain() -> Bool {
         guard let link = try? connect() else { return false }
         self.link = link
@@ -87,12 +87,12 @@ final class PluginDesk {
         return true
     }
 
-    /// Asks the broker for a sign of life.
+    /// Sends a request to which the broker's answer is a sign of life.
     func askWhetherAlive() {
         link.send(ObjectText(op: "sync").line)
     }
 
-    /// Sends its name, and what it serves.
+    /// Sends the name of `up`, and the calls that it serves.
     private func introduce() {
         link.send(ObjectText(op: "hello").adding("name", string: Self.name).line)
         for action in PluginAction.allCases {
@@ -125,14 +125,14 @@ final class PluginDesk {
         }
     }
 
-    /// Publishes the state of a plugin, and answers those who waited for it.
+    /// Publishes the state of a plugin, and answers calls that waited for it.
     func tell(_ process: SupervisedProcess) {
         let report = PluginStatus.json(of: process)
         if published[process.name] != report {
             published[process.name] = report
             let request = ObjectText(op: "publish").adding("key", string: PluginKey.state(of: process.name))
                 .adding("value", json: report[...]).adding("while", string: "connected")
-            // The answer names the process that the broker knows by then.
+            // By the time of the answer, the broker knows the process in it.
             let pid = process.isHeld ? process.pid.map(UInt64.init) : nil
             link.send(request.adding("id", pid).line)
         }
@@ -141,13 +141,13 @@ final class PluginDesk {
         waiting.removeAll { $0.plugin == process.name }
     }
 
-    /// A plugin no longer exists: its key is deleted, and with it its name and limits.
+    /// Deletes the key of a plugin that no longer exists. So the broker forgets its name and limits.
     func withdraw(_ process: SupervisedProcess) {
         guard published.removeValue(forKey: process.name) != nil else { return }
         link.send(ObjectText(op: "delete").adding("key", string: PluginKey.state(of: process.name)).line)
     }
 
-    /// Answers a call when the plugin is neither running nor stopping, or runs again.
+    /// Answers a call. If the plugin is stopping, the answer waits until it has stopped, or runs again.
     func answer(_ call: String, whenSettled process: SupervisedProcess) {
         guard case .stopping = process.state else { return answer(call, PluginStatus.json(of: process)) }
         guard waiting.count < Self.waitingMax else {

@@ -1,5 +1,5 @@
-// Where plugins are found: each folder with a `plugin.json` is one. A broken one is reported, and
-// the others start all the same.
+// Finds plugins: each folder with a `plugin.json` is one. A broken one is reported, and the others start
+// nevertheless.
 
 import PlugboardPosix
 import PlugboardWire
@@ -7,9 +7,9 @@ import PlugboardWire
 /// A plugin that can be started.
 struct PluginProgram: Sendable {
     let manifest: PluginManifest
-    /// Its folder's absolute path; it runs there.
+    /// The absolute path of its folder, in which it runs.
     let folder: String
-    /// Its program's absolute path.
+    /// The absolute path of its program.
     let program: String
 
     var name: String { manifest.name }
@@ -17,12 +17,12 @@ struct PluginProgram: Sendable {
 
 /// The folder of plugin folders.
 struct PluginFolder: Sendable {
-    /// Absolute.
+    /// The absolute path of the folder.
     let path: String
-    /// By name.
+    /// The plugins, sorted by their names.
     let plugins: [PluginProgram]
     let problems: [PluginProblem]
-    /// The folders that these are about.
+    /// The folders with these problems.
     let broken: Set<String>
 
     /// The folder to use: the given one, or else `plugins` in the current folder, or else `plugins`
@@ -38,7 +38,7 @@ struct PluginFolder: Sendable {
         return places.first { FileStatus(path: $0).kind == .folder }.flatMap { ProgramPath.resolved($0) }
     }
 
-    /// Reads what is in `path`; programs are also looked for beside `executable`.
+    /// Reads the plugins in `path`. Programs may also be beside `executable`.
     init(path: String, executable: String) throws {
         self.path = path
         var plugins: [String: PluginProgram] = [:]
@@ -67,7 +67,7 @@ struct PluginFolder: Sendable {
         self.broken = broken
     }
 
-    /// Reads one plugin's folder. Throws a `PluginProblem` for whatever is wrong with it.
+    /// Reads one plugin's folder. Throws a `PluginProblem` for a mistake in it.
     static func plugin(in folder: String, executable: String) throws(PluginProblem) -> PluginProgram {
         let file = file(in: folder)
         let manifest = try PluginManifest(path: file)
@@ -75,7 +75,7 @@ struct PluginFolder: Sendable {
         return PluginProgram(manifest: manifest, folder: folder, program: program)
     }
 
-    /// What a plugin's folder has to have.
+    /// Checks the files that a plugin's folder needs.
     static func file(in folder: String) -> String { folder + "/" + PluginManifest.fileName }
 
     /// Throws unless there is a plugin of each of these names.
@@ -100,7 +100,7 @@ struct PluginFolder: Sendable {
         let beside = SocketPath.folder(of: executable)
         var places = [run.hasPrefix("/") ? run : folder + "/" + run]
         if !run.contains("/") {
-            // A source folder of a plugin has no program in it: then the installed one is used.
+            // The source folder of a plugin has no program in it. Then the installed program is used.
             let name = folder.split(separator: "/").last ?? ""
             places += ["\(beside)/\(run)", "\(beside)/plugins/\(name)/\(run)"]
         }

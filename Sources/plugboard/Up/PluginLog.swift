@@ -1,12 +1,12 @@
-// The last lines that a child printed, for those who ask later. Bounded twice: by
-// lines and by bytes.
+// The last lines that a child printed, for later questions. It has at most a number of lines and a number of
+// bytes.
 
-/// What a child printed last.
+/// The last output of a child.
 struct PluginLog {
     static let linesMax = 200
     static let bytesMax = 65_536
 
-    /// The oldest first.
+    /// The lines, the oldest first.
     private(set) var lines: [String] = []
     private var bytes = 0
 

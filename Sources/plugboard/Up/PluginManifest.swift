@@ -13,37 +13,37 @@ struct PluginProblem: Error, Equatable, Sendable, CustomStringConvertible {
     var description: String { "\(place): \(message)" }
 }
 
-/// A plugin's declaration of itself.
+/// The declaration of a plugin.
 struct PluginManifest: Equatable, Sendable {
     /// The file's name in a plugin's folder.
     static let fileName = "plugin.json"
     private static let bytesMax = 65_536
 
-    /// Its name on the bus and on the screen.
+    /// The plugin's name on the bus and on the screen.
     var name = ""
     /// A path relative to the folder, or the name of an executable beside `plugboard`.
     var run = ""
     var arguments: [String] = []
-    /// What is added to the arguments by `up --demo`.
+    /// The arguments that `up --demo` adds.
     var demoArguments: [String] = []
-    /// Keys and patterns that it may observe. It may do nothing that these lists don't name.
+    /// Keys and patterns that it may observe. Everything that these lists don't name is forbidden.
     var subscribes: [String] = []
     /// Keys and patterns that it publishes or emits.
     var publishes: [String] = []
     var calls: [String] = []
     var serves: [String] = []
     var description = ""
-    /// When it is started first.
+    /// When it starts first.
     var start = StartRule.up
-    /// For one that starts on demand: after how many seconds without demand it is stopped.
+    /// For a plugin that starts on demand: after how many seconds without demand it is stopped.
     var idleSeconds: UInt64?
-    /// Whether it is started again when it ended.
+    /// Whether it is started again after it has ended.
     var restart = RestartRule.onFailure
 
-    /// Reads a file. Throws a `PluginProblem` for whatever is wrong with it.
+    /// Reads a file. Throws a `PluginProblem` for the first mistake.
     init(path: String) throws(PluginProblem) {
         let text: [UInt8]
-        // Reading a pipe would wait, and stop everything else.
+        // Reading a pipe would wait and block everything else.
         guard [.file, .folder, .missing].contains(FileStatus(path: path).kind) else {
             throw PluginProblem(place: path, message: "it is no file")
         }
@@ -60,7 +60,7 @@ struct PluginManifest: Equatable, Sendable {
         }
     }
 
-    /// Reads a text; the fault's offset is where in the text it is.
+    /// Reads a text. The offset of a fault is the place of the mistake.
     init(parsing text: [UInt8]) throws(JSONFault) {
         let object = try JSONObject(parsing: text[...])
         var seen: Set<String> = []
@@ -79,7 +79,7 @@ struct PluginManifest: Equatable, Sendable {
         }
     }
 
-    /// What it may do on the bus, as a broker takes it.
+    /// The plugin's rights, in the form that the broker expects.
     var permission: [UInt8] {
         ObjectText().adding("subscribe", strings: subscribes).adding("publish", strings: publishes)
             .adding("emit", strings: publishes).adding("call", strings: calls)
@@ -152,7 +152,7 @@ struct PluginManifest: Equatable, Sendable {
         )
     }
 
-    /// A second to a day.
+    /// Seconds, from one to a day.
     private static func seconds(_ member: JSONObject.Member) throws(FieldFault) -> UInt64 {
         guard let seconds = member.value.integer, (1...86_400).contains(seconds) else {
             throw FieldFault(message: "\"\(member.name)\" is a number of seconds, 1 to 86400")
@@ -174,7 +174,7 @@ struct PluginManifest: Equatable, Sendable {
         return patterns
     }
 
-    /// A name that the broker takes as a client's.
+    /// A name that the broker accepts for a client.
     private static func name(_ member: JSONObject.Member) throws(FieldFault) -> String {
         let name = try string(member)
         let isPlain = name.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
@@ -187,7 +187,7 @@ struct PluginManifest: Equatable, Sendable {
     }
 }
 
-/// A byte's place in a text, as editors count.
+/// The line and the column of a byte in a text, as editors count them.
 struct TextPlace: Equatable {
     let line: Int
     let column: Int

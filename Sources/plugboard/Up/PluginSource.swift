@@ -3,15 +3,15 @@
 
 import PlugboardPosix
 
-/// The folder of plugins, and how to start what lies there.
+/// The folder of plugins, and how to start the plugins in it.
 struct PluginSource {
-    /// As `--plugins` gives it.
+    /// The folder from `--plugins`.
     var given: String?
-    /// Only the plugins of these names; all if it is empty.
+    /// The names of the plugins to run. Empty means all.
     var names: [String] = []
-    /// With what `demo_arguments` adds.
+    /// Whether `demo_arguments` are added.
     var isDemo = false
-    /// This program.
+    /// The path of this program.
     let executable: String
     let launcher: ChildLauncher
 
@@ -22,7 +22,7 @@ struct PluginSource {
         }
     }
 
-    /// The plugins that `up` is to run, of those that are there.
+    /// Of these plugins, those that `up` should run.
     func chosen(of folder: PluginFolder?) -> [PluginProgram] {
         folder?.plugins.filter { names.isEmpty || names.contains($0.name) } ?? []
     }
@@ -63,13 +63,13 @@ struct PluginSource {
     }
 }
 
-/// What all children of one `up` have in common.
+/// The settings that all children of one `up` have in common.
 struct ChildLauncher {
     let executable: String
     let socket: String
-    /// Where plugins keep their own files.
+    /// The folder for the plugins' own files.
     let stateFolder: String
-    /// They should print everything.
+    /// Whether plugins should print everything.
     var isVerbose = false
 
     /// The start of a program through `plugboard launch`. A plugin is held until the broker knows

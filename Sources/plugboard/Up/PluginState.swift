@@ -5,11 +5,11 @@ import PlugboardJournal
 import PlugboardPosix
 import PlugboardWire
 
-/// Where plugins keep what isn't on the bus.
+/// The folder for the plugins' own files.
 struct PluginState {
-    /// Absolute. It is there when the plugins are started.
+    /// The folder's absolute path. The folder exists before the plugins start.
     let path: String
-    /// Whether these files are kept, as they are if the bus has a journal.
+    /// Whether these files are kept. They are if the bus has a journal.
     let isKept: Bool
 
     init(_ invocation: Invocation, socket: String) {
@@ -31,7 +31,7 @@ struct PluginState {
         }
     }
 
-    /// The plugins have ended.
+    /// Removes the folder if it isn't kept. Call it when the plugins have ended.
     func end() {
         if !isKept { Folder.remove(path) }
     }

@@ -1,12 +1,12 @@
-// What `up` says about a plugin on the bus: the value at `$broker.plugins.<name>`, on which the
-// broker acts. Calls are answered with it, too.
+// The state of a plugin as JSON: the value at `$broker.plugins.<name>`, which the broker applies. `up` also
+// answers calls with it.
 
 import PlugboardPosix
 import PlugboardWire
 
 /// A child's state as JSON.
 enum PluginStatus {
-    /// How many lines of a broken plugin's output it has.
+    /// How many lines of output the state of a broken plugin has.
     static let outputLinesMax = 10
 
     static func json(of process: SupervisedProcess) -> [UInt8] {

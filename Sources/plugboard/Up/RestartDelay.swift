@@ -1,18 +1,18 @@
 // How long to wait before a child that crashed is started again.
 
-/// Doubling delays, forgotten once a child has lived a while.
+/// Delays that double after each crash, and begin again when a child has run for a while.
 struct RestartDelay {
     static let firstSeconds = 0.1
     static let mostSeconds = 30.0
-    /// A child that lived this long starts with the first delay again.
+    /// If a child has run this long, its next delay is the first one again.
     static let steadySeconds = 10.0
-    /// What chance adds at most, as a part of the delay: children that crashed together for one
-    /// reason don't come back in the same instant.
+    /// The largest random part of the delay. So children that crashed together for one reason don't start
+    /// again at the same moment.
     static let jitter = 0.25
 
     private var next = firstSeconds
 
-    /// The delay after a crash; `chance` is from 0 up to, not including, 1.
+    /// The delay after a crash. `chance` is a random number from 0 up to, not including, 1.
     mutating func delay(afterLivingSeconds lived: Double, chance: Double) -> Double {
         if lived >= Self.steadySeconds { next = Self.firstSeconds }
         defer { next = min(next * 2, Self.mostSeconds) }

@@ -2,7 +2,7 @@
 // because there were too many. Each child has a policy of its own. It reads no clock: callers pass
 // in the time, so that tests need not wait.
 
-/// Whether a child that ended is started again, as `plugin.json` says it.
+/// Whether a child that ended is started again: `restart` in `plugin.json`.
 enum RestartRule: String, CaseIterable, Sendable {
     case always
     /// Not if it ended with status 0.
@@ -10,22 +10,22 @@ enum RestartRule: String, CaseIterable, Sendable {
     case never
 }
 
-/// When a plugin is started first, as `plugin.json` says it.
+/// When a plugin is started first: `start` in `plugin.json`.
 enum StartRule: String, CaseIterable, Sendable {
     /// With `up`.
     case up
-    /// When somebody observes what it publishes, or calls what it serves.
+    /// When a client observes a key that it publishes, or calls a key that it serves.
     case demand
 }
 
-/// One child's starts, and what follows from them.
+/// Decides from a child's starts whether it is started again.
 struct RestartPolicy {
-    /// After this many starts within the window, it isn't restarted any more.
+    /// If it ends after this many starts within the window, it isn't started again.
     static let startsMax = 5
     static let windowSeconds = 10.0
 
     enum Decision: Equatable {
-        /// It stays as it is.
+        /// Don't start it again: it is done.
         case finished
         /// Start it again after this many seconds.
         case again(seconds: Double)
@@ -35,20 +35,21 @@ struct RestartPolicy {
 
     var rule: RestartRule
     private var backoff = RestartDelay()
-    /// The newest ones, at most `startsMax`.
+    /// The times of the last starts, at most `startsMax`.
     private var starts: [UInt64] = []
 
     init(_ rule: RestartRule) {
         self.rule = rule
     }
 
-    /// It was started at that moment of the monotonic clock.
+    /// Notes that the child was started at this time of the monotonic clock.
     mutating func started(atNanoseconds now: UInt64) {
         if starts.count == Self.startsMax { starts.removeFirst() }
         starts.append(now)
     }
 
-    /// It ended; `succeeded`: with status 0. `chance` is from 0 up to, not including, 1.
+    /// Decides what to do about a child that ended. `succeeded` means with status 0. `chance` is a random
+    /// number from 0 up to, not including, 1.
     mutating func ended(succeeded: Bool, atNanoseconds now: UInt64, chance: Double) -> Decision {
         switch rule {
         case .never: return .finished
@@ -60,7 +61,7 @@ struct RestartPolicy {
         return isTooOften(now) ? .broken : .again(seconds: delay)
     }
 
-    /// Somebody starts it by hand: earlier starts don't count.
+    /// Forgets earlier starts, because a person starts it.
     mutating func forget() {
         backoff = RestartDelay()
         starts = []

@@ -1,5 +1,5 @@
-// One child of `up` through all its runs: it is started, read, reaped, restarted and stopped. It
-// knows nothing of the other children; the supervisor calls it.
+// One child of `up` through all its runs: starts it, reads its output, reaps it, restarts it and stops it.
+// The supervisor owns it and calls it. It knows nothing of the other children.
 
 import PlugboardPosix
 
@@ -7,58 +7,59 @@ import PlugboardPosix
 final class SupervisedProcess {
     enum State: Equatable {
         case running
-        /// Asked to end. It is killed at that moment of the monotonic clock; nil: it has been.
+        /// Asked to end. It will be killed at this time of the monotonic clock; nil if it was killed already.
         case stopping(killAtNanoseconds: UInt64?)
-        /// Crashed; to be started again at that moment of the monotonic clock.
+        /// Crashed. It will be started again at this time of the monotonic clock.
         case waiting(untilNanoseconds: UInt64)
-        /// Ended by itself, for good.
+        /// Ended by itself, and won't be started again.
         case ended
-        /// Ended too often.
+        /// Crashed too often.
         case broken
-        /// Ended, or not started again, because somebody asked for that.
+        /// Ended, or not started again, on request.
         case stopped
         /// Not started, because no client needs it.
         case idle
     }
 
-    /// What happened to a child that was looked at.
+    /// The result of a check of a child.
     enum News: Equatable {
-        /// Ended for good; how, in words.
+        /// Ended, and won't be started again. The text says how it ended.
         case ended(String)
-        /// Crashed or couldn't be started; the delay before the next start in seconds.
+        /// Crashed, or couldn't be started. The next start is after this delay in seconds.
         case crashed(String, again: Double)
-        /// Crashed once too often.
+        /// Crashed too often.
         case broken(String)
-        /// Ended as it was asked to.
+        /// Ended on request.
         case stopped
     }
 
-    /// After how many seconds without demand one is stopped, by default.
+    /// After how many seconds without demand a child is stopped by default.
     static let idleSecondsDefault: UInt64 = 30
 
     let name: String
-    /// The terms for its next start. What it may do applies at once.
+    /// The terms for its next start. Its rights apply at once.
     private(set) var terms: ChildTerms
-    /// Why its earlier plugin.json still applies; nil if the present one does.
+    /// The mistake in the present plugin.json, because of which an earlier one still applies; nil if there is
+    /// none.
     var problem: String?
-    /// The plugin no longer exists: its child is dropped when it has ended.
+    /// Whether the plugin no longer exists. Then its child is dropped when it has ended.
     var isLeaving = false
-    /// Some client needs it.
+    /// Whether a client needs it.
     private var isWanted = false
-    /// It is being stopped because nobody does.
+    /// Whether it is being stopped because no client needs it.
     private var fallsIdle = false
     private(set) var state = State.ended
-    /// When the state began: milliseconds since 1970.
+    /// When the present state began, in milliseconds since 1970.
     private(set) var sinceMilliseconds: UInt64
-    /// Starts after the first one.
+    /// How often it was started after the first time.
     var restarts: Int { max(0, starts - 1) }
-    /// How it last ended; nil if it never did or couldn't be started.
+    /// How it last ended; nil if it never ended or couldn't be started.
     private(set) var end: ChildEnd?
     /// The same in words.
     private(set) var endText: String?
-    /// What it printed last.
+    /// The last lines of its output.
     private(set) var log = PluginLog()
-    /// To be started again as soon as it has stopped.
+    /// Whether to start it again as soon as it has stopped.
     private(set) var beginsAgain = false
     private let doneText: String
     private let clock: SupervisorClock
@@ -66,10 +67,10 @@ final class SupervisedProcess {
     private var child: ChildProcess?
     private var lines = OutputLines()
     private var starts = 0
-    /// Its process is held.
+    /// Whether its process is held.
     private(set) var isHeld = false
 
-    /// `doneText` is how to tell that it ended with status 0.
+    /// `doneText` is the text for an end with status 0.
     init(
         name: String,
         terms: ChildTerms,
@@ -85,29 +86,29 @@ final class SupervisedProcess {
         sinceMilliseconds = clock.wallMilliseconds()
     }
 
-    /// What it may do on the bus, as JSON; nil: whatever other clients may.
+    /// Its rights on the bus, as JSON; nil if it may do what other clients may.
     var permission: [UInt8]? { terms.permission }
 
-    /// It starts on demand, and is stopped after this many seconds without demand.
+    /// For a child that starts on demand: after how many seconds without demand it is stopped. Otherwise nil.
     var idleSeconds: UInt64? { terms.idleSeconds }
 
-    /// Applies other terms from now on. A running process stays as it was started. True if the new
-    /// terms require a start.
+    /// Applies other terms from now on. A running process stays as it was started. Returns true if the child
+    /// has to be started under the new terms.
     func adopt(_ terms: ChildTerms) -> Bool {
         self.terms = terms
         policy.rule = terms.rule
         return state == .idle && terms.idleSeconds == nil
     }
 
-    /// What it prints; nil while it isn't running.
+    /// The descriptor of its output; nil while it isn't running.
     var outputFD: Int32? { child?.outputFD ?? nil }
 
-    /// Nil while it isn't running.
+    /// Its process number; nil while it isn't running.
     var pid: Int32? { isAlive ? child?.pid : nil }
 
     var isRunning: Bool { state == .running }
 
-    /// There is a process.
+    /// Whether there is a process.
     var isAlive: Bool {
         switch state {
         case .running, .stopping: true
@@ -115,7 +116,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// When there is something to do about it, if ever.
+    /// When the next action for it is due; nil if none is.
     var dueNanoseconds: UInt64? {
         switch state {
         case .waiting(let moment): moment
@@ -124,7 +125,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// Starts it. If that fails, it counts as a crash. `byHand`: earlier crashes don't count.
+    /// Starts it. A failed start counts as a crash. With `byHand`, earlier crashes don't count.
     func begin(byHand: Bool = false) -> News? {
         if byHand { policy.forget() }
         (beginsAgain, fallsIdle) = (false, false)
@@ -141,14 +142,14 @@ final class SupervisedProcess {
         }
     }
 
-    /// Releases a process that was started held.
+    /// Releases a held process.
     func release() {
         isHeld = false
         child?.release()
     }
 
-    /// Asks it to end within the time, and then perhaps starts it again. If it waits for its next
-    /// start, it stays stopped. Without a process it stays as it is.
+    /// Asks it to end within the time, and perhaps starts it again afterwards. If it waits for its next start
+    /// or for demand, it becomes stopped. Otherwise, without a process, nothing changes.
     func stop(graceSeconds: Double, thenBegin: Bool = false) {
         fallsIdle = false
         switch state {
@@ -162,7 +163,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// Notes whether a client needs it. True if it has to be started for that.
+    /// Notes whether a client needs it. Returns true if it has to be started.
     func want(_ isWanted: Bool, graceSeconds: Double) -> Bool {
         guard idleSeconds != nil else { return false }
         self.isWanted = isWanted
@@ -178,7 +179,7 @@ final class SupervisedProcess {
         return false
     }
 
-    /// Kills it at once; false if that was done before, or it isn't there.
+    /// Kills it at once. Returns false if it was killed before or has no process.
     func kill() -> Bool {
         guard isAlive, state != .stopping(killAtNanoseconds: nil) else { return false }
         signal(SIGKILL)
@@ -188,7 +189,7 @@ final class SupervisedProcess {
 
     private static let readBytes = 16_384
 
-    /// Takes what it printed: finished lines, and whether there may be more later.
+    /// Takes its output: finished lines, and whether more may come later.
     func read() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
         let (transfer, bytes) = PipeCalls.read(fd, upTo: Self.readBytes)
@@ -200,7 +201,7 @@ final class SupervisedProcess {
         }
     }
 
-    /// Whether it ended, and if so what follows.
+    /// Checks whether it has ended, and returns what follows from that.
     func checkEnd() -> News? {
         guard let end = child?.end() ?? nil else { return nil }
         self.end = end
@@ -215,7 +216,7 @@ final class SupervisedProcess {
     /// Drops a child that ended, and returns the rest of its output.
     func close() -> [String] {
         var last: [String] = []
-        // Another process may keep writing to the pipe; that must not delay us for ever.
+        // Another process may go on writing to the pipe, so the number of reads is limited.
         for _ in 0..<64 {
             let (lines, isOpen) = drain()
             last += lines
@@ -227,12 +228,12 @@ final class SupervisedProcess {
         return last
     }
 
-    /// Sends a signal to it and everyone in its group.
+    /// Sends a signal to its process group.
     private func signal(_ number: Int32) {
         child?.signalGroup(number)
     }
 
-    /// Reads once; false if nothing is left for now.
+    /// Reads once. Returns false if no more bytes are there now.
     private func drain() -> (lines: [String], isOpen: Bool) {
         guard let fd = outputFD else { return ([], false) }
         guard case (.bytes, let bytes) = PipeCalls.read(fd, upTo: Self.readBytes) else { return ([], false) }

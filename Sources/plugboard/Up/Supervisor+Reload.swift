@@ -6,15 +6,15 @@ import PlugboardWire
 
 /// The result of a reload.
 struct PluginChanges {
-    /// Names of plugins that are new.
+    /// The names of new plugins.
     var added: [String] = []
-    /// That are gone, and are being stopped.
+    /// The names of plugins that are gone and are being stopped.
     var removed: [String] = []
-    /// Plugins with other terms.
+    /// The names of plugins with other terms.
     var changed: [String] = []
-    /// Of these, those that run as they were started, with another program or other arguments.
+    /// The names of those among them that still run with the earlier program or arguments.
     var outdated: [String] = []
-    /// Files that can't be applied.
+    /// The files that can't be applied.
     var problems: [String] = []
 
     var json: [UInt8] {
@@ -25,7 +25,7 @@ struct PluginChanges {
 }
 
 extension Supervisor {
-    /// Reads all of them again. Problems are among the changes, and are reported.
+    /// Reads all files again. Problems are part of the result, and are also reported.
     func reload() throws -> PluginChanges {
         var changes = PluginChanges()
         let folder: PluginFolder?

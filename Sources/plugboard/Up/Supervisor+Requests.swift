@@ -1,9 +1,10 @@
-// Carries out what clients ask of `up`. Every client of the bus may ask.
+// Carries out the calls of clients to `up`. Every client may call, unless a policy or its plugin.json forbids
+// it.
 
 import PlugboardWire
 
 extension Supervisor {
-    /// Takes the calls that came.
+    /// Carries out the calls that have come.
     func serveDesk() throws {
         guard let desk else { return }
         let news = desk.turn()
@@ -15,7 +16,7 @@ extension Supervisor {
         for request in news.requests { try serve(request, desk) }
     }
 
-    /// Starts a plugin that became wanted, and stops one that isn't any more.
+    /// Starts a plugin that is now wanted, and stops one that is no longer wanted.
     private func want(_ name: String, _ isWanted: Bool) throws {
         guard !isStopping, let plugin = plugins.first(where: { $0.name == name }) else { return }
         let (wasRunning, wasWaiting) = (plugin.isRunning, !plugin.isAlive)
@@ -31,7 +32,7 @@ extension Supervisor {
         plugins.first { $0.pid == pid }
     }
 
-    /// A plugin that the broker doesn't know stays held: nothing would limit it.
+    /// A plugin that the broker doesn't know stays held, because the broker would not limit it.
     private func giveUp(_ pid: Int32, _ message: String) {
         guard let plugin = plugin(of: pid), plugin.kill() else { return }
         view.tell("the broker doesn't take it: \(message)", of: plugin.name)

@@ -8,11 +8,11 @@ import PlugboardWire
 
 /// The loop of `up`.
 final class Supervisor {
-    /// From SIGTERM to SIGKILL.
+    /// The time from SIGTERM to SIGKILL for a plugin.
     static let pluginGraceSeconds = 2.0
-    /// The broker flushes for at most a second.
+    /// The same for the broker, which needs at most a second to send what waits.
     static let brokerGraceSeconds = 4.0
-    /// From the broker's start to its first answer.
+    /// The longest time from the broker's start to its first answer.
     static let startSeconds = 120.0
     private static let signalToken: UInt64 = .max
     private static let deskToken: UInt64 = .max - 1
@@ -20,7 +20,7 @@ final class Supervisor {
     private(set) var plugins: [SupervisedProcess]
     let view: UpView
     let source: PluginSource
-    /// Its desk on the bus, once the broker listens.
+    /// The client of `up`; nil until the broker listens.
     private(set) var desk: PluginDesk?
     private(set) var isStopping = false
     private let broker: SupervisedProcess
@@ -30,20 +30,20 @@ final class Supervisor {
     private let terminal = ControllingTerminal()
     private let clock: SupervisorClock
     private let poller: any Poller
-    /// What the desk's connection is polled for; nil when it isn't.
+    /// The events for which the desk's connection is polled; nil if it isn't polled.
     private var deskInterest: Interest?
     /// When to try to connect again.
     private var deskDueNanoseconds: UInt64?
-    /// Whose output is polled, by its descriptor.
+    /// The children whose output is polled, by the descriptor.
     private var watched: [UInt64: SupervisedProcess] = [:]
     private var isReady = false
-    /// What the broker printed before it served: if it never serves, that says why.
+    /// The broker's output before it serves. If it never serves, this output says why.
     private var brokerLines: [String] = []
     private var stopWish = StopWish()
     private var isImpatient = false
-    /// The service manager, which wants signs of life.
+    /// The service manager, to which signs of life are sent.
     private let manager: ServiceNotice?
-    /// When to ask the broker next for a sign of life.
+    /// When to ask the broker for its next sign of life.
     private var heartbeatDueNanoseconds: UInt64?
 
     /// `broker` prints a line that is `ready` when it listens.
@@ -93,7 +93,7 @@ final class Supervisor {
         if wasLost { throw CommandError(.refused, "the broker was lost") }
     }
 
-    /// Takes care of one more plugin.
+    /// Adds a plugin.
     func add(_ plugin: SupervisedProcess) throws {
         plugins.append(plugin)
         view.expect([plugin.name])
@@ -111,7 +111,7 @@ final class Supervisor {
         if plugin.idleSeconds == nil { try start(plugin) } else { publish(plugin) }
     }
 
-    /// Starts a child, and has its output polled. A plugin's plugin.json is read again first.
+    /// Starts a child and begins to poll its output. For a plugin, reads its plugin.json again first.
     func start(_ process: SupervisedProcess, byHand: Bool = false) throws {
         readAgain(process)
         let news = process.begin(byHand: byHand)
@@ -135,8 +135,8 @@ final class Supervisor {
         }
     }
 
-    /// Returns when it listens, or when a signal came. If it ends instead, throws with its own
-    /// words.
+    /// Returns when the broker listens, or when a signal has come. If the broker ends instead, throws an
+    /// error with the broker's output.
     private func startBroker() throws {
         try start(broker)
         let deadline = clock.nanoseconds(afterSeconds: Self.startSeconds)
@@ -155,7 +155,7 @@ final class Supervisor {
         }
     }
 
-    /// Asks all to end, waits, and kills those that don't.
+    /// Asks all of them to end, waits, and kills those that haven't ended.
     private func stop(_ processes: [SupervisedProcess], graceSeconds: Double) throws {
         for process in processes {
             process.stop(graceSeconds: graceSeconds)
@@ -174,8 +174,7 @@ final class Supervisor {
         view.tell(text, of: process.name)
     }
 
-    /// Waits once, at most until that moment or the next due action, and handles everything that
-    /// came.
+    /// Waits once, at most until this time or the next due action, and handles everything that has come.
     private func turn(until limit: UInt64? = nil) throws {
         try watchDesk()
         var ready: [UInt64] = []
@@ -189,14 +188,14 @@ final class Supervisor {
         try doDue()
     }
 
-    /// Rounded up; negative: no time-out.
+    /// The time-out in milliseconds, rounded up; negative for none.
     private func milliseconds(until moment: UInt64?) -> Int32 {
         guard let moment else { return -1 }
         let now = clock.nanoseconds()
         return moment > now ? Int32(clamping: (moment - now) / 1_000_000 + 1) : 0
     }
 
-    /// Has the desk's connection polled for what it waits for now.
+    /// Updates the events for which the desk's connection is polled.
     private func watchDesk() throws {
         guard let desk else { return }
         guard !desk.isGone else { return loseDesk(desk) }
@@ -209,7 +208,7 @@ final class Supervisor {
         deskInterest = desk.interest
     }
 
-    /// The connection is lost, though the broker is there: connects again.
+    /// Connects again if the connection is lost although the broker runs.
     private func loseDesk(_ desk: PluginDesk) {
         if deskInterest != nil { poller.remove(desk.fd) }
         deskInterest = nil
@@ -224,7 +223,8 @@ final class Supervisor {
         for plugin in plugins { desk.tell(plugin) }
     }
 
-    /// Tells the manager that all is alive, once the broker has answered.
+    /// Asks the broker for a sign of life if it is time. The service manager gets one only when the broker
+    /// has answered, so that it restarts a broker that hangs.
     private func askWhetherAlive(_ now: UInt64) {
         guard let due = heartbeatDueNanoseconds, due <= now, let pause = manager?.heartbeatNanoseconds else {
             return
@@ -233,7 +233,7 @@ final class Supervisor {
         desk?.askWhetherAlive()
     }
 
-    /// The broker has answered.
+    /// Notes that the broker has answered.
     func noteAlive() {
         manager?.alive()
     }
@@ -314,15 +314,15 @@ final class Supervisor {
         }
     }
 
-    /// With a broker, the values bound to connections are gone, and without a journal all values.
-    /// Plugins that are done won't publish again. A bus with half its values would be worse than
-    /// none.
+    /// If the broker ends, values that are bound to connections are gone, and without a journal all values
+    /// are. Plugins that have ended don't publish theirs again. So `up` ends, too: a bus with only some of
+    /// its values would mislead its clients.
     private func tellLoss(_ reason: String) {
         guard isReady else { return }
         view.tell("\(reason): the bus is gone; stopping", of: broker.name)
     }
 
-    /// Starts children that have waited long enough, and kills those that had enough time to end.
+    /// Starts children whose delay is over, and kills children whose time to end is over.
     private func doDue() throws {
         let now = clock.nanoseconds()
         connectDeskAgain(now)
@@ -342,7 +342,7 @@ final class Supervisor {
         poller.remove(fd)
     }
 
-    /// All that there are.
+    /// All children.
     private var children: [SupervisedProcess] { [broker] + plugins + [player].compactMap(\.self) }
 
     /// `0.2 s`.

@@ -69,7 +69,7 @@ private struct UpSession {
     private let invocation: Invocation
     private let console: CommandConsole
     private let socket: String
-    /// Handed over by a service manager.
+    /// The socket from a service manager; nil if there is none.
     private let activated: ActivatedSocket?
     private let manager: ServiceNotice?
     private let state: PluginState
@@ -139,7 +139,7 @@ private struct UpSession {
         }
         try supervisor.run {
             try BrokerConnection(path: socket).expectGreeting()
-            // What it says can be done from then on: so it serves before it greets.
+            // Its greeting says what a person can do now, so the desk serves before `up` greets.
             let desk = try PluginDesk { try BusLink(path: socket) }
             view.greet(plugins: summary(plugins))
             for problem in folder?.problems ?? [] { console.say("not started: \(problem)") }
@@ -200,9 +200,9 @@ private struct UpSession {
     }
 }
 
-/// What a killed broker leaves behind.
+/// Removes the socket that a killed broker leaves behind.
 enum SocketCleanup {
-    /// Removes the socket at `path` where no broker holds its lock.
+    /// Removes the socket at `path` if no broker holds its lock.
     static func removeDead(_ path: String) {
         guard FileStatus(path: path).kind == .socket, let lock = try? SocketLock.acquire(for: path) else {
             return

@@ -1,21 +1,21 @@
-// What a person sees of `up`: each line with its writer's name in front, the names in one column
-// and each in its own colour. On a terminal a line is one row: a longer line is cut.
+// The output of `up` for a person: each line begins with the name of its writer. The names are in one column,
+// each in its own colour. On a terminal, a line is cut to one row.
 
 import PlugboardWire
 
 /// Prints the lines of many children.
 final class UpView {
-    /// Standard output lost its reader: nothing is printed any more.
+    /// Whether standard output has lost its reader. Then nothing more is printed.
     private(set) var isReaderGone = false
-    /// Where the bus is.
+    /// The path of the bus.
     let socket: String
     private let console: CommandConsole
-    /// Lines are shown whole.
+    /// Whether lines are shown whole.
     private let isVerbose: Bool
     private var widest = 0
     private var places: [String: Int] = [:]
 
-    /// `names` are those that will have lines.
+    /// `names` are the names of the writers of lines.
     init(console: CommandConsole, socket: String, names: [String], isVerbose: Bool = false) {
         self.socket = socket
         self.console = console
@@ -23,13 +23,13 @@ final class UpView {
         expect(names)
     }
 
-    /// These will have lines as well.
+    /// Adds names of writers.
     func expect(_ names: [String]) {
         widest = max(widest, names.map { DisplayWidth.of(Printable.text($0)) }.max() ?? 0)
         for name in names where places[name] == nil { places[name] = places.count }
     }
 
-    /// What a child printed.
+    /// Prints the output of a child.
     func show(_ lines: [String], of name: String) {
         guard !isReaderGone, !lines.isEmpty else { return }
         let paint = console.output.paint
@@ -59,7 +59,7 @@ final class UpView {
         line.split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "    ")
     }
 
-    /// What `up` itself has to say of a child.
+    /// Prints a message of `up` about a child.
     func tell(_ text: String, of name: String) {
         let paint = console.messages.paint
         try? console.messages.line(prefix(name, paint) + paint.yellow(Printable.text(text)))
@@ -70,12 +70,12 @@ final class UpView {
         if console.messages.isTerminal { try? console.messages.text("\n") }
     }
 
-    /// What `up` has to say.
+    /// Prints a message of `up`.
     func say(_ text: String) {
         console.say(text)
     }
 
-    /// The first screen: where the bus is, and how to look at it.
+    /// Prints the greeting: the path of the bus, and how to look at it.
     func greet(plugins: String) {
         let paint = console.messages.paint
         try? console.messages.text(
@@ -91,9 +91,9 @@ final class UpView {
         )
     }
 
-    /// What stands between a name and its line.
+    /// The text between a name and its line.
     private static let markColumns = 3
-    /// How many columns of a line are shown at least, on any terminal.
+    /// The least number of columns that a line gets, on any terminal.
     private static let roomMin = 16
 
     private func prefix(_ name: String, _ paint: Paint) -> String {
