@@ -1,8 +1,8 @@
-// How an observation feeds a stream for `for await`. The stream owns the observation: it ends with
-// the loop or its task. The stream ends when no further value can come.
+// Turns an observation into a stream for `for await`. The stream owns the observation, which ends with the
+// loop or its task. The stream ends when no further value can come.
 
 extension AsyncStream where Element: Sendable {
-    /// A stream of what an observer is called with.
+    /// A stream of the arguments of an observer's calls.
     static func fed(
         buffering policy: Continuation.BufferingPolicy,
         by observe: (@escaping @Sendable (Element) -> Void) -> Disposable
@@ -15,8 +15,7 @@ extension AsyncStream where Element: Sendable {
     }
 }
 
-/// Finishes a stream when its source lets go of it: the observer was removed, or the observable is
-/// gone.
+/// Finishes a stream when its source releases it, because the observer was removed or the observable is gone.
 final class StreamSource<Element: Sendable>: Sendable {
     let continuation: AsyncStream<Element>.Continuation
 

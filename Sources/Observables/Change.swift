@@ -1,10 +1,10 @@
-// What the observer of a value gets: old and new value together.
+// The argument of a value's observer: the old and the new value together.
 
 /// A value before and after.
 public struct Change<Value> {
     /// The previous value; nil if there was none, as in the initial call.
     public let old: Value?
-    /// The value after, or the current one in the initial call.
+    /// The value after the change; in the initial call, the current value.
     public let new: Value
 
     public init(old: Value?, new: Value) {
@@ -12,7 +12,7 @@ public struct Change<Value> {
         self.new = new
     }
 
-    /// The same change, of one part of the value.
+    /// The same change for one part of the value.
     public func map<Part>(_ part: (Value) -> Part) -> Change<Part> {
         Change<Part>(old: old.map(part), new: part(new))
     }

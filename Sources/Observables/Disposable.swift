@@ -6,7 +6,7 @@ import Synchronization
 
 /// Ends one observation: on `dispose()`, or when it is released.
 ///
-/// Keep it for as long as you want to be called, in a property or in a ``DisposeBag``:
+/// Keep it as long as you want to be called, in a property or in a ``DisposeBag``:
 /// ```swift
 /// let profile = ObservableValue("Ada")
 /// let observation = profile.observe { change in print(change.new) }
@@ -25,14 +25,14 @@ public final class Disposable: Sendable {
 
     deinit { dispose() }
 
-    /// Removes the observer. Returns at once, even during a notification. A call that another
-    /// thread has already begun may still be finishing; no further one begins.
+    /// Removes the observer. Returns at once, even during a notification. A call that another thread has
+    /// begun may still be running; no further call begins.
     public func dispose() {
         let action = action.withLock { $0.take() }
         action?()
     }
 
-    /// Hands this observation to a bag, which keeps several together.
+    /// Adds this observation to a bag, which keeps several together.
     public func add(to bag: inout DisposeBag) {
         bag.insert(self)
     }

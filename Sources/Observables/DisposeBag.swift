@@ -1,5 +1,5 @@
-// Keeps observations together. Its owner is the observer, mostly in a stored property. The
-// observations in it end with it. It is a value: a copy keeps the same observations alive.
+// Keeps several observations together. The observer owns it, usually in a stored property. Its observations
+// end with it. It is a value: a copy keeps the same observations alive.
 
 /// Several observations that last as long as the bag.
 ///
@@ -24,7 +24,7 @@ public struct DisposeBag: Sendable {
         disposables.append(disposable)
     }
 
-    /// Ends every observation in the bag and empties it; it can be filled again.
+    /// Ends every observation in the bag and empties it. New ones can be added afterwards.
     public mutating func dispose() {
         for disposable in disposables { disposable.dispose() }
         disposables = []

@@ -1,11 +1,11 @@
-// The events that one observer has yet to get, in order. The list of observers owns it; a running
-// notification holds it, too. Invariants: one thread at a time calls the observer, never under the
-// lock. Objects of the user are never released under the lock either.
+// The waiting events of one observer, in order. The list of observers owns it, and a running notification
+// holds it, too. Invariants: only one thread at a time calls the observer, and never under the lock. Objects
+// of the user are not released under the lock either.
 
 import Synchronization
 
-/// A queue in front of one observer. Appending is separate from delivering. So the notifier can
-/// settle the order under its lock, and make the calls outside of it.
+/// A queue in front of one observer. Appending is separate from delivering, so that the notifier can fix the
+/// order under its lock, and make the calls outside of it.
 final class Inbox<Event: Sendable>: Sendable {
     /// It is a class, so that passing it on costs only a reference count.
     final class Observer: Sendable {
@@ -27,9 +27,10 @@ final class Inbox<Event: Sendable>: Sendable {
     }
 
     fileprivate struct State {
-        /// Nil once closed.
+        /// The observer; nil when the inbox is closed.
         var observer: Observer?
-        /// Delivered places are nil. The calling thread empties them, outside of the lock.
+        /// The events. Places of delivered events are nil; the calling thread empties them outside of the
+        /// lock.
         var events: [Event?] = []
         var delivered = 0
         var isDelivering = false
@@ -53,7 +54,7 @@ final class Inbox<Event: Sendable>: Sendable {
 
     var isClosed: Bool { state.withLock { $0.observer == nil } }
 
-    /// How many places are kept, those of delivered events included.
+    /// The number of places, including those of delivered events.
     var places: Int { state.withLock { $0.events.count } }
 
     func append(_ event: Event) {
@@ -68,7 +69,7 @@ final class Inbox<Event: Sendable>: Sendable {
         call(from: next(isFirst: true))
     }
 
-    /// Delivers the first event, and what came since.
+    /// Delivers the first event, and those that have come since.
     func deliverFirst() {
         call(from: next())
     }
@@ -79,8 +80,8 @@ final class Inbox<Event: Sendable>: Sendable {
         state.withLock { $0.close() }
     }
 
-    /// Forgets the observer as soon as it has got its waiting events. Returns what can be released
-    /// at once.
+    /// Forgets the observer as soon as it has got its waiting events. Returns the objects that can be
+    /// released at once.
     func finish() -> Remains? {
         state.withLock { state in
             state.isFinished = true
@@ -96,8 +97,7 @@ final class Inbox<Event: Sendable>: Sendable {
         }
     }
 
-    /// The next event, if the caller delivers: it has been delivering, or becomes the first to do
-    /// so.
+    /// The next event for the caller to deliver; nil if there is none, or if another thread delivers.
     private func next(isFirst: Bool = false) -> Delivery? {
         var remains: Remains?
         let next = state.withLock { state -> Delivery? in
@@ -127,7 +127,7 @@ extension Inbox.State {
         return nil
     }
 
-    /// For an observer that never catches up entirely.
+    /// Frees delivered places, for an observer that never catches up entirely.
     private mutating func giveBackPlaces() {
         guard delivered > Inbox.placesKept, delivered * 2 > events.count else { return }
         events.removeFirst(delivered)

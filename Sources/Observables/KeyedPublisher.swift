@@ -1,7 +1,7 @@
 // A publisher that can be observed by key as well. The four ways to add and to remove (observer or
 // observers, key or keys) are one requirement each.
 
-/// What a keyed notification carries.
+/// The argument of a keyed notification.
 public struct KeyedChange<Key, Value> {
     public let key: Key
     public let old: Value
@@ -24,7 +24,7 @@ extension KeyedChange: Equatable where Key: Equatable, Value: Equatable {}
 /// Ordinary observers, those without a key, get the notifications without a key. Add an object
 /// twice if it wants both.
 public protocol KeyedPublisher<AnyObserver, AnyKey>: Publisher {
-    /// What can be a key: `any Hashable`, or a Sendable one where threads are involved.
+    /// The type of keys: `any Hashable`, or a Sendable one if threads are involved.
     associatedtype AnyKey
 
     /// Adds each observer to each key, all in one step.
@@ -65,7 +65,7 @@ extension KeyedPublisher {
         remove(observers, keys: [key])
     }
 
-    /// The same, and hands over key, old and new value with each call.
+    /// The same, and passes key, old and new value to each call.
     public func withObservers<Role, Key: Hashable & Sendable, Value: Sendable>(
         key: Key,
         old: Value,

@@ -1,8 +1,8 @@
 // A source of events that are not kept. Its owner is the object that causes the events. Invariants:
 // all observers get the events in one order; after `finish()` there are no more.
 
-/// Says what happened, and nothing else. An observer that wants the state reads it where it is
-/// kept.
+/// Tells observers that something happened, and keeps no state. An observer that needs the state reads it
+/// from the object that has it.
 ///
 /// ```swift
 /// enum PersonProperty: Sendable { case name, age }
@@ -25,13 +25,13 @@ public final class Notifier<Event: Sendable>: Sendable {
 
     deinit { observers.finish() }
 
-    /// How many observers there are now.
+    /// The present number of observers.
     public var observerCount: Int { observers.count }
 
     /// Whether `finish()` has been called.
     public var isFinished: Bool { observers.isFinished }
 
-    /// Tells every observer. After `finish()`, nothing.
+    /// Sends an event to every observer. After `finish()` it does nothing.
     public func send(_ event: Event) {
         for inbox in observers.post(event) { inbox.deliver() }
     }

@@ -4,7 +4,7 @@
 
 import Synchronization
 
-/// A thread of its own with weakly held observers of any protocols, each called where it wants.
+/// A thread of its own with weakly held observers of any protocols. Each observer chooses where it is called.
 ///
 /// ```swift
 /// protocol ProgressObserver: Observer { func progressed(to percent: Int) }
@@ -44,27 +44,26 @@ import Synchronization
 /// **Work.** `main()` does the work from `perform(_:)` until `stop()`, unless a subclass overrides
 /// it. The thread does the remaining work before it ends.
 ///
-/// All of it may be called from any thread and from within a notification, and nothing but
-/// ``join()`` waits.
+/// All functions may be called from any thread and from within a notification. Only ``join()`` waits.
 open class ObservableThread: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
     private let work = ThreadWork()
 
     public init() {}
 
-    /// What the thread does; it ends when this returns.
+    /// The thread's work. The thread ends when this returns.
     open func main() {
         performUntilStopped()
     }
 
     /// Starts the thread. Calling it again does nothing.
     ///
-    /// - Throws: if the system has no thread left to give; it can be tried again then.
+    /// - Throws: if the system can't start a thread. You can try again later.
     public final func start() throws(ThreadStartFailure) {
         try work.start { self.main() }
     }
 
-    /// Asks the thread to end, which `main()` sees as ``isStopped``. Doesn't wait for it.
+    /// Asks the thread to end by setting ``isStopped``. Doesn't wait for the end.
     public final func stop() {
         work.stop()
     }
@@ -81,14 +80,14 @@ open class ObservableThread: Publisher, @unchecked Sendable {
 
     /// Gives the thread an action, to do after earlier ones.
     ///
-    /// - Returns: false if the thread has ended and won't do it. Before the start, it waits.
+    /// - Returns: false if the thread has ended and won't do it. Before the start, the action waits.
     @discardableResult
     public final func perform(_ action: @escaping @Sendable () -> Void) -> Bool {
         work.add(action)
     }
 
-    /// Does the work that the thread has been given so far. A `main()` with work of its own calls
-    /// it now and then. Elsewhere it does nothing.
+    /// Does the work that the thread has been given so far. A `main()` with work of its own calls it now and
+    /// then. On other threads it does nothing.
     public final func performPending() {
         if isCurrent { work.perform() }
     }

@@ -1,7 +1,6 @@
-// An observable value in this process. Its owner is the object that holds the state. Observers keep
-// only a handle, which doesn't keep the value alive. Invariants: the value and the queues of its
-// observers change under one lock, so every observer sees the same chain of changes. Observers are
-// called outside of the lock.
+// An observable value in this process. The object whose state it is owns it. Observers keep only a handle,
+// which doesn't keep the value alive. Invariants: the value and the queues of its observers change under one
+// lock, so every observer sees the same chain of changes. Observers are called outside of the lock.
 
 import Synchronization
 
@@ -29,11 +28,11 @@ import Synchronization
 /// **Order.** Changes form one chain. Each observer is called for one change at a time, in that
 /// order, so its `old` is always the `new` it saw before.
 ///
-/// **Threads.** An observer runs on the thread that changes the value, normally before `update`
-/// returns. If that observer is busy (on another thread, or because it changes the value itself),
-/// `update` returns, and the thread that is calling the observer delivers the change afterwards. So
-/// nothing here waits for an observer, and no observer is entered twice at once. Observers may
-/// change the value, observe and dispose within a notification.
+/// **Threads.** An observer runs on the thread that changes the value, normally before `update` returns. If
+/// an observer is being called already (on another thread, or because it changes the value itself), `update`
+/// returns, and the thread that calls the observer delivers the change afterwards. So nothing here waits for
+/// an observer, and an observer is never called twice at the same time. Observers may change the value,
+/// observe and dispose within a notification.
 public final class ObservableValue<Value: Sendable>: ValueObservable {
     private let current: Mutex<Value>
     let observers = ObserverList<Change<Value>>()
@@ -49,7 +48,7 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
         set { update(newValue) }
     }
 
-    /// How many observers there are now.
+    /// The present number of observers.
     public var observerCount: Int { observers.count }
 
     @discardableResult
@@ -64,7 +63,8 @@ public final class ObservableValue<Value: Sendable>: ValueObservable {
             value = new
             return (old, observers.post(Change(old: old, new: new)), result)
         }
-        // Released only here: a deinit of the old value may call this observable again.
+        // The old value is released here, outside of the lock, because its deinit may call this observable
+        // again.
         withExtendedLifetime(old) {
             for inbox in inboxes { inbox.deliver() }
         }

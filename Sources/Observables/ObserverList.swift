@@ -11,8 +11,8 @@ final class ObserverList<Event: Sendable>: Sendable {
         var closed = 0
         var isFinished = false
 
-        /// Frees places once half of them are closed, so that removal stays cheap, however many
-        /// there are.
+        /// Frees places when half of them are closed, so that removal stays cheap with any number of
+        /// observers.
         mutating func noteClosed() {
             closed += 1
             guard closed * 2 >= inboxes.count else { return }
@@ -25,7 +25,7 @@ final class ObserverList<Event: Sendable>: Sendable {
 
     var count: Int { state.withLock { $0.inboxes.count - $0.closed } }
 
-    /// How many places are kept, those of the closed included.
+    /// The number of places, including closed ones.
     var places: Int { state.withLock { $0.inboxes.count } }
 
     var isFinished: Bool { state.withLock { $0.isFinished } }
@@ -39,7 +39,7 @@ final class ObserverList<Event: Sendable>: Sendable {
         }
     }
 
-    /// A finished list takes no one: it closes the inbox, so that nothing is delivered from it.
+    /// A finished list accepts no observer: it closes the inbox, so that nothing is delivered from it.
     ///
     /// The handle keeps the list, but not the observable, which finishes the list when it goes. A
     /// weak reference would make every notification slower: it moves the inbox's count of
@@ -56,7 +56,7 @@ final class ObserverList<Event: Sendable>: Sendable {
         return Disposable { self.remove(inbox) }
     }
 
-    /// Lets go of all observers for good. What they were sent before is still delivered to them.
+    /// Releases all observers and accepts no more. Events that were sent to them before are still delivered.
     func finish() {
         let inboxes = state.withLock { state in
             let inboxes = state.inboxes

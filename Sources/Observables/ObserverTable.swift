@@ -3,14 +3,14 @@
 // observers are freed once they are half of all. No code or object of the user is run or released
 // here, because a lock is held: dropped objects are returned.
 
-/// Observers by identity. Adding and removing cost the same however many there are.
+/// Observers by identity. The cost of adding and removing doesn't depend on their number.
 struct ObserverTable<Object: AnyObject> {
     private(set) var registrations: [Registration<Object>] = []
     private var places: [ObjectIdentifier: Registration<Object>] = [:]
 
     var isEmpty: Bool { places.isEmpty }
 
-    /// False if that observer is here already: then nothing changes.
+    /// Returns false and changes nothing if that observer is here already.
     mutating func add(_ registration: Registration<Object>) -> Bool {
         if let known = places[registration.id] {
             if known.isSame(as: registration) { return false }

@@ -10,7 +10,7 @@ public typealias SendableObject = AnyObject & Sendable
 /// once; adding it again changes nothing. ``PlainObservable``, ``ThreadSafeObservable`` and
 /// ``ObservableThread`` are publishers; ``ConcretePublisher`` makes one out of any class.
 public protocol Publisher<AnyObserver>: AnyObject {
-    /// What can observe: `AnyObject`, or ``SendableObject`` where threads are involved.
+    /// The type of observers: `AnyObject`, or ``SendableObject`` if threads are involved.
     associatedtype AnyObserver
 
     func add(_ observers: [AnyObserver])

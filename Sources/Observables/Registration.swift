@@ -37,8 +37,8 @@ final class Registration<Object: AnyObject>: @unchecked Sendable {
         removed.store(true, ordering: .releasing)
     }
 
-    /// Whether both are for the same living observer. The caller holds the observer of the other
-    /// one.
+    /// Whether both are for the same living observer. The caller must hold the observer of the other
+    /// registration.
     func isSame(as other: Registration) -> Bool {
         id == other.id && !isRemoved && observer != nil
     }

@@ -11,7 +11,7 @@
 /// kind of notification that it wants. Observers are objects, because publishers hold them weakly.
 public protocol Observer: AnyObject {}
 
-/// A publisher that has something to tell, and an observable that keeps its observers.
+/// A publisher that leaves its observers to an observable.
 ///
 /// ```swift
 /// protocol TemperatureObserver: Observer, Sendable { func temperatureChanged(to celsius: Int) }
@@ -78,7 +78,7 @@ extension ConcretePublisher where Observable: ThreadSafeObservable {
 /// display.stopObserving()
 /// ```
 public protocol ConcreteObserver<AnyObserver>: Observer {
-    /// What its publishers take for an observer: `AnyObject`, or ``SendableObject``.
+    /// The type of observers of its publishers: `AnyObject`, or ``SendableObject``.
     associatedtype AnyObserver
 
     var publishers: [any Publisher<AnyObserver>] { get }
@@ -104,8 +104,7 @@ extension ConcreteObserver where Self: Sendable, AnyObserver == any SendableObje
     }
 }
 
-/// Stands between publishers that don't know each other, and notifies its own observers of what
-/// follows from both.
+/// Observes several publishers that don't know each other, and notifies its own observers of the result.
 ///
 /// ```swift
 /// protocol WindowObserver: Observer, Sendable { func windowChanged(isOpen: Bool) }

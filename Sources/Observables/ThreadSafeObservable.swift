@@ -27,15 +27,15 @@
 /// warehouse.add(shelf)
 /// warehouse.deliver(12)
 /// ```
-/// Observers are called on the notifying thread, in the order in which they were added, outside of
-/// every lock: they may publish again, add and remove. Adding and removing from other threads don't
-/// wait for a running notification. A removed observer isn't called any more (a call that has begun
-/// may still be finishing). An added one is called from the next notification on. Two threads that
-/// notify at the same time call an observer at the same time, in either order. Where order matters,
-/// use ``ObservableValue``, ``Notifier`` or ``ObservableThread``.
+/// Observers are called on the notifying thread, in the order in which they were added, outside of every
+/// lock: they may publish again, add and remove. Adding and removing from other threads don't wait for a
+/// running notification. A removed observer isn't called any more (a call that has begun may still be
+/// running). An added one is called from the next notification on. Two threads that notify at the same time
+/// call an observer at the same time, in either order. Where order matters, use ``ObservableValue``,
+/// ``Notifier`` or ``ObservableThread``.
 ///
-/// A subclass must repeat `@unchecked Sendable` and protect its own state, as above. To let the
-/// compiler check a class, let it hold an observable instead, as a ``ConcretePublisher``.
+/// A subclass must repeat `@unchecked Sendable` and protect its own state, as above. If the compiler should
+/// check a class, let the class hold an observable instead, as a ``ConcretePublisher``.
 open class ThreadSafeObservable: Publisher, @unchecked Sendable {
     let registry = ObserverRegistry<any SendableObject>()
 

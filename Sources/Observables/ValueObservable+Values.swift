@@ -1,4 +1,4 @@
-// Values as an asynchronous sequence, for everything that has the verbs of a value.
+// The values of any ``ValueObservable`` as an asynchronous sequence.
 
 extension ValueObservable {
     /// The current value and every later one, for `for await`. See ``values(buffering:)``.

@@ -1,6 +1,6 @@
-// The verbs of a value that can be observed, wherever it lives: in this process
-// (`ObservableValue`) or in a broker (`RemoteObservable` of PlugboardClient). Code written
-// against these verbs moves from one to the other by changing the line that makes it.
+// The functions of an observable value, in this process (`ObservableValue`) or in a broker
+// (`RemoteObservable` of PlugboardClient). To move code from one to the other, change only the line that
+// makes the value.
 
 /// A value that can be read, changed and observed, from any thread.
 ///
@@ -30,9 +30,9 @@ public protocol ValueObservable<Value>: AnyObject, Sendable {
     /// Sets the value and notifies the observers, also if it equals the old one.
     func update(_ newValue: Value)
 
-    /// Changes the value in one step and notifies the observers, then returns what `change` returns.
-    /// If `change` throws, nothing has changed and no one is notified. Inside `change` use only
-    /// what it is given: the same observable must not be read or changed there.
+    /// Changes the value in one step and notifies the observers, then returns what `change` returns. If
+    /// `change` throws, nothing has changed and no one is notified. Inside `change`, don't read or change the
+    /// same observable: use only the argument.
     @discardableResult
     func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result

@@ -19,8 +19,8 @@ enum CartCommand: Equatable {
         }
     }
 
-    /// A removal takes out all pieces. A removal with a quantity meant something else, so it is
-    /// refused.
+    /// A removal takes out all pieces. A removal with a quantity is refused, because its author expects
+    /// something else.
     private static func sku(_ value: JSON?, allowsQuantity: Bool = true) throws(Rejection) -> String {
         guard let sku = value?["sku"]?.string, sku.isKeyToken else {
             throw Rejection(sku: value?["sku"]?.string, .badRequest, "\"sku\" is not a product's key")
@@ -60,7 +60,7 @@ struct Rejection: Error, Equatable {
     /// The product's key, if it could be read.
     let sku: String?
     let reason: Reason
-    /// For the person who looks at this plugin's output.
+    /// The text for a person who reads this plugin's output.
     let explanation: String
 
     init(sku: String?, _ reason: Reason, _ explanation: String) {

@@ -1,7 +1,6 @@
-// Connects the cart with the bus. It publishes a changed cart only if nobody else changed
-// it in the meantime. It carries out one command at a time, emitted or called. It remembers
-// the cart only to save reading it: before it answers, it makes sure that the bus has the
-// same.
+// Connects the cart with the bus. It publishes a changed cart only if nobody else changed it in the meantime.
+// It carries out one command at a time, emitted or called. It remembers the cart only to avoid reading it
+// again: before it answers, it makes sure that the bus has the same cart.
 
 import PlugboardClient
 
@@ -13,7 +12,7 @@ actor CartKeeper {
 
     let bus: Bus
     private var known: KnownCart?
-    /// What the next command waits for.
+    /// The last command, for which the next one waits.
     private var last: Task<Void, Never>?
 
     init(bus: Bus) {
@@ -56,7 +55,8 @@ actor CartKeeper {
         }
     }
 
-    /// While an actor waits, it begins the next call. So here each command waits for the last one.
+    /// An actor begins the next call while it waits. So each command waits here until the one before has
+    /// ended.
     private func inTurn<Result: Sendable>(
         _ work: @escaping @Sendable () async -> Result
     ) async -> Result {

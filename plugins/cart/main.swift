@@ -33,7 +33,7 @@ await Plugin.run(arguments) { bus in
         do {
             servings.append(try await bus.serve(name) { (call: Call) in try await keeper.answer(call) })
         } catch let error as BusError where error.isConflict {
-            Console.warn("\(error)")  // What is emitted is still carried out.
+            Console.warn("\(error)")  // Emitted commands are still carried out.
         }
     }
     let commands = try await bus.subscribe(names)

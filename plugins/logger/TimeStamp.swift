@@ -4,7 +4,7 @@
 
 import Foundation
 
-/// A moment, to the millisecond.
+/// A time with milliseconds.
 struct TimeStamp {
     private let seconds: Int
     private let milliseconds: Int

@@ -48,7 +48,7 @@ await Plugin.run(arguments) { bus in
         keep: arguments.integer(keep) ?? 4
     )
     Console.say("writing to \(path)")
-    // It is told last of all, and of everything.
+    // It gets everything, in the last phase.
     let options = SubscribeOptions(values: !arguments.has(withoutValues), delivery: .all, phase: 9)
     for try await event in try await bus.subscribe("**", options: options) {
         let line = LogLine(event, at: .now())

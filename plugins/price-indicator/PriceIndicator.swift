@@ -46,7 +46,7 @@ struct PriceIndicator {
             try await bus.delete(Self.key)
             Console.status("no cart")
         } catch let error as BusError where error.code == .notFound {
-            // There was none.
+            // There was no summary.
         } catch {
             Console.warn("\(Self.key): \(error)")
         }

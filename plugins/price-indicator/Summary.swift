@@ -31,7 +31,7 @@ struct Summary: Equatable {
         .object(["items": .integer(items), "total": total.json(decimals: 2)])
     }
 
-    /// For people.
+    /// The text for people.
     var text: String {
         "\(items) \(items == 1 ? "item" : "items"), total \(total.text(decimals: 2))"
     }

@@ -39,7 +39,7 @@ struct NewsPresenter {
             do {
                 try await bus.write(write)
             } catch let error as BusError where error.code == .notFound {
-                // It is gone already.
+                // The key is gone already.
             } catch {
                 Console.warn("\(write.key): \(error)")
             }

@@ -15,7 +15,7 @@ struct ReviewNews {
     private var screen = Screen.other
     /// The indicators and the banner that are on the bus.
     private var shown: [String: JSON] = [:]
-    /// Before the snapshot is complete, nothing follows from it.
+    /// Whether the snapshot is complete. Before that, no changes follow from it.
     private var isSynced = false
 
     /// Takes in one event. Returns the changes that the bus needs because of it.

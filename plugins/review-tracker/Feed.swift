@@ -1,10 +1,9 @@
-// Reads what a line of the source says of a product. A line is an object, or an array after
-// a header row. It knows nothing of the bus. A line is either understood completely or
-// refused with a reason.
+// Reads products and their reviews from the lines of the source. A line is an object, or an array after a
+// header row. It knows nothing of the bus. A line is either understood completely or refused with a reason.
 
 import PlugboardClient
 
-/// Why a line can't be used, for the person who made it.
+/// Why a line can't be used, for the person who wrote it.
 struct FeedFault: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -17,7 +16,7 @@ struct FeedFault: Error, Equatable, CustomStringConvertible {
 struct Feed {
     private var columns: [String]?
 
-    /// What the line says; nil for a blank line and for the header row.
+    /// The content of the line; nil for a blank line and for the header row.
     mutating func record(_ line: [UInt8]) throws(FeedFault) -> FeedRecord? {
         guard !line.allSatisfy({ $0 <= 0x20 }) else { return nil }
         let json: JSON
@@ -47,12 +46,12 @@ struct Feed {
     }
 }
 
-/// What one line says of one product.
+/// One line about one product.
 struct FeedRecord: Equatable {
     let sku: String
-    /// The value of `catalog.<sku>`; nil if the line only tells of reviews.
+    /// The value of `catalog.<sku>`; nil if the line has only reviews.
     let product: JSON?
-    /// The value of `reviews.<sku>`; nil if the line doesn't tell of them.
+    /// The value of `reviews.<sku>`; nil if the line has no reviews.
     let reviews: JSON?
 
     /// This shop's name of a column or member that has another name elsewhere.

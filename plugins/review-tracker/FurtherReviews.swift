@@ -19,7 +19,7 @@ struct FurtherReviews {
     private var products: [Standing] = []
     private var turn = 0
 
-    /// Notes what a line said.
+    /// Notes the reviews of a line.
     mutating func note(_ record: FeedRecord) {
         guard let rating = record.reviews?["rating"], let count = record.reviews?["count"]?.integer else {
             return

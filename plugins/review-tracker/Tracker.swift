@@ -4,7 +4,7 @@
 
 import PlugboardClient
 
-/// Publishes what a feed says, line by line.
+/// Publishes the content of a feed, line by line.
 struct Tracker {
     let bus: Bus
     let pace: Pace
