@@ -67,8 +67,6 @@ struct Supervision {
     private(set) var onDemand: [SupervisedPlugin] = []
     /// The client that said last how a plugin is.
     var reporter: SessionHandle?
-    /// Calls that wait for a plugin to serve.
-    var heldCalls = HeldCalls()
 
     /// Whether a peer is the supervisor.
     func isSupervisor(_ peer: PeerIdentity) -> Bool {

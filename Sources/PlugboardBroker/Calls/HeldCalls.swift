@@ -1,5 +1,5 @@
 // Calls that wait for a plugin to serve what it declares: one that is being started, again or on
-// demand. Owned by the supervision. What always holds: a call that is held is under way, its
+// demand. Part of the room of calls. What always holds: a call that is held is under way, its
 // server is the supervisor's client until the plugin serves, and its plugin counts it.
 
 import PlugboardWire
@@ -47,7 +47,7 @@ extension HeldCalls {
 
     /// A call that is held is under way, waits with the supervisor, and its plugin counts it.
     func checkInvariants(
-        _ calls: borrowing CallTable,
+        _ calls: borrowing Calls,
         _ sessions: borrowing SessionTable
     ) throws(BrokenInvariant) {
         var size = 0
