@@ -28,7 +28,7 @@ let package = Package(
         .target(
             name: "PlugboardPosix",
             dependencies: ["CPlatform", "PlugboardMemory"],
-            swiftSettings: strict
+            swiftSettings: safe
         ),
         .target(
             name: "PlugboardJournal",

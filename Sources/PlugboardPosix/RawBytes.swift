@@ -5,7 +5,7 @@ import PlugboardMemory
 extension Span where Element == UInt8 {
     @_lifetime(borrow bytes)
     fileprivate init(lent bytes: UnsafeRawBufferPointer) {
-        self = Span(_unsafeBytes: bytes)
+        self = unsafe Span(_unsafeBytes: bytes)
     }
 }
 
@@ -13,43 +13,43 @@ private func withMutableSpan<Result, Failure: Error>(
     _ buffer: UnsafeMutableRawBufferPointer,
     _ body: (inout MutableSpan<UInt8>) throws(Failure) -> Result
 ) throws(Failure) -> Result {
-    var span = MutableSpan<UInt8>(_unsafeBytes: buffer)
+    var span = unsafe MutableSpan<UInt8>(_unsafeBytes: buffer)
     return try body(&span)
 }
 
 extension Descriptor {
     public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        DescriptorCalls.read(raw, into: buffer)
+        unsafe DescriptorCalls.read(raw, into: buffer)
     }
 
     public borrowing func write(_ bytes: UnsafeRawBufferPointer) -> Transfer {
-        DescriptorCalls.send(raw, bytes)
+        unsafe DescriptorCalls.send(raw, bytes)
     }
 }
 
 extension DescriptorCalls {
     public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        withMutableSpan(buffer) { read(fd, into: &$0) }
+        unsafe withMutableSpan(buffer) { read(fd, into: &$0) }
     }
 
     public static func send(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        send(fd, Span(lent: bytes))
+        unsafe send(fd, Span(lent: bytes))
     }
 }
 
 extension PipeCalls {
     public static func read(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-        withMutableSpan(buffer) { read(fd, into: &$0) }
+        unsafe withMutableSpan(buffer) { read(fd, into: &$0) }
     }
 
     public static func write(_ fd: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        write(fd, Span(lent: bytes))
+        unsafe write(fd, Span(lent: bytes))
     }
 }
 
 extension InputFile {
     public borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        var span = MutableSpan<UInt8>(_unsafeBytes: buffer)
+        var span = unsafe MutableSpan<UInt8>(_unsafeBytes: buffer)
         return try read(into: &span)
     }
 }
