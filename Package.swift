@@ -50,7 +50,7 @@ let package = Package(
         .executableTarget(
             name: "plugboard-bench",
             dependencies: ["PlugboardMemory", "PlugboardBroker", "PlugboardWire", "PlugboardPosix"],
-            swiftSettings: strict
+            swiftSettings: safe
         ),
         .executableTarget(
             name: "plugboard",
@@ -132,7 +132,8 @@ let package = Package(
             .testTarget(
                 name: "BenchTests",
                 dependencies: [
-                    "plugboard-bench", "plugboard", "PlugboardPosix", "PlugboardWire", "TestSupport",
+                    "plugboard-bench", "plugboard", "PlugboardMemory", "PlugboardPosix", "PlugboardWire",
+                    "TestSupport",
                 ],
                 swiftSettings: strict
             ),

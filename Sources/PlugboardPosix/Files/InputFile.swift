@@ -94,17 +94,23 @@ public enum PipeCalls {
 
     /// Whether a read would answer at once.
     public static func isReadable(_ fd: Int32) -> Bool {
-        PollCalls.isReady(fd, POLLIN, milliseconds: 0)
+        wait(for: .read, of: fd, milliseconds: 0) > 0
     }
 
     /// Waits until something can be read, or the writer is gone.
     public static func waitReadable(_ fd: Int32) {
-        _ = PollCalls.isReady(fd, POLLIN, milliseconds: -1)
+        _ = wait(for: .read, of: fd, milliseconds: -1)
     }
 
     /// Waits until something can be written, or the reader is gone.
     public static func waitWritable(_ fd: Int32) {
-        _ = PollCalls.isReady(fd, POLLOUT, milliseconds: -1)
+        _ = wait(for: .write, of: fd, milliseconds: -1)
+    }
+
+    /// Waits so long for this, or for ever if that is negative: positive if it came, 0 if it didn't,
+    /// -1 and `errno` if a signal interrupted it.
+    public static func wait(for interest: Interest, of fd: Int32, milliseconds: Int32) -> Int32 {
+        PollCalls.wait(fd, PollPoller.bits(interest), milliseconds)
     }
 
     private static func failure() -> Transfer {

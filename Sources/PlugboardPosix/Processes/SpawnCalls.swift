@@ -47,7 +47,7 @@ enum SpawnCalls {
     ) -> Int32 {
         var pointers = unsafe texts.map { unsafe strdup($0) }
         unsafe pointers.append(nil)
-        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        defer { unsafe pointers.forEach { unsafe free($0) } }
         return unsafe body(pointers)
     }
 }

@@ -68,7 +68,7 @@ public final class PollPoller: Poller {
         return ready
     }
 
-    private static func bits(_ interest: Interest) -> Int16 {
+    static func bits(_ interest: Interest) -> Int16 {
         var bits: Int32 = 0
         if interest.contains(.read) { bits |= POLLIN }
         if interest.contains(.write) { bits |= POLLOUT }
@@ -83,9 +83,9 @@ enum PollCalls {
         unsafe poll(&entries, nfds_t(entries.count), milliseconds)
     }
 
-    /// Waits for one of these events of one descriptor.
-    static func isReady(_ fd: Int32, _ events: Int32, milliseconds: Int32) -> Bool {
-        var entry = pollfd(fd: fd, events: Int16(events), revents: 0)
-        return unsafe poll(&entry, 1, milliseconds) > 0
+    /// The same for one descriptor.
+    static func wait(_ fd: Int32, _ events: Int16, _ milliseconds: Int32) -> Int32 {
+        var entry = pollfd(fd: fd, events: events, revents: 0)
+        return unsafe poll(&entry, 1, milliseconds)
     }
 }

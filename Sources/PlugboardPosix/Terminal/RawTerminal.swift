@@ -46,7 +46,7 @@ private struct Loan {
     /// Uses only calls that a signal handler may make. It doesn't wait long for a terminal that
     /// takes nothing.
     func giveBack() {
-        if PollCalls.isReady(output, POLLOUT, milliseconds: 200) {
+        if PollCalls.wait(output, Int16(POLLOUT), 200) > 0 {
             _ = unsafe write(output, farewell.baseAddress, farewell.count)
         }
         if hasMode { unsafe withUnsafePointer(to: before) { _ = unsafe tcsetattr(input, TCSANOW, $0) } }

@@ -66,7 +66,7 @@ public struct StandardStream: Sendable {
     }
 
     private func isWritable(_ milliseconds: Int32) -> Bool {
-        PollCalls.isReady(fd, POLLOUT, milliseconds: milliseconds)
+        PipeCalls.wait(for: .write, of: fd, milliseconds: milliseconds) > 0
     }
 }
 

@@ -2,6 +2,8 @@
 // last bytes, so that the bench can check that the last event is what was
 // published last.
 
+import PlugboardMemory
+
 /// One observing connection. One thread uses it.
 struct LoadObserver {
     /// Long enough for the end of a value and what a protocol adds after it.
@@ -32,13 +34,13 @@ struct LoadObserver {
     }
 
     /// Counts what arrived, and returns the answers to it.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    mutating func take(_ bytes: Span<UInt8>) -> [UInt8] {
         keepTail(bytes)
         guard let answer else {
             units += batchMark.units(in: bytes)
             return []
         }
-        rest += bytes
+        rest.append(bytes)
         var answers: [UInt8] = []
         while let feed = rest.firstIndex(of: 0x0A) {
             if let line = answer(rest[..<feed]) {
@@ -50,11 +52,9 @@ struct LoadObserver {
         return answers
     }
 
-    private mutating func keepTail(_ bytes: UnsafeRawBufferPointer) {
+    private mutating func keepTail(_ bytes: Span<UInt8>) {
         if bytes.count >= Self.tailBytes { tail.removeAll(keepingCapacity: true) }
-        // A slice, because the `suffix` of sequences, which `+=` would use, goes through all
-        // bytes.
-        tail += bytes[max(0, bytes.count - Self.tailBytes)...]
+        tail.append(bytes[max(0, bytes.count - Self.tailBytes)...])
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }
 

@@ -2,6 +2,7 @@
 // batch, and begins again at the end. The generator owns it. It encodes
 // nothing while the clock runs.
 
+import PlugboardMemory
 import PlugboardPosix
 
 /// One publishing connection. One thread uses it.
@@ -48,17 +49,21 @@ struct LoadPublisher {
     mutating func write() throws -> Bool {
         if offset == nil { begun += 1 }
         let from = offset ?? 0
-        let (transfer, left) = script.withBatch(begun - 1, from: from) { bytes in
-            (DescriptorCalls.send(link.fd, bytes), bytes.count)
-        }
+        let (left, transfer) = send(from: from)
         let count = try transfer.count("send") ?? 0
         offset = count == left ? nil : from + count
         if count == left { sent += 1 }
         return count == left
     }
 
+    /// Sends what is left of the present batch, as far as the system takes it.
+    private func send(from place: Int) -> (left: Int, transfer: Transfer) {
+        let left = script.batch(begun - 1)[place...]
+        return (left.count, DescriptorCalls.send(link.fd, left))
+    }
+
     /// Counts the answers in what arrived.
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+    mutating func take(_ bytes: Span<UInt8>) {
         answeredUnits += batchMark?.units(in: bytes) ?? 0
     }
 }

@@ -2,6 +2,8 @@
 // number of line feeds or of bytes. The dialect knows that number. Counting must cost less
 // than the server's work.
 
+import PlugboardMemory
+
 /// What to count, and how many of it one message makes.
 struct Mark: Equatable, Sendable {
     let units: Int
@@ -11,48 +13,10 @@ struct Mark: Equatable, Sendable {
     static func bytes(_ count: Int) -> Mark { Mark(units: count, isLines: false) }
 
     /// Counts the units in what arrived.
-    func units(in bytes: UnsafeRawBufferPointer) -> Int {
-        isLines ? LineCount.lineFeeds(in: bytes) : bytes.count
+    func units(in bytes: Span<UInt8>) -> Int {
+        isLines ? bytes.count(of: 0x0A) : bytes.count
     }
 
     /// The mark of so many messages.
     func times(_ count: Int) -> Mark { Mark(units: units * count, isLines: isLines) }
-}
-
-/// Counts line feeds, eight bytes at a time, in a loop that the compiler vectorizes. The
-/// generator must cost less than what it measures.
-enum LineCount {
-    private static let wordBytes = 8
-    /// After so many words, a lane may have reached the largest number of a byte.
-    private static let wordsMax = 255
-    private static let lows: UInt64 = 0x0101_0101_0101_0101
-    private static let sevens: UInt64 = 0x7F7F_7F7F_7F7F_7F7F
-
-    static func lineFeeds(in bytes: UnsafeRawBufferPointer) -> Int {
-        guard let base = bytes.baseAddress else { return 0 }
-        var total = 0
-        var words = bytes.count / wordBytes
-        var place = base
-        while words > 0 {
-            let some = min(words, wordsMax)
-            total += lineFeeds(at: place, words: some)
-            place += some * wordBytes
-            words -= some
-        }
-        for byte in bytes.suffix(bytes.count % wordBytes) where byte == 0x0A { total += 1 }
-        return total
-    }
-
-    /// Each lane of `counts` counts the line feeds at its place in the words.
-    private static func lineFeeds(at start: UnsafeRawPointer, words: Int) -> Int {
-        var counts: UInt64 = 0
-        for word in 0..<words {
-            let difference =
-                start.loadUnaligned(fromByteOffset: word &* wordBytes, as: UInt64.self) ^ (lows &* 0x0A)
-            let isOther = ((difference & sevens) &+ sevens) | difference
-            counts &+= (~isOther >> 7) & lows
-        }
-        let pairs = (counts & 0x00FF_00FF_00FF_00FF) &+ ((counts >> 8) & 0x00FF_00FF_00FF_00FF)
-        return Int((pairs &* 0x0001_0001_0001_0001) >> 48)
-    }
 }
