@@ -21,7 +21,7 @@ let package = Package(
     ],
     dependencies: [],
     targets: [
-        .target(name: "Observables", swiftSettings: strict),
+        .target(name: "Observables", swiftSettings: safe),
         .target(name: "PlugboardMemory", swiftSettings: safe),
         .target(name: "PlugboardWire", dependencies: ["PlugboardMemory"], swiftSettings: safe),
         .systemLibrary(name: "CPlatform"),
