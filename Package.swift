@@ -11,6 +11,12 @@ let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 /// The programs that `plugboard up` starts. Each is a folder of `plugins/`.
 let plugins = ["cart", "price-indicator", "review-banner", "logger", "review-tracker"]
 
+/// What they use beside the client library, for files and for the time.
+let furtherModules: [String: [Target.Dependency]] = [
+    "logger": ["PlugboardMemory", "PlugboardPosix", "PlugboardWire"],
+    "review-tracker": ["PlugboardMemory", "PlugboardPosix"],
+]
+
 let package = Package(
     name: "plugboard",
     platforms: [.macOS(.v15)],
@@ -65,11 +71,10 @@ let package = Package(
         + plugins.map { name in
             .executableTarget(
                 name: name,
-                dependencies: ["PlugboardClient"],
+                dependencies: ["PlugboardClient"] + (furtherModules[name] ?? []),
                 path: "plugins/\(name)",
                 exclude: ["plugin.json"] + (name == "review-tracker" ? ["demo"] : []),
-                // These two call the C library for files and for the time.
-                swiftSettings: ["logger", "review-tracker"].contains(name) ? strict : safe
+                swiftSettings: safe
             )
         }
         + [

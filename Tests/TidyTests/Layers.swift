@@ -58,7 +58,8 @@ enum Layers {
         Layer(
             folder: "plugins",
             allowed: system.union([
-                "PlugboardClient", "Observables", "Synchronization", "Foundation", "FoundationEssentials",
+                "PlugboardClient", "PlugboardMemory", "PlugboardWire", "PlugboardPosix", "Observables",
+                "Synchronization", "Foundation", "FoundationEssentials",
             ])
         ),
     ]

@@ -108,6 +108,14 @@ public final class DataFile: Sendable {
         }
     }
 
+    /// A file outside of such a folder, or a pipe or a device: appended bytes go to its end. A new
+    /// file is for its owner only.
+    public static func appending(to path: String) throws(SystemError) -> DataFile {
+        let fd = PathCalls.openFile(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard fd >= 0 else { throw SystemError.last("open", path) }
+        return DataFile(adopting: fd, path: path)
+    }
+
     /// A file without a name, which is gone when no process has it open. Throws `SystemError`.
     public static func unnamed() throws -> DataFile {
         let parent = SocketPath.variable("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
@@ -140,8 +148,8 @@ public final class DataFile: Sendable {
     }
 
     /// Goes on with a file that is open.
-    init(adopting fd: Int32) {
-        path = "a file without a name"
+    init(adopting fd: Int32, path: String = "a file without a name") {
+        self.path = path
         descriptor = Descriptor(adopting: fd)
     }
 
@@ -151,6 +159,9 @@ public final class DataFile: Sendable {
     /// The size, room that was laid out included.
     public var bytes: Int { FileStatus(fd: descriptor.raw).bytes }
 
+    /// Whether it is a file on a disk, not a pipe or a device.
+    public var isRegular: Bool { FileStatus(fd: descriptor.raw).kind == .file }
+
     /// Where the next appended bytes go.
     private func end() throws -> Int {
         let end = lseek(descriptor.raw, 0, SEEK_CUR)
@@ -159,20 +170,20 @@ public final class DataFile: Sendable {
     }
 
     /// Reads at an offset, at most the buffer's length; 0 at the end.
-    public func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
+    public func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws(SystemError) -> Int {
         let count = retrying { ByteCalls.readBytes(descriptor.raw, &buffer, at: offset) }
         guard count >= 0 else { throw SystemError.last("read", path) }
         return count
     }
 
     /// Appends the bytes, or the first of them: how many the system took.
-    public func append(_ bytes: Span<UInt8>) throws -> Int {
+    public func append(_ bytes: Span<UInt8>) throws(SystemError) -> Int {
         if bytes.isEmpty { return 0 }
-        switch PipeCalls.write(descriptor.raw, bytes) {
-        case .bytes(let count) where count > 0: return count
-        case .failed(let code): throw SystemError(code: code, operation: "write", subject: path)
-        default: throw SystemError(code: EIO, operation: "write", subject: path)
+        let count = retrying { ByteCalls.writeBytes(descriptor.raw, bytes) }
+        guard count > 0 else {
+            throw SystemError(code: count == 0 ? EIO : errno, operation: "write", subject: path)
         }
+        return count
     }
 
     /// Reserves room for the next bytes without changing the size. If this file system can't do

@@ -39,6 +39,11 @@ public enum FileCopy {
         PathCalls.linkTarget(path)
     }
 
+    /// Gives a file another name. Replaces what has that name.
+    public static func move(_ from: String, to other: String) throws(SystemError) {
+        guard PathCalls.renameFile(from, other) == 0 else { throw SystemError.last("rename", from) }
+    }
+
     /// Removes a file or a link, and returns whether there was one. Throws `SystemError`.
     @discardableResult
     public static func remove(_ path: String) throws -> Bool {
