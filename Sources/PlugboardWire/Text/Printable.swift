@@ -8,10 +8,10 @@ public enum Printable {
     /// The text with escapes in place of invisible characters and of all control characters except
     /// a tab.
     public static func text(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {
-            if isUnsafe(scalar) {
+            if needsEscape(scalar) {
                 shown += escape(scalar)
             } else {
                 shown.unicodeScalars.append(scalar)
@@ -21,7 +21,7 @@ public enum Printable {
     }
 
     /// Whether a character is shown as an escape.
-    public static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    public static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value != 0x09 && InvisibleCharacters.contains(scalar)
     }
 
