@@ -87,7 +87,7 @@ let package = Package(
                 path: "Tests/TestSupport",
                 swiftSettings: strict
             ),
-            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: strict),
+            .testTarget(name: "ObservablesTests", dependencies: ["Observables"], swiftSettings: safe),
             .testTarget(
                 name: "PlugboardWireTests",
                 dependencies: ["PlugboardMemory", "PlugboardWire", "TestSupport"],
@@ -103,7 +103,7 @@ let package = Package(
                 dependencies: [
                     "PlugboardMemory", "PlugboardJournal", "PlugboardWire", "PlugboardPosix", "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "PlugboardBrokerTests",
@@ -140,7 +140,7 @@ let package = Package(
                     "plugboard-bench", "plugboard", "PlugboardMemory", "PlugboardPosix", "PlugboardWire",
                     "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "CommandTests",
@@ -155,7 +155,7 @@ let package = Package(
                     "plugboard", "PlugboardClient", "PlugboardPosix",
                     "Observables", "TestSupport",
                 ],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(
                 name: "FuzzTests",
@@ -164,7 +164,7 @@ let package = Package(
                     "PlugboardPosix", "TestSupport",
                 ],
                 exclude: ["Corpus"],
-                swiftSettings: strict
+                swiftSettings: safe
             ),
             .testTarget(name: "TidyTests", swiftSettings: strict),
         ]
