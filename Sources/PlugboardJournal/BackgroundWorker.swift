@@ -1,11 +1,11 @@
-// The worker of a broker. The journal's writer owns it. It has a thread for each kind of
-// work, so that a snapshot never delays a sync, a reader or the next segment. Each thread
-// does its work in the order in which it was asked for.
+// The worker of a broker. The journal's writer owns it. Syncs, snapshots, reading and making the next
+// segment's file have a thread each, so a snapshot never delays the others. Each thread does its work in
+// the order of the requests.
 
 import PlugboardPosix
 import Synchronization
 
-/// Does the work on other threads and wakes the loop.
+/// Does the journal's slow work on other threads and wakes the loop after each piece.
 public final class BackgroundWorker: ReadingWorker, Sendable {
     private let store: any FileStore
     private let wakeup: Wakeup
@@ -15,7 +15,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     private let preparations: WorkQueue
     private let done = Mutex<[WorkDone]>([])
 
-    /// Signals `wakeup` after each piece of work. Throws `SystemError`.
+    /// Signals `wakeup` after each piece of work that the loop must hear of. Throws `SystemError`.
     public init(_ store: any FileStore, wakeup: Wakeup) throws {
         self.store = store
         self.wakeup = wakeup
@@ -30,11 +30,11 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     }
 
     public func releaseRoom(of file: any AppendableFile) {
-        // The same thread makes snapshots. So the room is given back before a snapshot that reads
-        // this file counts its bytes.
+        // This thread also makes snapshots. So the room is free before a snapshot that reads this file
+        // counts its bytes.
         compactions.add { [self] in
             let work = JournalWork.release(file)
-            // The loop needn't wake up for it.
+            // No wakeup: the loop can learn of it later.
             done.withLock { $0.append(work) }
         }
     }
@@ -69,7 +69,7 @@ public final class BackgroundWorker: ReadingWorker, Sendable {
     }
 
     public func close(_ files: [any AppendableFile]) {
-        // A file closes when its last reference goes, which is the one of this piece of work.
+        // A file is closed when its last reference is released. This closure holds it.
         compactions.add { _ = files }
     }
 

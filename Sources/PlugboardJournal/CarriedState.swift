@@ -1,11 +1,11 @@
-// The state that a broker without a journal hands to its successor. It consists of journal
-// lines in two files without names: a snapshot, and a segment with the writes after it. The
-// files are gone when no process has them open.
+// The state that a broker without a journal hands to its successor: journal lines in two files that have
+// no names. One file is a snapshot, the other a segment with the writes after it. The system deletes the
+// files when no process has them open.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// A state on its way from one broker to its successor.
+/// The state that one broker hands to the next.
 public struct CarriedState: Sendable {
     fileprivate static let number: UInt64 = 1
 
@@ -19,9 +19,9 @@ public struct CarriedState: Sendable {
         self.segment = segment
     }
 
-    /// Writes a state. `values` adds each of the `keys` values up to the revision `since` once.
-    /// `writes` adds the writes after it, in order. `when` is the present time in milliseconds
-    /// since 1970. Throws `SystemError`.
+    /// Writes a state. `values` must add the value of each key whose last write is at most `since`:
+    /// `keys` values, each once. `writes` must add the later writes in the order of their revisions.
+    /// `when` is the present time in milliseconds since 1970. Throws `SystemError`.
     public init(
         epoch: String,
         since: UInt64,
@@ -47,7 +47,8 @@ public struct CarriedState: Sendable {
         try carried.end(revision: revision)
     }
 
-    /// Reads the state. Throws `JournalError` if it isn't complete.
+    /// Passes the values and the later writes to `take`. Throws `JournalError` if the state isn't
+    /// complete.
     public func read(_ take: RecordTaker) throws -> Recovered {
         let recovered = try Journal.check(CarriedFiles(self), take)
         guard recovered.isClosed else { throw JournalError.missing(file: "the end of the carried state") }
@@ -55,7 +56,7 @@ public struct CarriedState: Sendable {
     }
 }
 
-/// Writes the segment. Each revision is a batch, whether it has one write or many.
+/// Writes the segment. Each revision becomes a batch, even if it has only one write.
 private struct CarriedWrites: ~Copyable {
     private final class Moment {
         var milliseconds: UInt64 = 0
@@ -107,7 +108,7 @@ private struct CarriedWrites: ~Copyable {
     }
 }
 
-/// A folder that has the two files and can't be changed.
+/// The two files as a folder that can't be changed.
 private final class CarriedFiles: FileStore {
     private static let snapshot = JournalFiles.snapshot(CarriedState.number)
     private static let segment = JournalFiles.segment(CarriedState.number + 1)

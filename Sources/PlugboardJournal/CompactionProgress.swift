@@ -1,6 +1,5 @@
-// The progress of a snapshot that another thread makes. The writer
-// makes it with the request. That thread counts, and the loop reads.
-// It only ever grows.
+// How far a snapshot has got that another thread makes. The writer creates the counter together with the
+// request. The other thread counts, and the loop reads. The count never falls.
 
 import Synchronization
 
@@ -10,7 +9,7 @@ final class CompactionProgress: Sendable {
     private let done = Atomic<Int>(0)
     private let ended = Atomic<Bool>(false)
 
-    /// `total` is about how many bytes there will be.
+    /// `total` is an estimate of all bytes, read and written.
     init(total: Int) {
         self.total = max(1, total)
     }
@@ -23,10 +22,10 @@ final class CompactionProgress: Sendable {
         ended.store(true, ordering: .relaxed)
     }
 
-    /// The snapshot is finished or has failed.
+    /// Whether the snapshot is finished or has failed.
     var isOver: Bool { ended.load(ordering: .relaxed) }
 
-    /// The share of `whole` that corresponds to the progress.
+    /// `whole`, times the share of the work that is done.
     func part(of whole: Int) -> Int {
         let share = Double(done.load(ordering: .relaxed)) / Double(total)
         return Int(Double(whole) * min(1, share))

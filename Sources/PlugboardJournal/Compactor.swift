@@ -1,21 +1,21 @@
-// Makes snapshots. It puts the last snapshot and the segments after it together, file to
-// file, without the broker's state. If the state is small, the request brings it, and the
-// compactor writes that. A snapshot is written under another name, brought to disk and then
-// renamed. Only after that are older files removed. It runs on the worker's thread.
+// Makes snapshots. It merges the last snapshot with the segments after it, from files to a file, without
+// the broker's state. If the state is small, the request contains it, and the compactor only writes it. A
+// snapshot gets its name only when it is on disk, and only then are older files removed. It runs on the
+// worker's thread, or at the start of a broker before anybody is served.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The result of a compaction.
+/// The result of making a snapshot.
 public struct Compacted: Sendable {
     public let segment: UInt64
     public fileprivate(set) var keys = 0
     public fileprivate(set) var snapshotBytes = 0
-    /// The bytes and the number of the segments that the snapshot replaces.
+    /// The size and the number of the segments that the snapshot replaces.
     fileprivate(set) var segmentBytes = 0
     let segments: Int
-    /// The first segment that wasn't removed, and the bytes of those that were.
+    /// The first segment that stays as history, and the bytes of the segments that were removed.
     fileprivate(set) var firstKept: UInt64 = 0
     fileprivate(set) var removedBytes = 0
 
@@ -25,7 +25,7 @@ public struct Compacted: Sendable {
     }
 }
 
-/// One compaction.
+/// Makes one snapshot.
 struct Compactor {
     private let store: any FileStore
 
@@ -33,7 +33,8 @@ struct Compactor {
         self.store = store
     }
 
-    /// Makes the snapshot. Throws `JournalError` if a file is damaged; then no file is removed.
+    /// Makes the snapshot and removes what it replaces. Throws `JournalError` if a file is damaged; then
+    /// no file was removed. Throws `SystemError`.
     func run(_ request: CompactionRequest) throws -> Compacted {
         let last = request.segment
         let files = JournalFiles(names: try store.names())
@@ -91,7 +92,7 @@ struct Compactor {
         }
     }
 
-    /// Writes a file under another name, and renames it when it is on disk.
+    /// Writes a file under another name, and gives it its own name when it is on disk.
     private func place<Result>(_ name: String, _ write: (any AppendableFile) throws -> Result) throws
         -> Result
     {
@@ -101,7 +102,7 @@ struct Compactor {
         do {
             result = try write(try store.create(unfinished))
         } catch {
-            // On a full disk, the unfinished file would take up the last room.
+            // The disk may be full, and the unfinished file would take the last room.
             try? store.remove(unfinished)
             throw error
         }
@@ -110,9 +111,9 @@ struct Compactor {
         return result
     }
 
-    /// Removes snapshots before this one, the segments in it except the last `historyBytes` of
-    /// them, and old torn ends. Returns the first segment that stays, and the bytes of those that
-    /// don't.
+    /// Removes older snapshots, old torn ends, and the segments that the new snapshot replaces, except
+    /// the last `historyBytes` of them. Returns the first segment that stays, and the bytes of the
+    /// removed ones.
     private func removeOld(_ files: JournalFiles, _ last: UInt64, _ historyBytes: Int) throws -> (
         UInt64, Int
     ) {
@@ -128,7 +129,7 @@ struct Compactor {
 }
 
 extension FileStore {
-    /// Removes segments that a snapshot replaces. Returns their bytes.
+    /// Removes the segments before `first` and returns how many bytes they had.
     func removeSegments(of files: JournalFiles, before first: UInt64) throws -> Int {
         var bytes = 0
         for number in files.segments where number < first {
@@ -140,7 +141,7 @@ extension FileStore {
     }
 }
 
-/// Writes the lines of a snapshot.
+/// Writes the lines of a snapshot to a file.
 struct SnapshotOutput: ~Copyable {
     private let file: any AppendableFile
     private var lines: RecordBuffer
@@ -148,7 +149,7 @@ struct SnapshotOutput: ~Copyable {
     private var syncedBytes = 0
     private let progress: CompactionProgress?
 
-    /// All lines of the journal's own get the time of the last record.
+    /// `when` is the time of the last record. The snapshot's own lines get this time.
     init(_ file: any AppendableFile, when: UInt64, _ progress: CompactionProgress? = nil) {
         self.file = file
         self.progress = progress
@@ -174,7 +175,7 @@ struct SnapshotOutput: ~Copyable {
         lines.append(own: text)
     }
 
-    /// Returns the size. If `isSynced`, all of it is on disk then.
+    /// Writes the rest and returns the file's size. If `isSynced`, the file is on disk afterwards.
     @discardableResult
     mutating func finish(isSynced: Bool = true) throws -> Int {
         try write()

@@ -1,6 +1,5 @@
-// The journal's files on a real disk. Each call is one of `DataFolder`, so
-// that the simulated disks of tests replace as little as possible.
-// `JournalFolder` owns it.
+// The journal's files on a real disk. Each method is one call of `DataFolder`, except `sync`, so a test
+// that simulates a disk leaves out as little code as possible. `JournalFolder` owns it.
 
 import PlugboardPosix
 

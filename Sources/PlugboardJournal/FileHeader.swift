@@ -1,10 +1,8 @@
-// The first line of a segment or a snapshot. It says which file this is and
-// which record comes before it, so that recovery notices a file that is missing
-// or in the wrong place.
+// The first line of a segment or a snapshot. It says which file this is and which record comes before it.
+// So recovery detects a file that is missing or in the wrong place.
 
 enum FileHeader {
-    /// The line without its time and checksum. `previous` is the checksum of the record that the
-    /// file continues.
+    /// The line without its time and checksum. `previous` is the checksum of the record before this file.
     static func text(
         _ kind: RecordKind,
         _ segment: UInt64,

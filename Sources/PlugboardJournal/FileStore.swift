@@ -1,30 +1,29 @@
-// The few things that the journal does with files. The real files are in one folder of a
-// disk. Tests use a simulated disk that can stop, lose bytes and fail at each of these
-// calls.
+// The few file operations that the journal needs. The broker has a folder on disk. Tests simulate a disk
+// that can stop, lose bytes and fail at each of these calls.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// The files of one folder. Whatever throws here throws `SystemError`.
+/// The files of one folder. All errors are `SystemError`. Several threads use it.
 public protocol FileStore: AnyObject, Sendable {
     /// The names of all files, in byte order.
     func names() throws -> [String]
     /// Opens a file for reading.
     func open(_ name: String) throws -> any ReadableFile
-    /// Returns when the whole file and its name are on disk, whoever wrote it. Gives back room
-    /// that was reserved after its end.
+    /// Returns when the whole file and its name are on disk, whoever wrote it. Frees the room that was
+    /// reserved after its end.
     func sync(_ name: String) throws
-    /// Makes a new file, for appending.
+    /// Creates a file for appending. Fails if the name exists.
     func create(_ name: String) throws -> any AppendableFile
-    /// Shortens a file, permanently once this returns.
+    /// Shortens a file. The new length is on disk when this returns.
     func truncate(_ name: String, to bytes: Int) throws
-    /// Renames a file, and replaces the file that had the new name.
+    /// Renames a file. If the new name exists, that file is replaced.
     func rename(_ name: String, to other: String) throws
-    /// Removes a file, permanently after the next `syncNames`.
+    /// Removes a file. Only `syncNames` makes sure that it doesn't come back after a crash.
     func remove(_ name: String) throws
-    /// Returns when the names are on disk: those created, renamed and removed.
+    /// Returns when all created, renamed and removed names are on disk.
     func syncNames() throws
-    /// Bytes of free room, without what is reserved; nil if unknown.
+    /// The bytes that are free and not reserved; nil if unknown.
     func freeBytes() -> Int?
 }
 
@@ -32,25 +31,24 @@ extension FileStore {
     public func freeBytes() -> Int? { nil }
 }
 
-/// A file for reading. One thread uses it.
+/// A file for reading. Only one thread uses it.
 public protocol ReadableFile: AnyObject {
     var bytes: Int { get }
-    /// Reads at an offset, at most as many bytes as the buffer has; 0 at the end.
+    /// Reads from `offset` on, at most as many bytes as `buffer` has. Returns how many; 0 at the end.
     func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int
 }
 
 /// A file for appending. `sync` may be called while another thread appends.
 public protocol AppendableFile: AnyObject, Sendable {
-    /// Appends the bytes or the first of them, and returns how many.
+    /// Appends the bytes, or only the first of them. Returns how many.
     func append(_ bytes: Span<UInt8>) throws -> Int
-    /// Makes sure that the next `bytes` bytes will have room. Throws `ENOSPC` if they won't.
-    /// Returns false if nothing is certain here.
+    /// Reserves room for the next `bytes` bytes. Throws `ENOSPC` if there is too little. Returns false if
+    /// this file system can't promise room.
     func reserve(_ bytes: Int) throws -> Bool
-    /// Fills this many bytes after the end with line feeds. The next appended bytes replace them.
-    /// A sync of those then changes neither the file's size nor anything else that the system
-    /// notes about it.
+    /// Writes `bytes` line feeds after the end. The next appended bytes overwrite them. So a later sync
+    /// only has to write data: neither the file's size nor its block list changes.
     func layOut(_ bytes: Int) throws
-    /// Gives back unused room that was reserved or laid out.
+    /// Frees the room that was reserved or laid out and isn't used.
     func releaseRoom() throws
     /// Returns when everything that was appended before is on disk.
     func sync() throws

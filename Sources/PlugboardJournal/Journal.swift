@@ -1,14 +1,14 @@
-// The journal's entry point: open it, get its state, then write to it. The
-// broker calls it once, before it serves anybody. A damaged journal is
-// refused and not changed.
+// The journal's entry point: it opens a journal, passes on the state and returns the writer. A broker
+// opens its journal once, before it serves anybody. A damaged journal is refused, and its segments and
+// snapshots stay as they are.
 
 import PlugboardPosix
 
 /// Opens and checks journals.
 public enum Journal {
-    /// Reads what a journal has, passes it to `take` in order, and begins to write after it. From
-    /// then on the writer writes what is added to `records`. Throws `JournalError` or
-    /// `SystemError`; a damaged journal is unchanged then.
+    /// Passes every update and delete in the journal to `take`, in order, and begins a new segment. The
+    /// returned writer writes what is added to `records` afterwards. `boot` names the machine's present
+    /// start. Throws `JournalError` or `SystemError`. A damaged journal keeps its segments and snapshots.
     public static func open(
         _ store: any FileStore,
         worker: any JournalWorker,
@@ -41,15 +41,15 @@ public enum Journal {
         do {
             try writer.begin(&records, revision: recovered.revision, chain: recovered.chain)
         } catch {
-            // The successor finds this first line, which may never get to disk.
+            // The next recovery may find this first line, although it may never get to disk.
             writer.noteFailure()
             throw error
         }
         return (recovered, writer, epoch)
     }
 
-    /// After a failed sync, the system has the bytes in memory and takes them for written, so no
-    /// later sync tells whether they are. So everything is written again before anybody is served.
+    /// After a failed sync the system may take unwritten bytes for written, so no later sync can be
+    /// trusted. Writes everything again before anybody is served.
     private static func writeAnew(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -63,17 +63,17 @@ public enum Journal {
         }
     }
 
-    /// Whether there is too little room, and a snapshot may give some back.
+    /// Whether the disk has too little free room and a snapshot may free some.
     private static func isShort(_ store: any FileStore, _ recovered: Recovered) -> Bool {
         guard recovered.looseBytes > 0, let free = store.freeBytes() else { return false }
         if recovered.lastSegment > 0, free < JournalLimits.shortBytes {
-            // A killed broker left reserved room after the end.
+            // A killed broker may have left reserved room after the end. This frees it.
             try? store.sync(JournalFiles.segment(recovered.lastSegment))
         }
         return store.freeBytes() ?? 0 < JournalLimits.shortBytes
     }
 
-    /// Makes a snapshot, if necessary at the cost of the history.
+    /// Makes a snapshot. If there is no room for it, gives up the history first.
     private static func makeRoom(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -86,8 +86,7 @@ public enum Journal {
         try? compact(store, options, &recovered)
     }
 
-    /// Makes the snapshot that earlier brokers had no time for. If it fails, everything stays as
-    /// it is, and the writer tries again later.
+    /// Makes a snapshot of the whole journal. If it fails, the journal stays as it is.
     private static func compact(
         _ store: any FileStore,
         _ options: JournalOptions,
@@ -102,13 +101,14 @@ public enum Journal {
         recovered.unsynced = []
     }
 
-    /// A new name for a life of the revision counter. No other life has it.
+    /// A random name for a life of the revision counter: 16 hexadecimal digits.
     public static func newEpoch() -> String {
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return String(repeating: "0", count: 16 - number.count) + number
     }
 
-    /// Reads a journal without changing anything, as a broker that starts during `boot` would.
+    /// Reads a journal as a broker would that starts during `boot`, but changes nothing. Throws
+    /// `JournalError` or `SystemError`.
     public static func check(_ store: any FileStore, boot: String = "", _ take: RecordTaker) throws
         -> Recovered
     {

@@ -1,6 +1,5 @@
-// What can be wrong with a journal, in words for a person. Opening,
-// reading and writing throw it. Damage always has its place: a file, a
-// line and an offset.
+// What can be wrong with a journal, in words for a person. Opening, reading and writing throw it. Damage
+// comes with its place: file, line and offset.
 
 import PlugboardPosix
 
@@ -8,7 +7,7 @@ import PlugboardPosix
 public struct JournalPlace: Equatable, Sendable, CustomStringConvertible {
     /// The name of the file in the journal's folder.
     public let file: String
-    /// The number of bytes before it.
+    /// The number of bytes before it in the file.
     public let offset: Int
     /// The number of the line, from 1.
     public let line: Int
@@ -20,13 +19,13 @@ public struct JournalPlace: Equatable, Sendable, CustomStringConvertible {
 public enum JournalError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Bytes that were written completely have changed.
     case damaged(JournalPlace, String)
-    /// A file between others is missing.
+    /// A file is missing, although others show that it existed.
     case missing(file: String)
     /// Another process uses this journal.
     case inUse(folder: String)
     /// It was written by a later version of the program.
     case unknownVersion(JournalPlace)
-    /// The system no longer takes what is written, or doesn't confirm that it is on disk.
+    /// The system refuses what is written, or doesn't confirm that it is on disk.
     case failed(SystemError)
 
     public var description: String {

@@ -1,6 +1,6 @@
-// The files in a journal's folder, by their names. Segments and snapshots are numbered, and
-// are recognized only by the exact name that this program writes. A snapshot replaces all
-// segments up to its own number.
+// The files in a journal's folder, by their names. A segment or snapshot has a number and counts only if
+// its name is spelled exactly as this program writes it. A snapshot replaces all segments up to its own
+// number.
 
 /// The names of one journal's files.
 struct JournalFiles {
@@ -8,14 +8,13 @@ struct JournalFiles {
     private(set) var segments: [UInt64] = []
     /// The numbers of the snapshots, ascending.
     private(set) var snapshots: [UInt64] = []
-    /// Files whose writing was interrupted.
+    /// Files that were not finished.
     private(set) var unfinished: [String] = []
-    /// Torn ends that crashes left, oldest first.
+    /// Torn ends that crashes left, ordered by segment.
     private(set) var torn: [String] = []
-    /// Signposts, in order: the last one counts. A restored copy of the folder may have more than
-    /// one.
+    /// Ordered; the last one counts. There can be several after a backup of the folder was restored.
     private(set) var signposts: [Signpost] = []
-    /// An earlier broker couldn't bring to disk what it had written.
+    /// Whether an earlier broker couldn't bring to disk what it had written.
     private(set) var hasFailed = false
 
     init(names: [String]) {
@@ -40,13 +39,13 @@ struct JournalFiles {
         signposts.sort { ($0.segment, $0.isClosed ? 0 : 1) < ($1.segment, $1.isClosed ? 0 : 1) }
     }
 
-    /// The highest number that a file has, or had according to a signpost; 0 if there is none.
+    /// The highest number of a file that exists or that a signpost names; 0 if there is none.
     var last: UInt64 { max(lastThere, signposts.last?.segment ?? 0) }
 
     private var lastThere: UInt64 { max(segments.last ?? 0, snapshots.last ?? 0) }
 
-    /// Throws `JournalError.missing` if a signpost names a newest segment, and neither that nor a
-    /// snapshot that replaces it is there.
+    /// Throws `JournalError.missing` if a signpost names a segment that is gone, and no snapshot replaces
+    /// it.
     func checkNewest() throws {
         if last > lastThere { throw JournalError.missing(file: Self.segment(last)) }
     }
@@ -67,10 +66,10 @@ struct JournalFiles {
 
     static func segment(_ number: UInt64) -> String { name(segmentStart, number) }
     static func snapshot(_ number: UInt64) -> String { name(snapshotStart, number) }
-    /// The file for the next segment, before it gets its number.
+    /// The file of the next segment before it has a number.
     static let next = unfinished("next" + end)
     static func unfinished(_ name: String) -> String { name + unfinishedEnd }
-    /// The file that keeps the unusable rest of a segment, from `offset` on.
+    /// Keeps the unusable rest of a segment, from `offset` on.
     static func torn(_ segment: UInt64, at offset: Int) -> String {
         "\(tornStart)\(padded(segment))-\(offset)\(end)"
     }
@@ -93,7 +92,7 @@ struct JournalFiles {
         return nil
     }
 
-    /// An empty file that a broker leaves if its disk has failed.
+    /// An empty file. A broker creates it when its disk has failed.
     static let failed = "failed"
 
     private static let segmentStart = "segment-"
@@ -109,13 +108,13 @@ struct JournalFiles {
         start + padded(number) + end
     }
 
-    /// Padded, so that a listing shows files in the order of their numbers.
+    /// Padded with zeros, so that a listing shows files in the order of their numbers.
     private static func padded(_ number: UInt64) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 
-    /// The number in a name; nil if this program wouldn't write the name like that.
+    /// The number in a name; nil if this program would spell the name differently.
     private static func number(_ name: String, _ start: String) -> UInt64? {
         guard name.hasPrefix(start), name.hasSuffix(end) else { return nil }
         let digits = name.dropFirst(start.count).dropLast(end.count)

@@ -1,25 +1,24 @@
-// The folder of a journal on disk. The broker or command that uses the journal
-// owns it. A lock makes sure that only one process at a time does, for as long as
-// this object lives.
+// The folder of a journal on disk. The broker or command that uses the journal owns it. It holds a lock,
+// so only one process uses the folder at a time.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// A journal's folder. No other process uses it while this lives.
+/// A journal's folder, locked against other processes while this object lives.
 public final class JournalFolder: Sendable {
     public let path: String
     public let store: any FileStore
     private let lock: Descriptor
 
-    /// Makes the folder with mode 0700 if it is missing, and takes its lock. Throws
-    /// `JournalError.inUse` or `SystemError`.
+    /// Creates the folder with mode 0700 if it is missing, and locks it. Throws `JournalError.inUse` or
+    /// `SystemError`.
     public convenience init(path: String) throws {
         let folder = try DataFolder(path: path)
         guard let lock = try folder.lock("lock") else { throw JournalError.inUse(folder: path) }
         self.init(folder, lock)
     }
 
-    /// The same with a lock that this process inherited from the program before it, if it did.
+    /// Uses a lock that this process inherited from the broker before it. Without one, takes the lock.
     public convenience init(path: String, inheritance: Inheritance?) throws {
         guard let lock = inheritance?.takeLock(ofFolder: path) else {
             try self.init(path: path)
@@ -28,7 +27,7 @@ public final class JournalFolder: Sendable {
         self.init(try DataFolder(path: path), lock)
     }
 
-    /// The descriptor of the lock, for calls that borrow it.
+    /// The lock's descriptor, for system calls. This object keeps owning it.
     public var lockFD: Int32 { lock.raw }
 
     private init(_ folder: DataFolder, _ lock: consuming Descriptor) {
@@ -37,9 +36,9 @@ public final class JournalFolder: Sendable {
         store = DiskStore(folder)
     }
 
-    /// The folder for the broker at a socket path: in `XDG_STATE_HOME`, or else in
-    /// `~/.local/state`. Nil if neither is known. For the user's own standard socket, the name is
-    /// that of the socket file. For any other, the checksum of its path is added.
+    /// The default folder for a broker with this socket path: in `XDG_STATE_HOME`, or else in
+    /// `~/.local/state`. Nil if neither is an absolute path. The name is that of the socket file. Unless
+    /// the socket is at the user's default path, a checksum of its path is added.
     public static func standard(forSocket socketPath: String) -> String? {
         guard let home = stateHome() else { return nil }
         let name = socketPath.split(separator: "/").last.map(String.init) ?? "bus.sock"

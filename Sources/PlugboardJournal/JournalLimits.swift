@@ -1,100 +1,97 @@
-// All limits of the journal, in one place. What the specification
-// promises about its size follows from them. Tests set some of them lower
-// through `JournalOptions`.
+// All limits of the journal. The size that the specification promises follows from them. Tests lower some
+// of them through `JournalOptions`.
 
 /// The journal's limits.
 public enum JournalLimits {
-    /// Bytes of one record, with its line feed. A batch of patches can be the longest.
+    /// Bytes of one record with its line feed. Only a batch of patches can come near it.
     public static let recordBytesMax = 16_777_216
-    /// The highest number that a file may have.
+    /// The highest number of a file: 2^53 − 1.
     public static let fileNumberMax: UInt64 = 9_007_199_254_740_991
-    /// After this many bytes, a segment ends and the next one begins. It is a sixteenth of the
-    /// state if that is more, up to `segmentBytesMax`. On a small disk it is less.
+    /// A segment ends after this many bytes, or after 1/16 of the state if that is more, up to
+    /// `segmentBytesMax`. On a small disk it ends earlier, but not before `smallSegmentBytesMin`.
     public static let segmentBytes = 786_432
     static let segmentBytesMax = 268_435_456
     static let segmentsPerState = 16
     static let smallSegmentBytesMin = 65_536
-    /// A segment, and the next one, take up at most this part of a disk's free room.
+    /// A segment takes up at most 1/4 of the disk's free room.
     static let segmentsPerDisk = 4
-    /// Bytes of room that are kept reserved after the end of a segment, so that a full disk shows
-    /// before a write is promised and not after.
+    /// Bytes to keep reserved after the end of a segment. So the broker sees that the disk is full before
+    /// it accepts a write.
     static let reservedBytes = 524_288
-    /// The same for a segment whose file was made ahead.
+    /// The same, after a segment whose file was made ahead.
     static let preparedRoomBytes = 262_144
-    /// What the journal may take up beside the history, the largest record and twice the state
-    /// (three times while a snapshot is made), in bytes.
+    /// What the journal may take up, in bytes, besides the history, the largest record and twice the
+    /// state (three times while a snapshot is made).
     public static let promisedBytes = 4_194_304
-    /// Bytes of `promisedBytes` for the file system, which gives out room in blocks.
+    /// The part of `promisedBytes` for file systems, which allocate whole blocks.
     static let roundingBytes = 262_144
-    /// Bytes of `promisedBytes` for ended segments and the last snapshot. With a segment, the next
-    /// one and the room of both, this is less than all of it.
+    /// The part of `promisedBytes` for ended segments and the last snapshot. The rest is for a segment,
+    /// the next segment and the room of both.
     public static let slackBytes = 1_638_400
-    /// While a large snapshot is made, this many bytes may be written before the loop rests. More
-    /// are allowed as the snapshot gets on: in the end a `pacedPart`th of the state.
+    /// While a large snapshot is made, this many bytes may be written before the loop rests. As the
+    /// snapshot goes on, more are allowed: at its end, 1/`pacedPart` of the state.
     static let unpacedBytes = 1_048_576
     static let pacedPart = 4
-    /// The loop rests once for this many bytes, a quarter of a millisecond.
+    /// For this many bytes the loop rests once, for `restSeconds`.
     static let bytesPerRest = 1_024
     static let restSeconds = 0.000_25
-    /// A large snapshot is brought to disk after each so many bytes, so that it gets on evenly.
+    /// A large snapshot is synced after each this many bytes, so that its progress is even.
     static let snapshotSyncBytes = 16_777_216
-    /// With less free room than this at the start, a snapshot is made before anything is written.
+    /// If less is free at the start, a snapshot is made before anything is written.
     static let shortBytes = 262_144
-    /// With less free room than this at the end, room stays reserved for the next start.
+    /// If less is free at the end, room stays reserved for the next start.
     static let smallDiskBytes = 67_108_864
-    /// When the disk is full, writes wait for a snapshot of a state up to this size. With a larger
-    /// state they are refused meanwhile.
+    /// If the disk is full and the state is at most this large, writes wait for a snapshot. If the state
+    /// is larger, they are refused meanwhile.
     static let awaitedStateBytesMax = 16_777_216
-    /// A snapshot needs at least this many bytes that were written, or gone from the state, since
-    /// the last one; and at least `workShare` of the state (2 of 3), so that little is rewritten.
+    /// A snapshot is worthwhile after this many bytes were written or deleted since the last one, and at
+    /// least `workShare` (2/3) of the state. So little is rewritten.
     static let workBytesMin = 65_536
     static let workShare = (2, 3)
-    /// With less room than this, writes are refused, so that there is room for what the broker
-    /// itself must write.
+    /// Writes are refused when less room is left. The rest is for what the broker itself must write.
     static let roomBytesMin = 65_536
-    /// With more bytes of ended segments than this, a snapshot is made; or with more than twice
-    /// the size of the last snapshot, if that is larger.
+    /// A snapshot is made when ended segments have more bytes than this and more than twice the size of
+    /// the last snapshot.
     public static let looseBytesMax = 33_554_432
-    /// With more ended segments than this, a snapshot is made, however small they are.
+    /// A snapshot is made when there are more ended segments than this, however small they are.
     public static let looseSegmentsMax = 64
-    /// The loop itself writes a state up to this size for a snapshot, which takes less than a
+    /// The loop itself writes a state of up to this size for a snapshot. That takes less than a
     /// millisecond.
     public static let stateKeysMax = 4_096
     public static let stateBytesMax = 1_048_576
     /// Bytes of ended segments that are kept as history, unless the user chooses another number.
     public static let historyBytesDefault = 67_108_864
-    /// Bytes that are laid out at a time for durable writes that come one by one.
+    /// How many bytes are laid out at a time for durable writes that come one by one.
     public static let laidOutBytes = 262_144
-    /// If the first half of a segment fills in less time, all of the next one is laid out: it will
-    /// be overwritten before the system brings the room to disk.
+    /// If the first half of a segment fills in less time, the next one is laid out completely. The
+    /// laid-out bytes are then overwritten before the system writes them to disk.
     public static let fastHalfNanoseconds: UInt64 = 10_000_000
     /// Room is laid out only if it lasts for at least this many syncs.
     static let syncsPerLayingOutMin = 4
-    /// With at most this many replies that wait for a sync, the loop itself waits for a quick
-    /// disk.
+    /// On a quick disk, the loop itself waits for a sync if at most this many replies wait for it.
     public static let inPlaceMax = 64
-    /// A sync that takes at most this long is quick.
+    /// A sync is quick if it takes at most this long.
     static let quickSyncNanoseconds: UInt64 = 1_000_000
-    /// The loop waits for a sync only after this many quick ones in a row.
+    /// The loop itself waits for a sync only after this many quick ones in a row.
     static let quickSyncsMin = 16
-    /// The most ended segments to keep as history, however small they are: a broker that is started
-    /// again and again leaves one each time. A long history may have more.
+    /// The most ended segments to keep as history. A broker that is restarted again and again leaves a
+    /// small one each time. A long history may have more.
     static let historySegmentsMax = 256
     static func segmentsKeptMax(historyBytes: Int) -> Int {
         max(historySegmentsMax, historyBytes / (segmentBytes / 2))
     }
-    /// More bytes than the history that stay while a client reads them to catch up.
+    /// How many bytes beyond the history may stay while a client reads them.
     static let readingBytesMax = 268_435_456
-    /// Of the files with a torn end, this many of the newest are kept.
+    /// How many torn ends are kept: the newest ones.
     static let tornFilesMax = 16
-    /// If what asks for a snapshot has collected this many times over, the broker makes one before
-    /// it serves anybody, because earlier brokers never lived long enough to make one.
+    /// If ended segments exceed the limit for a snapshot this many times over, the broker makes one
+    /// before it serves anybody. Earlier brokers then didn't live long enough to make one.
     static let overdueFactor = 4
-    /// Bytes and records that are read at a time for a client that catches up.
+    /// How many bytes and records are read at a time for a client that catches up.
     static let pieceBytesMax = 262_144
     static let pieceRecordsMax = 1_024
-    /// Bytes to read from a file for its first line.
+    /// How many bytes to read of a file for its first line.
     static let headerReadBytes = 4_096
-    /// Bytes to read from a file at a time.
+    /// How many bytes to read of a file at a time.
     static let readBytes = 1_048_576
 }

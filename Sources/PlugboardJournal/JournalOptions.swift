@@ -1,31 +1,30 @@
-// The settings of a journal when it is opened. The user chooses the
-// sync mode and the length of the history. The others are for tests,
-// which need small files.
+// The settings of a journal. The user chooses the sync mode and the length of the history. The others are
+// for tests, which need small files.
 
-/// When the system's memory is brought to disk.
+/// When written bytes are synced to disk. Durable writes are synced in every mode.
 public enum SyncMode: String, CaseIterable, Sendable {
-    /// Before anybody is told of a write.
+    /// Before anybody hears of a write.
     case always
     /// Once a second.
     case interval
-    /// When the system chooses.
+    /// Whenever the system does it.
     case never
 }
 
 /// The settings of one journal.
 public struct JournalOptions: Sendable {
     public var sync: SyncMode
-    /// Bytes of ended segments that are kept as history.
+    /// Bytes of ended segments to keep as history.
     public var historyBytes: Int
-    /// After so many bytes a segment ends. Tests set it; otherwise `JournalLimits.segmentBytes`.
+    /// A segment ends after this many bytes. Only tests set it.
     public var segmentBytes: Int
-    /// With more bytes of ended segments than this, a snapshot is made.
+    /// A snapshot is made when ended segments have more bytes. Only tests set it.
     public var looseBytes: Int
-    /// Tests set it; otherwise `JournalLimits.slackBytes`.
+    /// Only tests set it.
     public var slackBytes: Int
-    /// Bytes that are laid out at a time. Tests set it; otherwise `JournalLimits.laidOutBytes`.
+    /// Only tests set it.
     public var laidOutBytes: Int
-    /// Tests set it; otherwise `JournalLimits.fastHalfNanoseconds`.
+    /// Only tests set it.
     public var fastHalfNanoseconds: UInt64
 
     public init(

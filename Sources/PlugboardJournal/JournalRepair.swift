@@ -1,6 +1,5 @@
-// Saves what is left of a damaged journal. It takes every line that is still as it was
-// written, from first to last, and makes a journal of them that can be opened. It renames
-// the damaged files and keeps them.
+// Saves what is left of a damaged journal. It takes every line whose checksum is valid, from first to
+// last, and makes a journal of them that can be opened. It renames the files that it read and keeps them.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,7 +7,7 @@ import PlugboardWire
 
 /// The result of a repair.
 public struct Repaired: Sendable {
-    /// The first few places that could not be read.
+    /// Places that could not be read. Only the first 20 are listed.
     public internal(set) var damages: [JournalPlace] = []
     public internal(set) var damageCount = 0
     public internal(set) var missingSegments: [ClosedRange<UInt64>] = []
@@ -18,7 +17,7 @@ public struct Repaired: Sendable {
     public internal(set) var kept: [String] = []
 }
 
-/// A repair under way.
+/// Repairs one journal. Nobody else may use the folder meanwhile.
 public struct JournalRepair: ~Copyable {
     private static let placesMax = 20
     private let store: any FileStore
@@ -27,14 +26,14 @@ public struct JournalRepair: ~Copyable {
     private var latest: [[UInt8]: [UInt8]] = [:]
     private var result = Repaired()
 
-    /// A file to read, and the number that its first line has.
+    /// A file to read, and the number in its first line.
     private struct Source {
         let name: String
         let number: UInt64
         let isSnapshot: Bool
     }
 
-    /// `boot` is the machine's present start. Throws `JournalError` if no repair is possible, and
+    /// `boot` names the machine's present start. Throws `JournalError` if no repair is possible, and
     /// `SystemError`.
     public init(_ store: any FileStore, boot: String = "") throws {
         let files = JournalFiles(names: try store.names())
@@ -44,10 +43,10 @@ public struct JournalRepair: ~Copyable {
         self.boot = boot
     }
 
-    /// Makes a snapshot of all lines that can be read, then renames the files that they come from.
-    /// It can be repeated if it is interrupted. Returns nil, with nothing changed, if nothing is
-    /// damaged. Throws `JournalError.unknownVersion`, because it knows too little of a later
-    /// program's journal.
+    /// Makes a snapshot of all lines that can be read, then renames the files that they came from. If it
+    /// is interrupted, it can be run again. Returns nil and changes nothing if nothing is damaged. Throws
+    /// `JournalError.unknownVersion` for a journal of a later version, because it might lose records that
+    /// it doesn't know.
     public mutating func run(epoch: String) throws -> Repaired? {
         if try isWhole() { return nil }
         let sources = try sources()
@@ -70,9 +69,8 @@ public struct JournalRepair: ~Copyable {
         }
     }
 
-    /// The files to read, in order: the newest undamaged snapshot and everything after it. If a
-    /// newer snapshot is damaged, the segments that it replaced are read as far as they still
-    /// exist.
+    /// The files to read, in order: the newest undamaged snapshot and everything after it. This includes
+    /// damaged snapshots, and the segments that they replaced, as far as these still exist.
     private mutating func sources() throws -> [Source] {
         let base = try files.snapshots.last { number in
             var recovery = try Recovery(store)
@@ -91,8 +89,7 @@ public struct JournalRepair: ~Copyable {
         return sources.sorted { ($0.number, $0.isSnapshot ? 1 : 0) < ($1.number, $1.isSnapshot ? 1 : 0) }
     }
 
-    /// The number in a segment's first line. So files that swapped their names are read in their
-    /// own order.
+    /// The number in a segment's first line. Files that swapped their names are read in their own order.
     private func numberSaid(by name: String) throws -> UInt64? {
         var reader = try LogReader(name, in: store, readBytes: JournalLimits.headerReadBytes)
         guard case .line = try reader.next(), let header = RecordLine(reader.line), header.kind == .segment
@@ -100,8 +97,8 @@ public struct JournalRepair: ~Copyable {
         return header.segment
     }
 
-    /// Segments up to the snapshot are removed with the oldest first, so the first of them may be
-    /// missing.
+    /// Notes gaps between segments. Segments up to the snapshot may be missing at the beginning, because
+    /// the oldest are removed first.
     private mutating func noteMissing(of segments: [UInt64], after snapshot: UInt64) {
         var expected = min(segments.first ?? .max, snapshot + 1)
         for number in segments {
@@ -133,7 +130,7 @@ public struct JournalRepair: ~Copyable {
         if result.damages.count < Self.placesMax { result.damages.append(place) }
     }
 
-    /// Takes a record. Returns whether it is the last one of a snapshot.
+    /// Takes a record. Returns whether it ends a snapshot.
     private mutating func take(_ line: Span<UInt8>, at place: JournalPlace) throws -> Bool {
         guard let record = RecordLine(line) else { return false }
         result.revision = max(result.revision, record.revision)

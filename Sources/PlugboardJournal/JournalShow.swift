@@ -1,21 +1,20 @@
-// Shows a journal's records to a person, also those after damage.
-// It changes nothing. Every line is shown once, and every piece
-// of damage as well.
+// Shows a journal's records to a person, also those after damage. It changes nothing. It shows each
+// record once, and each run of unreadable bytes once.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// What a person sees of a journal, in order.
+/// What a person sees in a journal.
 public enum JournalSight {
-    /// A record. Its line is passed with it.
+    /// A record. `forEachLine` passes its line, too.
     case record(RecordLine)
-    /// Some bytes here can't be read.
+    /// Bytes that can't be read.
     case damage
 }
 
 extension Journal {
-    /// Shows every line of every file: snapshots first, then segments, both by their numbers.
-    /// Changes nothing. Throws what `show` throws, and `SystemError`.
+    /// Shows every record of every file: first the snapshots, then the segments, each in the order of
+    /// their numbers. Changes nothing. Throws what `show` throws, and `SystemError`.
     public static func forEachLine(
         _ store: any FileStore,
         _ show: (JournalSight, Span<UInt8>, JournalPlace) throws -> Void

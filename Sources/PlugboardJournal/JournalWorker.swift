@@ -1,14 +1,13 @@
-// The slow work of a journal, done beside the loop: waiting for the disk, making
-// snapshots and reading old segments. The loop asks and goes on. It is woken when
-// something is done.
+// The slow work of a journal: waiting for the disk, making snapshots, reading old segments. The loop
+// requests it and goes on. The worker wakes the loop when a piece is done.
 
 import PlugboardPosix
 
-/// A file to bring to disk.
+/// A file to sync.
 public enum SyncRequest: Sendable {
-    /// A file of this broker. If it is new, its name must be on disk as well.
+    /// A file of this broker. If it is new, its name must get to disk, too.
     case file(any AppendableFile, isNew: Bool)
-    /// A segment of an earlier broker, which may have been killed before it was on disk.
+    /// A segment of an earlier broker, which may have been killed before it synced the segment.
     case earlier(segment: UInt64)
 
     fileprivate func run(_ store: any FileStore) throws {
@@ -20,7 +19,7 @@ public enum SyncRequest: Sendable {
             do {
                 try store.sync(JournalFiles.segment(segment))
             } catch let error as SystemError where error.code == ENOENT {
-                // A snapshot that is on disk has replaced it.
+                // A snapshot has replaced the segment, and the snapshot is on disk.
             }
         }
     }
@@ -28,57 +27,56 @@ public enum SyncRequest: Sendable {
 
 /// A snapshot to make.
 public struct CompactionRequest: Sendable {
-    /// It replaces all segments up to this one, which has ended.
+    /// The snapshot replaces all segments up to this one, which has ended.
     let segment: UInt64
-    /// Bytes of those segments that stay as history.
+    /// How many bytes of those segments stay as history.
     let historyBytes: Int
-    /// The text of the snapshot, if it is known. Otherwise it is put together from the files.
+    /// The text of the snapshot, if the loop wrote it. Otherwise the compactor reads the files.
     var state: SnapshotText?
-    /// Counts the progress.
     var progress: CompactionProgress?
 }
 
-/// A piece of work that is over.
+/// The result of a piece of work.
 public enum WorkDone: Sendable {
-    /// All requests up to this number are on disk.
+    /// All syncs up to this request number are done.
     case synced(UInt64)
     case syncFailed(SystemError)
     case compacted(Compacted)
     case compactionFailed(String)
-    /// Segments with this many bytes are gone.
+    /// Segments with this many bytes were removed.
     case trimmed(bytes: Int)
-    /// The room after an ended segment was given back.
+    /// The unused room of an ended segment was freed.
     case released
     case read(ReadPiece)
-    /// The file for the next segment; nil if there is no room for it.
+    /// The file of the next segment; nil if there is no room for it.
     case prepared((any AppendableFile)?)
 }
 
-/// Does the slow work. Work of the same kind is done in the order in which it is asked for.
+/// Does the journal's slow work. Work of one kind is done in the order of the requests.
 public protocol JournalWorker: AnyObject {
-    /// Brings files to disk. `number` is the number of the request.
+    /// Syncs files. `number` counts the requests.
     func sync(_ requests: [SyncRequest], number: UInt64)
-    /// Makes the file for the next segment as `JournalFiles.next`, with room for this many bytes,
-    /// and for what the last turn writes beyond them.
+    /// Creates the file of the next segment as `JournalFiles.next`. Reserves `bytes` bytes, and
+    /// `preparedRoomBytes` more for the turn that goes beyond them. If `isLaidOut`, lays out the `bytes`.
     func prepare(bytes: Int, isLaidOut: Bool)
-    /// Gives back the unused room of an ended file, which may take the disk's time.
+    /// Frees the unused room of an ended file. That may have to wait for the disk.
     func releaseRoom(of file: any AppendableFile)
     /// Makes a snapshot.
     func compact(_ request: CompactionRequest)
-    /// Removes segments before this one, which a snapshot replaces. If it isn't certain that the
-    /// snapshot is on disk, it is brought there first.
+    /// Removes the segments before `segment`, which a snapshot replaces. If it isn't certain that the
+    /// snapshot is on disk, syncs the names first.
     func trim(before segment: UInt64, isCertain: Bool)
-    /// Returns when no snapshot is being made.
+    /// Returns when no snapshot is being made and earlier requests to remove or release are done.
     func finishCompaction()
-    /// Returns when all files that were to be closed are closed.
+    /// Returns when all files that were passed to `close` are closed.
     func letGo()
-    /// Waits a moment for the thread that makes a snapshot.
+    /// Pauses the loop for a moment, so that the thread that makes a snapshot gets on.
     func rest()
-    /// Closes removed files, which takes time if they are large.
+    /// Closes files that were removed. For large files the system needs time for that.
     func close(_ files: [any AppendableFile])
-    /// Returns what was done since the last call.
+    /// Returns the results since the last call.
     func takeDone() -> [WorkDone]
-    /// Ends when everything that was asked for is done.
+    /// Returns when everything that was requested is done.
     func finish()
 }
 
@@ -90,13 +88,14 @@ extension JournalWorker {
     public func rest() {}
 }
 
-/// A worker that can also read beside the loop. Without it, the writer reads at once.
+/// A worker that can also read without holding up the loop. With any other worker, the writer reads at
+/// once.
 public protocol ReadingWorker: JournalWorker {
-    /// Reads the next piece for a client.
+    /// Reads the next piece of history for a client.
     func read(_ request: ReadRequest)
 }
 
-/// The pieces of work themselves, on whichever thread they are called.
+/// The work itself, on whichever thread calls it.
 enum JournalWork {
     static func sync(_ requests: [SyncRequest], number: UInt64, _ store: any FileStore) -> WorkDone {
         do {
@@ -128,12 +127,12 @@ enum JournalWork {
 
     static func trim(before segment: UInt64, isCertain: Bool, _ store: any FileStore) -> WorkDone {
         do {
-            // The broker that made the snapshot may have been killed before its name was on disk.
+            // An earlier broker made the snapshot. It may have been killed before the name was on disk.
             if !isCertain { try store.syncNames() }
             let files = JournalFiles(names: try store.names())
             return .trimmed(bytes: try store.removeSegments(of: files, before: segment))
         } catch {
-            // What can't be removed now is removed with the next snapshot.
+            // The next snapshot removes what couldn't be removed now.
             return .trimmed(bytes: 0)
         }
     }
@@ -153,7 +152,8 @@ enum JournalWork {
     }
 }
 
-/// Does the work at once, for tests and for commands with nothing else to do.
+/// Does the work at once, on the caller's thread. For tests, and for commands that have nothing else to
+/// do.
 public final class ImmediateWorker: JournalWorker {
     private let store: any FileStore
     private var done: [WorkDone] = []

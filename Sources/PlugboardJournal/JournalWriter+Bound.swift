@@ -1,50 +1,47 @@
-// Keeps the journal's size within the promise while a snapshot is made beside the loop. The
-// faster the journal grows meanwhile, the longer the loop rests, so that the snapshot is
-// finished soon. If the journal may not grow any more, the loop waits for it.
+// Keeps the journal within its promised size while a snapshot is made on another thread. The faster the
+// journal grows meanwhile, the longer the loop rests, so that the snapshot can finish. If the journal may
+// not grow at all, the loop waits for the snapshot.
 
-/// Work beside the loop that will give room back.
+/// Work on other threads that will free room.
 struct RoomWork {
-    /// The number of trims that aren't done yet.
+    /// The number of requests to remove segments that aren't done yet.
     var trims = 0
-    /// Room after ended segments that will be given back, in the order of the segments.
+    /// The unused room of ended segments that will be freed, in the order of the segments.
     var unreleased: [Int] = []
-    /// There are removed files that keep their room until they are closed.
+    /// Whether there are removed files that keep their room until they are closed.
     var isClosing = false
-    /// The progress of the snapshot.
     var progress: CompactionProgress?
-    /// The bytes of segments when it began, and how much they had grown when that was last
-    /// checked.
+    /// The bytes of all segments when the snapshot began, and their growth when it was last checked.
     var begun = 0
     var paced = 0
 }
 
 extension JournalWriter {
-    /// Bytes that everything takes up, including reserved room and the snapshot that is being
-    /// made.
+    /// The bytes that everything takes up, with reserved room and the snapshot that is being made.
     var taken: Int {
         let next = if case .none = nextFile { 0 } else { preparedBytes + JournalLimits.preparedRoomBytes }
         let rest = max(bytes, roomEnd ?? bytes) + roomWork.unreleased.reduce(next, +)
         return snapshotBytes + heldBytes + rest + (isCompacting ? liveThen.next : 0)
     }
 
-    /// Bytes that the journal may take up, without the largest record.
+    /// The bytes that the journal may take up, without the largest record.
     func promised(_ live: Int) -> Int {
         let most = isCompacting ? max(live, liveThen.last, liveThen.next) : live
         let history = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
         return 3 * most + history + JournalLimits.promisedBytes - JournalLimits.roundingBytes
     }
 
-    /// Something under way will give room back.
+    /// Whether work is under way that will free room.
     var isRoomComing: Bool { isCompacting || roomWork.trims > 0 || !roomWork.unreleased.isEmpty }
 
-    /// Waits for room to be given back, if `more` bytes would break the promise.
+    /// Waits for room to be freed if `more` bytes would break the promise.
     func keepPromise(_ more: Int, _ live: Int?) {
         guard let live, isRoomComing, taken + more > promised(live) else { return }
         awaitRoom()
     }
 
-    /// Rests while the snapshot has made less progress than the journal has grown since it began;
-    /// longer if more was written, so that nobody waits long at once. A small snapshot is finished
+    /// Rests if the journal has grown more than the snapshot's progress allows. It rests longer if more
+    /// was written since the last call, so that no single turn waits long. A small snapshot is finished
     /// soon anyway.
     func pace() {
         guard isCompacting, liveThen.next > JournalLimits.awaitedStateBytesMax,
@@ -61,7 +58,7 @@ extension JournalWriter {
         }
     }
 
-    /// Returns when all room that was to be given back has been.
+    /// Returns when all work that frees room is done.
     func awaitRoom(isClosing: Bool = false) {
         worker.finishCompaction()
         takeRoomWork()

@@ -1,18 +1,18 @@
-// Decides how much room the journal takes up. When it holds more than it should, it makes a
-// snapshot; on a small disk, early enough. It makes one only when so much was written that
-// the rewriting is worthwhile.
+// Decides how much room the journal takes up. It makes a snapshot when the journal holds more than it
+// should, and earlier on a small disk. It makes one only if enough was written to be worth rewriting the
+// state.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension JournalWriter {
-    /// Bytes that stay free, so that the next snapshot and the segment after it have room.
+    /// Bytes that must stay free for the next snapshot and the segment after it.
     func heldBack(_ live: Int?) -> Int {
         (live ?? 0) + JournalLimits.roomBytesMin
     }
 
-    /// Whether so much is held that a snapshot is worthwhile. Some of the promised bytes are left
-    /// for writes during the snapshot. What is kept as history doesn't count.
+    /// Whether the journal holds so much that a snapshot is worthwhile. The limit leaves some of the
+    /// promised bytes for writes during the snapshot. History doesn't count.
     func holdsTooMuch(_ live: Int?) -> Bool {
         guard !isCompacting, let live else { return false }
         let spare = live + share(of: live) + options.slackBytes
@@ -20,8 +20,8 @@ extension JournalWriter {
         return snapshotBytes + heldBytes + bytes - spare > kept && isWorthRewriting(live)
     }
 
-    /// Whether a snapshot would give back more than the disk has free, or the free room would soon
-    /// be too little for one.
+    /// Whether the disk is short of room: less is free than the present snapshot, the segments and a new
+    /// snapshot take up, or the free room would soon be too little for a snapshot.
     func isShort(_ live: Int?) -> Bool {
         guard let live, let free = store.freeBytes() else { return false }
         if isWorthRewriting(live) { return free < snapshotBytes + heldBytes + live }
@@ -29,8 +29,8 @@ extension JournalWriter {
         return left < heldBack(live) && work(live) >= JournalLimits.workBytesMin
     }
 
-    /// Whether enough was written or deleted since the last snapshot: then a
-    /// snapshot rewrites at most one and a half times as much.
+    /// Whether enough was written or deleted since the last snapshot. Then a snapshot rewrites at most
+    /// one and a half times as much.
     private func isWorthRewriting(_ live: Int) -> Bool {
         work(live) >= max(min(JournalLimits.workBytesMin, options.segmentBytes), share(of: live))
     }
@@ -41,13 +41,13 @@ extension JournalWriter {
         live / JournalLimits.workShare.1 * JournalLimits.workShare.0
     }
 
-    /// Bytes of ended segments to keep: on a small disk, only a part of the room.
+    /// How many bytes of ended segments to keep; on a small disk at most 1/4 of the room.
     var history: Int {
         guard let free = store.freeBytes() else { return options.historyBytes }
         return min(options.historyBytes, (free + heldBytes) / JournalLimits.segmentsPerDisk)
     }
 
-    /// Removes what is older than the history and in a snapshot.
+    /// Removes segments that are older than the history and that a snapshot replaces.
     func trimHistory() {
         guard heldBytes > options.historyBytes else { return }
         let keep = index.bytesToKeep(upTo: segment - 1, options.historyBytes)
@@ -62,8 +62,8 @@ extension JournalWriter {
         worker.trim(before: segment, isCertain: isSnapshotCertain)
     }
 
-    /// Gains room when there is none. It removes the file that was made ahead, and makes a
-    /// snapshot at once if that is quick. Returns false if there is nothing to gain.
+    /// Frees room when there is none. Removes the file that was made ahead, and makes a snapshot at once
+    /// if that is quick. Returns whether there is more room now.
     func relieve(_ records: inout RecordBuffer) throws -> Bool {
         guard let live = records.liveBytes else { return false }
         let isAwaited = live <= JournalLimits.awaitedStateBytesMax
@@ -78,14 +78,15 @@ extension JournalWriter {
         return gained > before
     }
 
-    /// Whether a snapshot has room and would gain some, however little; otherwise writes would be
-    /// refused. If it has no room, the reserved room is left for writes that can't be refused.
+    /// Whether a snapshot has room and would free some. Even a little is worth it, because otherwise
+    /// writes are refused. Without room for a snapshot, the reserved room is left for writes that can't
+    /// be refused.
     private func isReliefPossible(_ live: Int) -> Bool {
         !isCompacting && !isReliefVain && work(live) >= min(JournalLimits.workBytesMin, options.segmentBytes)
             && gained >= live + JournalLimits.roomBytesMin
     }
 
-    /// Ends the segment in the middle of a turn that has written very much.
+    /// Ends the segment in the middle of a turn if the turn has written very much.
     func endLongSegment(_ records: inout RecordBuffer) throws {
         let live = records.liveBytes
         guard records.isEmpty, bytes > segmentEnd || holdsTooMuch(live) else { return }
@@ -93,7 +94,8 @@ extension JournalWriter {
         pace()
     }
 
-    /// Ends the segment. If necessary, its own unused room goes to the next one.
+    /// Ends the segment. If there is no room for the next one, frees the unused room of this one and
+    /// tries again. Returns whether the segment ended.
     private func endSegment(_ records: inout RecordBuffer) throws -> Bool {
         let ended = segment
         try beginSegment(&records)
@@ -106,7 +108,7 @@ extension JournalWriter {
         return segment > ended
     }
 
-    /// The free room, reserved or not.
+    /// The free room, with what is reserved.
     private var gained: Int { (store.freeBytes() ?? 0) + (roomEnd ?? bytes) - bytes }
 
     private func dropHistory() {
@@ -116,15 +118,16 @@ extension JournalWriter {
         awaitRoom()
     }
 
-    /// Makes a snapshot while nobody writes, if too much is held: from an earlier broker, or from
-    /// the time when the last snapshot was made.
+    /// Makes a snapshot if the journal holds too much. Call it when nothing waits to be written: at the
+    /// start, because an earlier broker may have left too much, and after a snapshot, because much may
+    /// have been written meanwhile.
     public func settle(_ records: inout RecordBuffer) throws {
         trimHistory()
         guard records.isEmpty, holdsTooMuch(records.liveBytes) else { return }
         if try endSegment(&records) { beginCompaction(nil, records.liveBytes) }
     }
 
-    /// Notes the result of a snapshot, or what was removed.
+    /// Notes the result of work that frees room.
     func take(_ work: WorkDone) {
         switch work {
         case .compacted(let result):
@@ -149,7 +152,7 @@ extension JournalWriter {
 }
 
 extension FileStore {
-    /// The bytes of all segments that exist.
+    /// The bytes of all segments in the folder.
     func bytesOfSegments() throws -> Int {
         try JournalFiles(names: try names()).segments.reduce(0) {
             try $0 + open(JournalFiles.segment($1)).bytes

@@ -1,6 +1,5 @@
-// Ends a segment and begins the next one. The file for the next segment is made ahead
-// beside the loop, or at that moment. A new segment always begins with the checksum of the
-// one before it.
+// Ends a segment and begins the next one. The worker makes the next segment's file ahead, or it is made
+// at that moment. The first line of a segment has the checksum of the line before it.
 
 import PlugboardPosix
 import PlugboardWire
@@ -12,7 +11,7 @@ extension JournalWriter {
 
     func beginSegment(_ records: inout RecordBuffer) throws {
         guard let (next, room) = takeNextFile() ?? makeNextFile(live: records.liveBytes) else {
-            // The old segment goes on growing, and this is tried again later.
+            // The old segment goes on growing. This is tried again later.
             segmentEnd += options.segmentBytes
             return
         }
@@ -42,7 +41,7 @@ extension JournalWriter {
         trimHistory()
     }
 
-    /// Makes the file for the next segment, with room for its first bytes.
+    /// Creates the file of the next segment, with room for its first bytes.
     private func makeNextFile(live: Int?) -> (any AppendableFile, room: Int)? {
         let name = JournalFiles.segment(segment + 1)
         guard let file = try? store.create(name) else { return nil }
@@ -58,8 +57,8 @@ extension JournalWriter {
         return nil
     }
 
-    /// Chooses the length of a new segment. On a small disk it is short, so that a snapshot can be
-    /// made while there is room for it.
+    /// Chooses the length of a new segment. On a small disk it is short, so that a snapshot is made while
+    /// there is room for it.
     func beginMeasuring(live: Int?) {
         let part = (live ?? 0) / JournalLimits.segmentsPerState
         var end = max(options.segmentBytes, min(JournalLimits.segmentBytesMax, part))
@@ -72,11 +71,10 @@ extension JournalWriter {
 
     // MARK: The next file
 
-    /// Lets the worker make the next segment's file while this segment fills, with all the room
-    /// that it needs, because finding that may take the disk's time. If the file is needed soon
-    /// and nobody waits for the disk, it is laid out as well: changing bytes that are in memory
-    /// takes the system half as long as finding memory for new ones. But a sync would have to
-    /// write the laid-out bytes, too.
+    /// Asks the worker to make the next segment's file, because reserving its room may have to wait for
+    /// the disk. If segments fill fast and nobody waits for syncs, the room is laid out, too: the system
+    /// takes half as long to change bytes in its memory as to find memory for new ones. With syncs it
+    /// doesn't pay, because a sync would write the laid-out bytes, too.
     func prepare(live: Int?) {
         preparationStart = .max
         guard case .none = nextFile, !isFull, roomEnd != nil, leavesRoom(live) else { return }
@@ -87,13 +85,13 @@ extension JournalWriter {
         worker.prepare(bytes: preparedBytes, isLaidOut: isLaidOut)
     }
 
-    /// Whether the promise leaves room for it.
+    /// Whether the promised size leaves room for the next segment.
     private func leavesRoom(_ live: Int?) -> Bool {
         guard let live else { return true }
         return taken + segmentEnd + JournalLimits.preparedRoomBytes <= promised(live)
     }
 
-    /// Gives the file that was made ahead its name as the next segment.
+    /// Renames the file that was made ahead to the next segment.
     private func takeNextFile() -> (any AppendableFile, room: Int)? {
         guard case .ready(let file) = nextFile else { return nil }
         nextFile = .none
@@ -102,7 +100,7 @@ extension JournalWriter {
         return (file, preparedBytes + JournalLimits.preparedRoomBytes)
     }
 
-    /// Removes the file that was made ahead. If that fails, the next recovery removes it.
+    /// Removes the file that was made ahead. If that fails, the next recovery does it.
     func removeNextFile() {
         if case .none = nextFile { return }
         nextFile = .none
@@ -110,11 +108,11 @@ extension JournalWriter {
     }
 }
 
-/// The file that the next segment is written to.
+/// The state of the next segment's file.
 enum NextFile {
-    /// It is made when it is needed.
+    /// The writer makes it when it is needed.
     case none
-    /// The worker makes it.
+    /// The worker is making it.
     case asked
     case ready(any AppendableFile)
 }

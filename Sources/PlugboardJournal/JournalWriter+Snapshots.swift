@@ -1,16 +1,15 @@
-// The writer's side of snapshots, and of clients that read segments again to catch
-// up. The worker does both beside the loop. A segment stays as long as a client reads
-// it, within limits.
+// How the writer asks for snapshots, and for segments that clients read to catch up. The worker does both
+// on other threads. A segment stays while a client reads it, within limits.
 
 import PlugboardWire
 
 extension JournalWriter {
-    /// The last `flush` has ended a segment: call `compact` before anything changes.
+    /// Whether the last `flush` ended a segment. Then call `compact` before the state changes.
     public var hasEndedSegment: Bool { segmentBefore != nil }
 
-    /// Asks for a snapshot if it is time for one. If the state of `keys` keys is small, the
-    /// snapshot has the present state, and `body` passes each value once. Otherwise the worker
-    /// reads the files.
+    /// Asks for a snapshot if it is time for one. `keys` is the number of keys with a value. If the state
+    /// is small, `body` must pass each value once, and the snapshot has these. Otherwise the worker reads
+    /// the files.
     public func compact(keys: Int, live: Int?, _ body: ((Commit) throws -> Void) throws -> Void) {
         guard let end = segmentBefore else { return }
         segmentBefore = nil
@@ -40,8 +39,8 @@ extension JournalWriter {
         index.forget(upTo: segment - 1, historyBytes: historyBytes)
     }
 
-    /// Closes ended segments that a snapshot on disk has replaced. They needn't get to disk any
-    /// more, so the system may drop them unwritten.
+    /// Closes ended segments that a snapshot on disk replaces. They need no sync any more, and the system
+    /// may drop their unwritten bytes.
     func letGo(before segment: UInt64) {
         let gone = ended.filter { $0.segment < segment }
         guard !gone.isEmpty else { return }
@@ -52,21 +51,21 @@ extension JournalWriter {
 
     // MARK: Reading again
 
-    /// The place from which everything after a revision can be read; nil if some of it is gone. It
-    /// stays available until `endReading`, within limits.
+    /// The place from which everything after `revision` can be read; nil if some of it is gone. The
+    /// segments stay until `endReading`, within limits.
     public func beginReading(after revision: UInt64) -> ReadPlace? {
         guard let number = index.segment(after: revision) else { return nil }
         index.pin(number)
         return ReadPlace(segment: number)
     }
 
-    /// Goes on from one place to another, or ends.
+    /// Ends a reading at `place`, or moves it to `next`.
     public func endReading(at place: ReadPlace, goingOnAt next: ReadPlace? = nil) {
         if let next { index.pin(next.segment) }
         index.unpin(place.segment)
     }
 
-    /// Reads on beside the loop. All that it is to read has been flushed.
+    /// Reads on without holding up the loop. Everything up to `request.upTo` must be flushed.
     public func read(_ request: ReadRequest) {
         var request = request
         request.last = segment

@@ -1,5 +1,5 @@
-// Writes the end of a journal: one write per turn, new segments when one is full, and
-// requests for syncs and snapshots. The broker's `Durability` owns it, and only the loop's thread uses it.
+// Writes the end of a journal. It writes once per turn, begins a new segment when one is full, and
+// requests syncs and snapshots. The broker's `Durability` owns it, and only the loop's thread uses it.
 // Records are written in the order of their revisions.
 
 import PlugboardPosix
@@ -7,28 +7,28 @@ import PlugboardWire
 
 /// What the loop must react to.
 public enum JournalNews: Sendable {
-    /// Everything up to this mark is on disk.
+    /// Everything before this mark is on disk.
     case synced(JournalMark)
-    /// A snapshot failed. The segments stay, and the writer tries again later.
+    /// A snapshot failed, for this reason. The segments stay, and the writer tries again later.
     case compactionFailed(String)
-    /// The disk is full and nothing is written, or it has room again.
+    /// True: the disk is full and nothing is written. False: there is room again.
     case full(Bool)
-    /// Records that were read again for a client.
+    /// History that a client asked for.
     case read(ReadPiece)
 }
 
 extension JournalWriter {
-    /// Whether `takeNews` may have news.
+    /// Whether `takeNews` may return anything.
     public var hasNews: Bool { !news.isEmpty || !setAside.isEmpty }
 
-    /// Whether `tick` has work once a second.
+    /// Whether `tick` must be called once a second.
     public var wantsTick: Bool { isFull || (options.sync == .interval && written > asked) }
 }
 
-/// A point in the journal that a sync can pass: the number of commits before it.
+/// A point in the journal: the number of commits before it.
 public typealias JournalMark = UInt64
 
-/// Adds records to a journal.
+/// Appends records to a journal. Only one thread uses it.
 public final class JournalWriter {
     let store: any FileStore
     let worker: any JournalWorker
@@ -39,64 +39,62 @@ public final class JournalWriter {
     var file: any AppendableFile
     var isFileNew = true
     var segment: UInt64
-    /// The signpost that is on disk.
+    /// The signpost that exists.
     var signpost: Signpost?
-    /// When the segment began.
+    /// When the segment began, in nanoseconds of `time`.
     var segmentBegan: UInt64
-    /// Bytes of the segment that were written.
+    /// Bytes that were written to the segment.
     var bytes = 0
-    /// After so many bytes the segment ends.
+    /// The segment ends after this many bytes.
     var segmentEnd: Int
-    /// After so many bytes the next segment is prepared.
+    /// The next segment's file is requested after this many bytes.
     var preparationStart: Int
-    /// The file for the next segment.
     var nextFile = NextFile.none
     var preparedBytes = 0
-    /// Bytes of the segment that certainly have room; nil if that can't be known.
+    /// Up to this many bytes of the segment have room for certain; nil if that can't be known.
     var roomEnd: Int? = 0
-    /// The end of the laid-out room, and the segment's bytes when that was last checked.
+    /// The end of the laid-out room; and the segment's bytes when that was last checked.
     var laidOut = (end: 0, seen: 0)
-    /// A reply has waited for the disk in this segment.
+    /// Whether a reply has waited for the disk in this segment.
     var isAwaited = false
     var loose: (bytes: Int, segments: Int)
-    /// Bytes of all ended segments that exist.
+    /// Bytes of all ended segments in the folder.
     var heldBytes: Int
     var snapshotBytes: Int
-    /// The last segment that a snapshot replaces, and whether that snapshot is certainly on disk.
+    /// The last segment that a snapshot replaces; and whether that snapshot is on disk for certain.
     var snapshotSegment: UInt64
     var isSnapshotCertain = false
-    /// The bytes of all values when the last snapshot was made, and for the one that is being
+    /// The bytes of all values when the last snapshot was made, and those for the snapshot that is being
     /// made.
     var liveThen: (last: Int, next: Int)
     var isCompacting = false
     var roomWork = RoomWork()
-    /// A try to gain room has failed, and no tick has come since.
+    /// Whether an attempt to free room has failed since the last tick.
     var isReliefVain = false
     /// The revision of the last commit.
     var revision: UInt64
-    /// Set when a segment has just ended and the state is the one at its end.
+    /// Set if a segment has just ended and the state hasn't changed since.
     var segmentBefore: SnapshotText.End?
-    /// Which revisions are in which segment.
     var index: SegmentIndex
-    /// What the worker has done and the loop hasn't looked at yet.
+    /// Results of the worker that the loop hasn't seen yet.
     var setAside: [WorkDone] = []
-    /// The size of the largest record that had no room, until there is room.
+    /// The size of the largest record that was refused for lack of room; 0 once there is room.
     private var refused = 0
     var isFull = false
     fileprivate var written: JournalMark = 0
     fileprivate var asked: JournalMark = 0
     private var synced: JournalMark = 0
-    /// Ended segments that aren't on disk yet.
+    /// Ended segments that may not be on disk yet.
     var ended: [(segment: UInt64, request: SyncRequest)] = []
     private var syncNumber: UInt64 = 0
-    /// A sync is under way.
+    /// Whether a sync is under way.
     public private(set) var isSyncing = false
     private var isSyncWanted = false
-    /// An earlier broker left something that may not be on disk.
+    /// Whether an earlier broker left something that may not be on disk.
     private var wantsSyncAtOnce = false
-    /// The mark that the sync under way brings to disk, and the bytes of its segment then.
+    /// What the sync under way brings to disk: up to this mark, and up to these bytes of this segment.
     private var syncing: (mark: JournalMark, segment: UInt64, bytes: Int) = (0, 0, 0)
-    /// When the sync was asked for.
+    /// When that sync began.
     private var syncBegan: UInt64 = 0
     /// The number of quick syncs since the last slow one.
     private var quickSyncs = 0
@@ -141,16 +139,16 @@ public final class JournalWriter {
         records.begin(after: chain)
         records.beginFile(header(revision: revision, previous: chain))
         try flush(&records, revision: revision)
-        // Brings to disk what a killed broker before this one had no time for.
+        // Syncs what a killed broker before this one hadn't synced.
         if wantsSyncAtOnce, options.sync == .interval { beginSync() }
         if segment > 1 { compactIfWorthwhile(nil) }
     }
 
     // MARK: Writing
 
-    /// Writes what the turn recorded. Call it before anybody is told of it, and call `compact`
-    /// after it if a segment has ended. Records without room stay, and `records.room` then says
-    /// that there is none.
+    /// Writes what the turn recorded. Call it before anybody hears of the writes. If it ends a segment,
+    /// call `compact` afterwards. Records for which there is no room stay in `records`, and
+    /// `records.room` is 0. Throws `JournalError.failed`.
     public func flush(_ records: inout RecordBuffer, revision: UInt64) throws {
         segmentBefore = nil
         if records.isEmpty { return }
@@ -166,8 +164,8 @@ public final class JournalWriter {
         pace()
     }
 
-    /// Makes room for a record of `needed` bytes by writing what waits. Returns false if the disk
-    /// is full.
+    /// Makes room for a record of `needed` bytes, after writing what waits. Returns false if the disk is
+    /// full. Throws `JournalError.failed`.
     public func makeRoom(_ records: inout RecordBuffer, needed: Int, revision: UInt64) throws -> Bool {
         self.revision = revision
         try write(&records)
@@ -201,23 +199,24 @@ public final class JournalWriter {
         news.append(.full(full))
     }
 
-    /// Keeps enough room reserved for the next turn.
+    /// Keeps enough room reserved for the next turn, at least `needed` bytes.
     private func keepRoom(_ records: inout RecordBuffer, atLeast needed: Int = 0) throws {
-        // A turn that needs no room of its own leaves some for the next one.
+        // Some room is always kept for the next turn. `roomBytesMin` of it is for writes that can't be
+        // refused.
         let least = max(needed, JournalLimits.headerReadBytes) + JournalLimits.roomBytesMin
         if let end = roomEnd, end - bytes < least { keepPromise(least - (end - bytes), records.liveBytes) }
         try reserve(least, records.liveBytes)
         if let end = roomEnd, end - bytes < least, try relieve(&records) {
             try reserve(least, records.liveBytes)
         }
-        // If nothing is certain, the waiting records are the first to get room.
+        // If room can't be promised, no write is accepted while records wait.
         records.ownRoom = roomEnd.map { max(0, $0 - bytes) } ?? (records.isEmpty ? .max : 0)
         records.room = records.ownRoom == .max ? .max : max(0, records.ownRoom - JournalLimits.roomBytesMin)
         note(full: records.room == 0 || !records.isEmpty || refused > 0)
     }
 
-    /// Reserves as much as possible, but at least `least`. Room that was reserved before stays.
-    /// Enough stays free for the next snapshot, including what is written here.
+    /// Reserves as much as it can, but at least `least` bytes. Reserved room is never given up. Enough
+    /// stays free for the next snapshot, which grows with what is written here.
     private func reserve(_ least: Int, _ live: Int?) throws {
         guard let end = roomEnd else { return }
         let wanted = max(JournalLimits.reservedBytes, least)
@@ -241,9 +240,9 @@ public final class JournalWriter {
 
     // MARK: Syncing
 
-    /// Brings the journal to disk soon, because `waiting` replies wait for that. If the disk has
-    /// been quick for long and few replies wait, the loop itself syncs: handing the work to the
-    /// worker takes as long as the sync.
+    /// Syncs soon, because `waiting` replies wait for it. If the last syncs were quick and few replies
+    /// wait, the loop itself syncs: passing the work to another thread takes as long as such a sync.
+    /// Throws `JournalError.failed`.
     public func wantSync(for waiting: Int = .max) throws {
         isAwaited = true
         if !isSyncing, waiting <= JournalLimits.inPlaceMax, quickSyncs >= JournalLimits.quickSyncsMin {
@@ -253,13 +252,14 @@ public final class JournalWriter {
         if !isSyncing { beginSync() }
     }
 
-    /// After one slow sync, the worker does the next ones.
+    /// After one slow sync the worker does the next ones.
     private func noteSyncTime() {
         let isQuick = time.nanoseconds() - syncBegan <= JournalLimits.quickSyncNanoseconds
         quickSyncs = isQuick ? min(quickSyncs + 1, JournalLimits.quickSyncsMin) : 0
     }
 
-    /// To call once a second. Tries again to write what had no room.
+    /// Call it once a second. Tries again to write records for which there was no room. Throws
+    /// `JournalError.failed`.
     public func tick(_ records: inout RecordBuffer) throws {
         isReliefVain = false
         if isFull {
@@ -292,9 +292,9 @@ public final class JournalWriter {
         return ended.map(\.request) + [.file(file, isNew: isFileNew)]
     }
 
-    /// Syncs in the loop, and lays out room for the next syncs if they are small. A sync then is
-    /// one write to the disk instead of two or three in a row. Laying out takes longer, but is
-    /// needed only once in many syncs.
+    /// Syncs on the loop's thread. If the syncs are small, lays out room for the next ones first. Each of
+    /// them is then one write to the disk instead of two or three in a row. Laying out takes longer, but
+    /// happens only once in many syncs.
     private func syncInPlace() throws {
         let fresh = bytes - laidOut.seen
         laidOut.seen = bytes
@@ -311,7 +311,7 @@ public final class JournalWriter {
         return true
     }
 
-    /// Waits for the disk.
+    /// Syncs and returns when it is done.
     private func syncNow() throws {
         asked = written
         syncBegan = time.nanoseconds()
@@ -330,8 +330,8 @@ public final class JournalWriter {
 
     // MARK: What was done
 
-    /// Notes what the worker has done and returns the news. Throws `JournalError.failed`: then
-    /// nothing more can be promised, and the broker must end.
+    /// Takes the worker's results and returns the news. Throws `JournalError.failed`: then nothing more
+    /// can be promised, and the broker must end.
     public func takeNews(_ records: inout RecordBuffer) throws -> [JournalNews] {
         let done = setAside + worker.takeDone()
         setAside = []
@@ -361,8 +361,9 @@ public final class JournalWriter {
         if isSyncWanted, written > asked { beginSync() }
     }
 
-    /// Brings everything to disk, then writes the last line, which says so. If the disk is full,
-    /// there is no last line, and the next recovery takes that for a kill.
+    /// Syncs everything, then writes a last line that says so. If the disk is full, there is no such
+    /// line, and the next recovery assumes that the broker was killed. Throws `JournalError.failed` or
+    /// `SystemError`.
     public func close(_ records: inout RecordBuffer, revision: UInt64) throws {
         worker.finish()
         removeNextFile()
@@ -375,8 +376,8 @@ public final class JournalWriter {
         }
         try? file.releaseRoom()
         if let free = store.freeBytes(), free < JournalLimits.smallDiskBytes {
-            // So that the next broker can write and make a snapshot even if others fill the disk
-            // meanwhile.
+            // The next broker must be able to write and to make a snapshot, even if others fill the disk
+            // until then.
             let least = heldBack(records.liveBytes)
             if (try? file.reserve(least + JournalLimits.shortBytes)) == nil { _ = try? file.reserve(least) }
         }
@@ -393,6 +394,6 @@ public final class JournalWriter {
 }
 
 extension SystemError {
-    /// The disk, or this user's share of it, is full.
+    /// Whether the disk is full, or this user's share of it.
     var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
 }

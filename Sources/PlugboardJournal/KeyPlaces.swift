@@ -1,17 +1,16 @@
-// A table of keys and the places of their newest records. The keys are in one piece of
-// memory, one after another, so that a million of them need little more than their own
-// bytes. A survey owns it.
+// A table of keys with the places of their newest records. All keys are in one piece of memory, one after
+// another, so a million keys take no million allocations. A survey owns it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The places of records by key.
+/// The place of a record for each key.
 struct KeyPlaces: ~Copyable {
     private struct Slot: BitwiseCopyable {
         var place: KeyPlace
         var hash: UInt64
-        /// The key's place in `keys`. Its length is 0 if the slot is free.
+        /// The offset of the key in `keys`. The slot is free if the key's length is 0.
         var keyStart: Int
         var keyCount: UInt16
         var isPresent: Bool
@@ -20,9 +19,9 @@ struct KeyPlaces: ~Copyable {
     private var slots: [Slot]
     private var keys = ByteBuffer()
     private var used = 0
-    /// The number of keys that are present.
+    /// The number of keys that have a place.
     private(set) var count = 0
-    /// The slot that was used last. Most records have a key that was written just before.
+    /// The slot that was used last. Most records are for the key of the record before.
     private var last = 0
 
     init() {
@@ -36,7 +35,7 @@ struct KeyPlaces: ~Copyable {
         slots[index].place = place
     }
 
-    /// Removes a key, if it is present.
+    /// Removes a key if it has a place. Its slot stays.
     mutating func remove(_ key: Span<UInt8>) {
         let index = isAt(last, key) ? last : slot(of: key, hash: Self.hash(key))
         guard slots[index].isPresent else { return }
@@ -52,7 +51,7 @@ struct KeyPlaces: ~Copyable {
         return places
     }
 
-    /// Removes everything, without making other threads wait for the memory.
+    /// Removes everything. Gives the memory back in a way that doesn't hold up other threads.
     mutating func removeAll() {
         var freedSlots = slots.mutableSpan
         MemoryPages.giveBack(&freedSlots)
@@ -61,7 +60,7 @@ struct KeyPlaces: ~Copyable {
         self = KeyPlaces()
     }
 
-    /// The slot of a key. If it had none, it gets a free one.
+    /// The slot of a key, which gets a free one if it has none.
     private mutating func claimed(_ key: Span<UInt8>) -> Int {
         if isAt(last, key) { return last }
         if (used + 1) * 4 > slots.count * 3 { grow() }
@@ -77,7 +76,7 @@ struct KeyPlaces: ~Copyable {
         return last
     }
 
-    /// The slot of a key, or the free slot that it would get.
+    /// The slot of a key, or the free slot for it.
     private func slot(of key: Span<UInt8>, hash: UInt64) -> Int {
         let mask = slots.count - 1
         var index = Int(truncatingIfNeeded: hash) & mask

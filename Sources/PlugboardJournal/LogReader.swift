@@ -1,61 +1,60 @@
-// Reads one file of a journal line by line and checks the checksum of every line. It never
-// changes the file. Each checksum continues that of the line before, so a line that is lost
-// or moved is noticed.
+// Reads one file of a journal line by line and checks every checksum. It never changes the file. Each
+// checksum includes that of the line before, so a line that is lost or moved is detected.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a reader finds next.
+/// The result of a step.
 enum LogStep {
-    /// A line with a valid checksum: the reader's `line`, at its `place`.
+    /// A line with a valid checksum. It is in the reader's `line`.
     case line
-    /// A line that differs from what was written.
+    /// The line isn't as it was written.
     case damage(Damage)
     case end
 }
 
-/// A line that differs from what was written.
+/// A line that isn't as it was written.
 struct Damage {
     let place: JournalPlace
     /// What is wrong, for a person.
     let what: String
-    /// Whether a write that was under way when the machine stopped may have left this: its end is
-    /// missing, or there are zeros where nothing was written.
+    /// Whether this may be a write that was under way when the machine stopped: the end of the line is
+    /// missing, or it has a run of zeros.
     let isUnwritten: Bool
 }
 
-/// A file under way. One thread uses it.
+/// Reads one file. Only one thread uses it.
 struct LogReader: ~Copyable {
     let name: String
     private let file: any ReadableFile
     private var window = ByteBuffer()
     private var searched = 0
-    /// The bytes of the window that the last step passed to the caller.
+    /// The bytes of `line` with its line feed, at the beginning of `window`.
     private var shown = 0
-    /// The offset of the window's first byte.
+    /// The offset of `window` in the file.
     private(set) var offset = 0
     private(set) var lineNumber = 1
     /// The checksum of the last valid line.
     private(set) var chain: UInt32 = 0
     private var hasAllRead = false
-    /// The offset after the last line that isn't empty, as far as `nextVerifying` has read, or
-    /// after the damage.
+    /// The end of what was written, as far as it is known: the offset after the last line that isn't
+    /// empty. After damage, the offset after the damaged line.
     private(set) var writtenBytes = 0
-    /// The checksum at the end of the last line; nil if it has none.
+    /// The checksum that the last line contains; nil if it has none.
     private var said: UInt32? = 0
 
     /// Bytes to read at a time.
     private let readBytes: Int
 
-    /// Reads from the file's start.
+    /// Reads from the beginning of the file.
     init(_ name: String, in store: any FileStore, readBytes: Int = JournalLimits.readBytes) throws {
         self.name = name
         file = try store.open(name)
         self.readBytes = min(readBytes, max(file.bytes, 1))
     }
 
-    /// Goes on after a valid line, whose checksum is `chain`.
+    /// Reads from `offset` on, after a line with the checksum `chain`. Line numbers begin there.
     init(_ name: String, in store: any FileStore, from offset: Int, chain: UInt32) throws {
         self.name = name
         readBytes = JournalLimits.pieceBytesMax
@@ -64,10 +63,9 @@ struct LogReader: ~Copyable {
         self.chain = chain
     }
 
-    /// The bytes of the whole file.
     var fileBytes: Int { file.bytes }
 
-    /// The place of the line of the last step; before the first step, the place of the first line.
+    /// The place of `line`; before the first step, the place of the first line.
     var place: JournalPlace { JournalPlace(file: name, offset: offset, line: lineNumber) }
 
     /// The line of the last step, without its line feed.
@@ -76,7 +74,7 @@ struct LogReader: ~Copyable {
         get { window.bytes[..<max(0, shown - 1)] }
     }
 
-    /// Moves to the next line. After damage there are no more steps.
+    /// Moves to the next line. After damage, don't call it again.
     mutating func next() throws -> LogStep {
         passShown()
         guard let feed = try nextFeed() else {
@@ -98,8 +96,8 @@ struct LogReader: ~Copyable {
         return .line
     }
 
-    /// An empty line is room that was laid out, and so the end. If there is something after it,
-    /// the machine stopped while that was written, and something before it wasn't written.
+    /// Laid-out room consists of empty lines, so an empty line is the end. If something follows, the
+    /// machine stopped while that was written, and something before it is missing.
     private mutating func passRoom() throws -> LogStep {
         let end = place
         while true {
@@ -113,7 +111,7 @@ struct LogReader: ~Copyable {
         }
     }
 
-    /// The number of empty lines that the window begins with.
+    /// The number of empty lines at the beginning of the window.
     private var emptyLines: Int {
         let bytes = window.bytes
         var count = 0
@@ -133,8 +131,7 @@ struct LogReader: ~Copyable {
         searched = 0
     }
 
-    /// Whether there is an empty line at this place in the window. The journal itself never writes
-    /// two line feeds in a row.
+    /// Whether there is an empty line at `index` in the window. A record never contains one.
     private mutating func isRoom(at index: Int) throws -> Bool {
         while window.count <= index { guard try read() else { return false } }
         return window.bytes[index] == 0x0A
@@ -145,8 +142,8 @@ struct LogReader: ~Copyable {
         return Checksum.extended(chain, by: body) == said
     }
 
-    /// Moves past any damage to the next line whose checksum continues the one that the line
-    /// before it has. Returns false after the last.
+    /// Moves on to the next line whose checksum continues that of the line before it. Skips damage.
+    /// Returns false at the end.
     mutating func nextVerifying() throws -> Bool {
         while true {
             passShown()
@@ -166,8 +163,7 @@ struct LogReader: ~Copyable {
         }
     }
 
-    /// Whether some of a line was never written. After a lost write, file systems leave a run of
-    /// zeros.
+    /// Whether part of the line was never written. After a lost write, file systems show a run of zeros.
     private static func hasHole(_ line: Span<UInt8>) -> Bool {
         var zeros = 0
         for index in line.indices {
@@ -177,7 +173,7 @@ struct LogReader: ~Copyable {
         return false
     }
 
-    /// Fewer zeros than any record has bytes, but more than damage to single bits makes.
+    /// Shorter than any record, but longer than any run of zeros from single wrong bits.
     private static let holeBytesMin = 32
 
     private mutating func passShown() {

@@ -1,19 +1,19 @@
-// Reads the most common records quickly: updates and deletes with only the common members,
-// in the order in which `RecordBuffer` writes them. It goes from one member to the next.
-// `RecordLine` reads all other records, and reads these with the same result.
+// A fast reader for the most common records: updates and deletes without rare members, spelled as
+// `RecordBuffer` spells them. `RecordLine` reads all other records. For these it would have the same
+// result.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The beginning of such a record, and its time.
+/// The beginning of such a record.
 struct PlainRecord: ~Escapable {
     private let line: Span<UInt8>
     let isUpdate: Bool
     /// The key as spelled, without quotes.
     let key: ByteRange
     let revision: UInt64
-    /// The place of the value; in a delete, of the writer's member.
+    /// The offset of the value; in a delete, of `,"by":`.
     private let rest: Int
 
     private static let update: StaticString = #"{"event":"update","key":""#
@@ -24,7 +24,7 @@ struct PlainRecord: ~Escapable {
     private static let timeStart: StaticString = #","when":"#
     private static let digitsMax = 15
 
-    /// Nil if the record is spelled differently. Nothing after the value's beginning is looked at.
+    /// Nil if the record is spelled differently. Reads only up to the beginning of the value.
     @inline(__always)
     @_lifetime(copy line)
     init?(_ line: Span<UInt8>) {
@@ -46,7 +46,7 @@ struct PlainRecord: ~Escapable {
         rest = place
     }
 
-    /// The whole record; nil if it has further members or isn't one.
+    /// The whole record; nil if it has more members or is malformed.
     func record() -> RecordLine? {
         var record = RecordLine()
         record.kind = isUpdate ? .update : .delete
@@ -69,13 +69,13 @@ struct PlainRecord: ~Escapable {
         return record
     }
 
-    /// When it was written; nil if that isn't the last member before the checksum.
+    /// The time of the record; nil unless it is the last member before the checksum.
     var when: UInt64? {
         // A time has 13 digits from 2001 to 2286.
         time(at: line.count - RecordEnd.bytes - 13 - Self.timeStart.utf8CodeUnitCount)
     }
 
-    /// The time, if it is the member at `place` and the last one.
+    /// The time at `place`, if it is the last member.
     @inline(__always)
     private func time(at place: Int) -> UInt64? {
         guard place >= rest, Self.stands(Self.timeStart, in: line, at: place) else { return nil }
@@ -86,7 +86,7 @@ struct PlainRecord: ~Escapable {
         return when
     }
 
-    /// The place of the quote at the end of a key without escapes.
+    /// The offset of the quote after a key; nil if the key has escapes or isn't ASCII.
     @inline(__always)
     private static func keyEnd(_ line: Span<UInt8>, from start: Int) -> Int? {
         var place = start
@@ -99,7 +99,7 @@ struct PlainRecord: ~Escapable {
         return nil
     }
 
-    /// Moves past the digits at `place`; nil if there are none, or too many for this fast path.
+    /// Reads the digits at `place` and moves past them; nil if there are none, or more than 15.
     @inline(__always)
     private static func number(_ line: Span<UInt8>, _ place: inout Int) -> UInt64? {
         let start = place

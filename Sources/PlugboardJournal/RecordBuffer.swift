@@ -1,12 +1,12 @@
-// The records of the present turn: one line per commit. A commit is encoded when it is
-// made, and all lines are written together at the end of the turn. Each line ends with a
-// checksum that continues that of the line before. The hub owns the buffer.
+// The records of the present turn: one line for each commit. A commit is encoded at once, and all lines
+// are written together at the end of the turn. The checksum at the end of a line includes that of the
+// line before. The broker's `Durability` owns the buffer.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Lines on their way to the journal.
+/// Records that wait to be written to the journal.
 public struct RecordBuffer: ~Copyable {
     /// Whether there is a journal.
     public private(set) var isKept = false
@@ -14,32 +14,31 @@ public struct RecordBuffer: ~Copyable {
     public private(set) var chain: UInt32 = 0
     /// The number of commits that were added.
     public private(set) var commits: UInt64 = 0
-    /// Bytes that certainly have room in the file.
+    /// How many bytes of records have room in the file for certain.
     public var room = Int.max
-    /// The same, including the room that is reserved for the broker's own writes, which nobody can
-    /// refuse.
+    /// The same, with the room that is reserved for the broker's own writes, which nobody can refuse.
     public var ownRoom = Int.max
-    /// About how many bytes a record of every value would have; nil if nobody counts them.
+    /// An estimate: the bytes of records of all values. Nil if nobody counts them.
     public var liveBytes: Int?
     private var lines = ByteBuffer()
     private var lineStart = 0
     private var isBatch = false
     private var isFirstOfBatch: Bool { eventsOfBatch == 0 }
-    /// The number of events in the present batch; 0 without a batch.
+    /// The number of events in the present batch; 0 outside of a batch.
     public private(set) var eventsOfBatch = 0
     private let clock: () -> UInt64
     /// The time of the last line, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
-    /// `,"when":…`, which is the same for a whole turn, and whether it is this turn's.
+    /// `,"when":…`, the same for a whole turn; and whether it is up to date.
     private var whenText = ByteBuffer()
     private var isTimed = false
 
-    /// Keeps nothing until `begin`. `clock` returns milliseconds since 1970.
+    /// Adds nothing to a journal before `begin`. `clock` returns milliseconds since 1970.
     public init(clock: @escaping () -> UInt64 = { WallClock.millisecondsSince1970() }) {
         self.clock = clock
     }
 
-    /// The lines.
+    /// The lines that wait.
     public var bytes: Span<UInt8> {
         @_lifetime(borrow self)
         get { lines.bytes }
@@ -47,37 +46,37 @@ public struct RecordBuffer: ~Copyable {
     @inlinable public var isEmpty: Bool { count == 0 }
     public var count: Int { lines.count }
 
-    /// Whether a commit with values of `bytes` bytes certainly has room.
+    /// Whether a commit with `bytes` bytes of values has room for certain, even in a batch.
     @inlinable
     @inline(__always)
     public func hasRoom(for bytes: Int) -> Bool {
         room == .max || count &+ Self.needed(for: bytes) <= room
     }
 
-    /// Whether the broker's own writes, such as the end of a value, certainly have room.
+    /// Whether a write of the broker itself, such as the end of a value, has room for certain.
     public var hasOwnRoom: Bool { count + Self.needed(for: 0) <= ownRoom }
 
-    /// The most bytes that such a record needs, without what a batch has for each of its writes.
-    /// That is no more than the line that the batch came in.
+    /// The most bytes of a record with `bytes` bytes of values, if it is a batch. What a batch adds for
+    /// each write is less than what the write took in the request, so twice the bytes are enough.
     @inlinable
     public static func needed(for bytes: Int) -> Int { bytes &+ bytes &+ 4_096 }
 
-    /// The same for a record of a single write.
+    /// The most bytes of a record of a single write.
     public static func neededAlone(for bytes: Int) -> Int { bytes &+ 4_096 }
 
-    /// Begins to keep lines, after one with the checksum `chain`.
+    /// Starts the checksums after a line with the checksum `chain`.
     public mutating func begin(after chain: UInt32) {
         isKept = true
         self.chain = chain
     }
 
-    /// Removes lines that were written.
+    /// Removes bytes that were written to the file.
     public mutating func removeFirst(_ count: Int) {
         lines.removeFirst(count)
         if lines.isEmpty, lines.allocatedBytes > JournalLimits.readBytes { lines.releaseMemory() }
     }
 
-    /// Ends a turn: the next record gets a new time.
+    /// Ends a turn. The next record gets a new time.
     public mutating func endTurn() {
         isTimed = false
     }
@@ -93,7 +92,7 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Makes one record of all commits up to `endBatch`.
+    /// Puts all commits up to `endBatch` into one record.
     public mutating func beginBatch(revision: UInt64) {
         isBatch = true
         beginLine()
@@ -102,7 +101,7 @@ public struct RecordBuffer: ~Copyable {
         lines.append(#","events":["#)
     }
 
-    /// Ends the record. A batch that kept nothing leaves none.
+    /// Ends the record. A batch without commits leaves no record.
     public mutating func endBatch() {
         isBatch = false
         defer { eventsOfBatch = 0 }
@@ -111,32 +110,33 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Notes that something that isn't kept has used a revision, so that it is never used again.
+    /// Records that a revision was used by something that isn't kept, so that it is not used again.
     public mutating func append(passedRevision revision: UInt64) {
         if isKept { append(own: #"{"event":"revision","revision":\#(revision)"#) }
     }
 
-    /// Begins a file. Its first line continues no checksum, but has the one before it as a member.
+    /// Begins a file. Its first line starts a new chain of checksums, and names the last one of the old
+    /// chain as a member.
     mutating func beginFile(_ header: String) {
         chain = 0
         append(own: header)
     }
 
-    /// Adds a line of the journal's own, given without its time and checksum.
+    /// Adds a line of the journal itself. `text` lacks the time and the checksum.
     mutating func append(own text: String) {
         beginLine()
         lines.append(string: text)
         endLine()
     }
 
-    /// Adds a record that was read, given without its checksum.
+    /// Adds a record from another file. `body` lacks the checksum.
     mutating func append(body: Span<UInt8>) {
         beginLine()
         lines.append(body)
         seal()
     }
 
-    /// Adds an update without rare members, with room for all its pieces at once.
+    /// Adds an update without rare members. Reserves room for all its parts at once.
     @inline(__always)
     private mutating func appendPlain(_ commit: borrowing Commit) {
         let pieces = commit.keyPrefix.count &+ commit.value.count &+ commit.by.count
@@ -151,8 +151,8 @@ public struct RecordBuffer: ~Copyable {
         endLine()
     }
 
-    /// Bytes of such an update beside its pieces: names, a revision, the time and the end, each
-    /// with the bytes that are written after it and then overwritten.
+    /// The most bytes of such an update without its parts. Includes the bytes that `append(word:count:)`
+    /// writes beyond its end.
     private static let plainBytesMax = 160
 
     private mutating func appendToBatch(_ commit: borrowing Commit) {
@@ -221,20 +221,20 @@ public struct RecordBuffer: ~Copyable {
     }
 }
 
-/// One change of one key, as the journal keeps it.
+/// One change of one key, in the form that the journal keeps.
 public struct Commit: ~Escapable {
     /// As `EventEncoder.appendKeyPrefix` wrote it.
     public var keyPrefix: Span<UInt8>
     public var revision: UInt64
-    /// Empty if the key was deleted; no JSON is empty.
+    /// The value as JSON; empty for a delete.
     public var value: Span<UInt8>
-    /// As `EventEncoder.appendAuthor` wrote it.
+    /// The writer as members: `,"by":…`, and `,"user":…` if what that user keeps is counted.
     public var by: Span<UInt8>
     public var cause: WriteCause
     public var reason: EventReason?
-    /// The value ends with its writer's connection.
+    /// Whether the value ends with its writer's connection.
     public var isWhileConnected = false
-    /// When the value ends by itself, in milliseconds since 1970; 0 if never.
+    /// When the value ends, in milliseconds since 1970; 0 if it doesn't.
     public var expires: UInt64 = 0
 
     @inlinable

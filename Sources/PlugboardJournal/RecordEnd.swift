@@ -1,15 +1,14 @@
-// The end of every line: its checksum, written and read eight digits at a time. A checksum
-// has only one spelling, so that a changed digit is always noticed. Writing and reading
-// both use this code.
+// The end of every record: its checksum, written and read eight digits at a time. A checksum has only one
+// spelling, so any changed digit is detected. All that write or read records use this code.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// How every line of a journal ends: `,"crc":"1a2b3c4d"}` and a line feed.
+/// The end of a record: `,"crc":"1a2b3c4d"}` and a line feed.
 enum RecordEnd {
-    /// The number of its bytes, without the line feed.
+    /// The number of bytes, without the line feed.
     static let bytes = 18
-    /// `,"crc":"` as it is in memory, and `"}` with a line feed and a zero byte.
+    /// `,"crc":"` as a word, and `"}` with a line feed as another.
     private static let start: UInt64 = 0x223A_2263_7263_222C
     private static let close: UInt32 = 0x000A_7D22
     private static let closeBytes = 3
@@ -21,8 +20,8 @@ enum RecordEnd {
         line.append(word: UInt64(close), count: closeBytes)
     }
 
-    /// The checksum at the end of a line; nil if there is none. Only the spelling that `append`
-    /// writes is valid, so that no two lines have the same meaning.
+    /// The checksum at the end of a line, which has no line feed; nil if there is none. Accepts only the
+    /// spelling of `append`.
     @inline(__always)
     static func checksum(of line: Span<UInt8>) -> UInt32? {
         guard line.count > bytes else { return nil }
@@ -34,12 +33,12 @@ enum RecordEnd {
     }
 }
 
-/// Eight hexadecimal digits as the eight bytes of a word, the first one lowest.
+/// Eight hexadecimal digits as a word, the first digit in the lowest byte.
 private enum HexDigits {
     private static let each: UInt64 = 0x0101_0101_0101_0101
     private static let evens: UInt64 = 0x00FF_00FF_00FF_00FF
 
-    /// In lower case.
+    /// Lower-case digits.
     @inline(__always)
     static func text(_ value: UInt32) -> UInt64 {
         var word = UInt64(value.byteSwapped)

@@ -1,18 +1,17 @@
-// A record that was read: the places of its members in a line whose
-// checksum is valid. It owns no bytes and means something only together
-// with that line.
+// A record that was read: the places of its members in a line. It contains no bytes, so it is useful only
+// together with that line. Whoever reads the line checks its checksum.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The kind of a journal's line.
+/// The kind of a record.
 public enum RecordKind: Equatable, Sendable {
     case update, delete, batch
     /// The first line of a segment, and of a snapshot.
     case segment, snapshot
-    /// What comes before it is on disk. It is also the last line of a snapshot.
+    /// Everything before this line is on disk. Also the last line of a snapshot.
     case synced
-    /// A revision that something used that isn't kept.
+    /// A revision that was used by something that isn't kept.
     case revision
     /// The broker ended in order.
     case closed
@@ -32,43 +31,42 @@ public enum RecordKind: Equatable, Sendable {
     }
 }
 
-/// The members of a record. Missing members are empty or 0. Unknown names are ignored.
+/// The members of a record. A missing member is empty, 0 or nil. Unknown members are ignored.
 public struct RecordLine: Sendable {
     public internal(set) var kind = RecordKind.update
-    /// As spelled, without quotes.
+    /// The key as spelled, without quotes.
     public internal(set) var key = ByteRange.none
     public internal(set) var value = ByteRange.none
-    /// The array of a batch.
+    /// The events of a batch: a JSON array.
     public internal(set) var events = ByteRange.none
     /// The writer's name, with quotes.
     public internal(set) var by = ByteRange.none
-    /// The writer's user, if what that user keeps is counted.
+    /// The writer's user id, if what that user keeps is counted.
     public internal(set) var user: UInt32?
     public internal(set) var reason: EventReason?
     public internal(set) var isWhileConnected = false
     public internal(set) var revision: UInt64 = 0
     public internal(set) var cause: WriteCause = .none
     public internal(set) var expires: UInt64 = 0
-    /// Milliseconds since 1970.
+    /// When it was written, in milliseconds since 1970.
     public internal(set) var when: UInt64 = 0
     public internal(set) var version: UInt64 = 0
     public internal(set) var segment: UInt64 = 0
     public internal(set) var keys: UInt64 = 0
-    /// The number of bytes of its segment that are on disk.
+    /// In `synced`: how many bytes of the segment are on disk.
     public internal(set) var bytes: UInt64 = 0
     public internal(set) var epoch = ByteRange.none
     public internal(set) var boot = ByteRange.none
-    /// The checksum of the line that a segment or snapshot continues.
+    /// In `segment` and `snapshot`: the checksum of the record before.
     public internal(set) var previous: UInt32?
 
-    /// It comes from a snapshot, which has only the values that were left, not everything that
+    /// Whether it is from a snapshot. A snapshot has only the newest values, not everything that
     /// happened.
     public internal(set) var isOfSnapshot = false
 
-    /// Has no members yet.
     init() {}
 
-    /// Reads a line; nil if it is no record.
+    /// Reads a line without its line feed; nil if it is no record. Doesn't check the checksum.
     public init?(_ line: Span<UInt8>) {
         if let plain = PlainRecord(line)?.record() {
             self = plain
@@ -93,7 +91,7 @@ public struct RecordLine: Sendable {
         guard !isFirst, scanner.position == line.count - 1, isComplete else { return nil }
     }
 
-    /// Passes the place of each event of a batch to `body`. Each is a record by itself. Returns
+    /// Passes the place of each event of a batch to `body`. Each event is a record by itself. Returns
     /// false if the array is malformed or empty.
     public func forEachEvent(of line: Span<UInt8>, _ body: (ByteRange) throws -> Void) rethrows -> Bool {
         let array = events.bytes(of: line)
@@ -120,7 +118,7 @@ public struct RecordLine: Sendable {
         }
     }
 
-    /// Reads one member. There is no white space, because records are written without.
+    /// Reads one member. Records have no white space. Returns false if the member isn't valid.
     private mutating func readMember(
         _ scanner: inout JSONScanner,
         _ line: Span<UInt8>,
@@ -146,7 +144,7 @@ public struct RecordLine: Sendable {
         return take(word?.word ?? 0, place, line)
     }
 
-    /// Notes a member. Returns false if its value doesn't suit its name.
+    /// Notes a member. Returns false if the value has the wrong type.
     private mutating func take(_ name: UInt64, _ place: ByteRange, _ line: Span<UInt8>) -> Bool {
         switch name {
         case NameWord("value").word: value = place
@@ -204,7 +202,7 @@ public struct RecordLine: Sendable {
         }
     }
 
-    /// Nil if it is not an integer, or too large.
+    /// Nil if it isn't an integer from 0, or too large.
     private static func number(_ digits: Span<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for index in digits.indices {

@@ -1,51 +1,48 @@
-// Reads the state from the files: the newest snapshot, then every record after it. It
-// checks each checksum. It cuts off what a crash can leave at the end, and keeps it in
-// another file. Anything else that isn't as it was written stops the recovery, which then
-// has changed nothing.
+// Reads the state from the files: the newest snapshot, then every record after it. It checks each
+// checksum. If the end is what a crash can leave, it cuts it off and keeps it in another file. Any other
+// deviation is damage: it stops the recovery, and snapshots and segments stay as they are.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// What a recovery found beside the state itself.
+/// What a recovery found besides the values.
 public struct Recovered: Sendable {
     /// The life of the revision counter; nil if there was no journal.
     public internal(set) var epoch: String?
     public internal(set) var revision: UInt64 = 0
-    /// The machine's start during which it was last written.
+    /// Names the start of the machine during which the journal was last written.
     public internal(set) var boot = ""
-    /// The last broker ended in order.
+    /// Whether the last broker ended in order.
     public internal(set) var isClosed = false
-    /// What was cut off: the place, and the file that keeps it.
+    /// The place of what was cut off, and the file that keeps it.
     public internal(set) var torn: (place: JournalPlace, keptAs: String)?
-    /// Writes that clients were told of may be missing, because the machine stopped before they
-    /// were on disk. Then the revisions begin a new epoch.
+    /// Whether writes that clients heard of may be lost, because the machine stopped before they were on
+    /// disk. Then the broker begins a new epoch.
     public internal(set) var mayLack = false
-    /// The number of the last segment; 0 for none.
+    /// The number of the last segment or snapshot; 0 if there is none.
     var lastSegment: UInt64 = 0
-    /// The newest signpost.
     var signpost: Signpost?
-    /// The number of the snapshot that was read, or 0 if there is none, and its size.
+    /// The number of the snapshot that was read (0 if there is none), and its size.
     var snapshot: UInt64 = 0
     var snapshotBytes = 0
-    /// The disk failed under an earlier broker.
+    /// Whether the disk failed under an earlier broker.
     var hasFailed = false
-    /// Segments that may not be on disk, according to their own lines. A killed broker had no time
-    /// to sync them.
+    /// Segments that may not be on disk, because their broker was killed before it synced them.
     var unsynced: [UInt64] = []
-    /// The bytes and the number of the segments after the snapshot.
+    /// The size and the number of the segments after the snapshot.
     var looseBytes = 0
     var looseSegments = 0
-    /// Writes up to this revision are in the snapshot, if they were still the newest of their
-    /// keys; 0 if there is no snapshot.
+    /// The revision of the snapshot; 0 if there is none. Of the writes up to it, only the newest of each
+    /// key are known.
     public internal(set) var snapshotRevision: UInt64 = 0
     /// The checksum of the last record.
     var chain: UInt32 = 0
 
-    /// `JournalRepair` made it, and no broker has used it yet.
+    /// Whether `JournalRepair` made the journal and no broker has used it yet.
     public var isRepaired: Bool { snapshot > 0 && boot.isEmpty && looseSegments == 0 }
 
-    /// Much more has collected than a snapshot is made for.
+    /// Whether ended segments are far beyond the limit for a snapshot.
     func isOverdue(_ options: JournalOptions) -> Bool {
         let bytes = max(options.looseBytes, 2 * snapshotBytes)
         return looseBytes > JournalLimits.overdueFactor * bytes
@@ -53,15 +50,15 @@ public struct Recovered: Sendable {
     }
 }
 
-/// Takes the records of a recovery, in order. It only gets updates and deletes.
+/// Gets the updates and deletes of a recovery, in order. `line` has the bytes of `record`.
 public typealias RecordTaker = (_ record: RecordLine, _ line: Span<UInt8>) throws -> Void
 
-/// A recovery under way.
+/// One recovery.
 struct Recovery: ~Copyable {
     private let store: any FileStore
     private let files: JournalFiles
     private var found = Recovered()
-    /// The machine's present start.
+    /// Names the machine's present start.
     private var boot = ""
 
     init(_ store: any FileStore) throws {
@@ -81,8 +78,8 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Reads everything. If `isCutting` is false, nothing on disk changes: a torn end is reported
-    /// and left as it is.
+    /// Reads everything. If `isCutting` is false, nothing on disk changes: a torn end is reported and
+    /// stays.
     mutating func run(isCutting: Bool, boot: String, _ take: RecordTaker) throws -> Recovered {
         self.boot = boot
         try files.checkNewest()
@@ -142,13 +139,13 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Names the missing file. Before a first segment without a snapshot, nobody knows whether a
-    /// segment or a snapshot is missing.
+    /// Names the missing file. If the first segment that exists isn't number 1 and there is no snapshot,
+    /// the missing file may be a segment or a snapshot.
     private static func before(_ number: UInt64, _ expected: UInt64, hasBase: Bool) -> String {
         hasBase ? JournalFiles.segment(expected) : "what comes before \(JournalFiles.segment(number))"
     }
 
-    /// Returns false if the segment was cut; then nothing can follow it.
+    /// Returns false if the segment has a torn end. Nothing can follow it.
     private mutating func readSegment(
         _ number: UInt64,
         later: [UInt64],
@@ -183,8 +180,8 @@ struct Recovery: ~Copyable {
         }
     }
 
-    /// Reads the first line of a segment. Returns damage that a crash may explain: the line isn't
-    /// there, or the one that it continues isn't.
+    /// Reads the first line of a segment. Returns damage that a crash may explain: the line is missing,
+    /// or it doesn't continue the record before it.
     private mutating func open(_ reader: inout LogReader, _ number: UInt64) throws -> Damage? {
         switch try reader.next() {
         case .end: return Damage(place: reader.place, what: "the file is empty", isUnwritten: true)
@@ -239,7 +236,7 @@ struct Recovery: ~Copyable {
             guard isWhole else { throw Self.damage(reader.place, "the batch can't be read") }
         case .revision: break
         case .synced:
-            // All segments before this one are on disk as well.
+            // Earlier segments are synced first.
             found.unsynced = []
             return
         case .closed: return
@@ -253,7 +250,7 @@ struct Recovery: ~Copyable {
 
     // MARK: The end
 
-    /// Handles damage: cuts off what a crash can leave, and throws for anything else.
+    /// Cuts off what a crash can leave. Throws for any other damage.
     private mutating func cut(
         _ reader: inout LogReader,
         _ damage: Damage,
@@ -268,7 +265,7 @@ struct Recovery: ~Copyable {
             throw Self.damage(damage.place, damage.what)
         }
         if reader.writtenBytes == 0, later.isEmpty {
-            // It has a name and perhaps room, but nothing in it, so nothing is missing.
+            // The file has no written bytes, so nothing is missing.
             found.isClosed = false
             if isCutting {
                 try turnSignpostBack(before: number)
@@ -285,16 +282,16 @@ struct Recovery: ~Copyable {
         try TailCut(store).cut(number, at: offset, writtenTo: end, later: later, keptAs: kept)
     }
 
-    /// A segment begins before a signpost names it. Only a stopped machine can lose that again.
-    /// While the machine runs, nothing is lost, so this must be damage.
+    /// Throws if the beginning of a segment is lost although the machine hasn't stopped since. A signpost
+    /// names a segment only after it has begun, and only a stopped machine can lose that beginning.
     private func checkBeginning(_ damage: Damage, _ number: UInt64) throws {
         guard let signpost = found.signpost, signpost.segment >= number else { return }
         guard let mark = Signpost.mark(ofBoot: boot) else { return }
         if found.boot == boot || signpost.boot == mark { throw Self.damage(damage.place, damage.what) }
     }
 
-    /// Turns the signpost back, because what is cut off will not be missed, even if its name is
-    /// removed first.
+    /// Sets the signpost back to a segment before `number`. Otherwise the next recovery would miss the
+    /// segments that are about to be cut off.
     private mutating func turnSignpostBack(before number: UInt64) throws {
         guard let old = found.signpost, old.segment >= number else { return }
         let new = number > 1 ? Signpost(segment: number - 1) : nil
@@ -308,8 +305,8 @@ struct Recovery: ~Copyable {
         try store.syncNames()
     }
 
-    /// Decides whether writes may be missing. That can't be seen, so it follows from how the
-    /// journal was left: a killed broker loses nothing that the system already has.
+    /// Decides whether writes may be missing. The files can't show that. But they show how the last
+    /// broker ended: what a killed broker has written isn't lost while the machine runs.
     private mutating func judge() {
         let isSameBoot = !boot.isEmpty && found.boot == boot
         found.mayLack = !isSameBoot && !found.isClosed
@@ -348,7 +345,7 @@ struct Recovery: ~Copyable {
         )
     }
 
-    /// The next record of a file that was written completely; nil at its end.
+    /// The next record of a file that must be complete; nil at its end.
     private static func record(_ reader: inout LogReader) throws -> RecordLine? {
         switch try reader.next() {
         case .end: return nil
@@ -366,7 +363,7 @@ struct Recovery: ~Copyable {
     }
 }
 
-/// The version of the files' format.
+/// The version of the file format.
 public enum JournalVersion {
     public static let number: UInt64 = 1
 }

@@ -1,27 +1,26 @@
-// Which revisions are in which segment, so that a client that comes back can be
-// told what it missed; and which segments stay for that after a snapshot. The
-// writer owns it.
+// Knows which revisions are in which segment, for clients that ask for what they missed. Decides which
+// segments stay as history after a snapshot. The writer owns it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The existing segments, one after the other without a gap.
+/// The segments that exist, without gaps.
 struct SegmentIndex {
     private struct Entry {
         let number: UInt64
-        /// The revision of the last record before it.
+        /// The revision of the last record before the segment.
         let revision: UInt64
         /// 0 for the present segment.
         var bytes: Int
     }
 
     private var entries: [Entry] = []
-    /// How many clients read which segment.
+    /// How many clients read each segment.
     private var pins: [UInt64: Int] = [:]
 
-    /// Reads the first lines of the files of this epoch. A segment that can't be read is left out,
-    /// and so are all before it.
+    /// Reads the first lines of the segments, from the newest back to the first one that can't be read or
+    /// has another epoch.
     init(_ store: any FileStore, epoch: String) {
         let numbers = (try? store.names()).map { JournalFiles(names: $0).segments } ?? []
         var found: [Entry] = []
@@ -53,7 +52,7 @@ struct SegmentIndex {
         if let last = entries.indices.last { entries[last].bytes = bytes }
     }
 
-    /// The segment with the first write after a revision; nil if it is gone.
+    /// The segment with the first write after `revision`; nil if it is gone.
     func segment(after revision: UInt64) -> UInt64? {
         entries.last { $0.revision <= revision }?.number
     }
@@ -67,15 +66,16 @@ struct SegmentIndex {
         pins[number] = count > 0 ? count : nil
     }
 
-    /// Bytes of ended segments to keep: the history, and more while a client reads there.
+    /// How many bytes of ended segments to keep: the history, and more while a client reads older
+    /// segments.
     func bytesToKeep(upTo last: UInt64, _ historyBytes: Int) -> Int {
         guard let first = pins.keys.min() else { return historyBytes }
         let read = entries.filter { $0.number >= first && $0.number <= last }.reduce(0) { $0 + $1.bytes }
         return max(historyBytes, min(read, historyBytes + JournalLimits.readingBytesMax))
     }
 
-    /// Bytes of the segments that are kept for that. A history always begins at the beginning of a
-    /// file.
+    /// The bytes of the segments that are kept for that. It can be more, because only whole segments are
+    /// removed.
     func bytesKept(upTo last: UInt64, _ historyBytes: Int) -> Int {
         let wanted = bytesToKeep(upTo: last, historyBytes)
         var bytes = 0
@@ -86,8 +86,9 @@ struct SegmentIndex {
         return bytes
     }
 
-    /// Removes the segments that go after a snapshot. Segments after `snapshot` stay, because no
-    /// snapshot replaces them yet. Returns the first segment that stays, if any was removed.
+    /// Forgets the segments that a snapshot replaces and the history doesn't need. Segments after
+    /// `snapshot` stay, because no snapshot replaces them yet. Returns the first segment that stays; nil
+    /// if none was forgotten.
     @discardableResult
     mutating func forget(upTo last: UInt64, historyBytes: Int, snapshot: UInt64 = .max) -> UInt64? {
         let bytes = Dictionary(uniqueKeysWithValues: entries.map { ($0.number, $0.bytes) })
@@ -98,8 +99,7 @@ struct SegmentIndex {
         return entries.count < count ? entries.first?.number : nil
     }
 
-    /// The first segment to keep of those up to `last`: as many as are needed for the bytes of the
-    /// history.
+    /// The first segment to keep of those up to `last`: enough of them for `historyBytes`.
     static func firstKept(
         of numbers: [UInt64],
         upTo last: UInt64,

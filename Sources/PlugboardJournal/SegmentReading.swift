@@ -1,32 +1,31 @@
-// Reads records again for a client that missed them, one piece at a time. A piece begins
-// where the last one ended, and is no larger than what the loop passes on in a turn. It
-// only reads lines that were flushed before.
+// Reads history for a client, one piece at a time. A piece begins where the last one ended, and its size
+// is limited. The worker runs it beside the writer, so it reads only lines that were flushed before.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The place of a reading in the journal's segments, always between two lines.
+/// A place in the segments, always between two lines.
 public struct ReadPlace: Sendable, Equatable {
     let segment: UInt64
     var offset = 0
-    /// The checksum of the line before.
+    /// The checksum of the line before it.
     var chain: UInt32 = 0
 }
 
-/// What a client wants to read.
+/// What to read for a client.
 public struct ReadRequest: Sendable {
-    /// The number of the client's request.
+    /// Identifies the request; the piece gets the same number.
     public let number: UInt64
     let place: ReadPlace
-    /// Records up to this revision are skipped, and so many events of the next revision.
+    /// Skips records up to this revision, and the first `skipping` events of the revision after it.
     let after: UInt64
     let skipping: Int
-    /// The reading ends with this revision.
+    /// The last revision to read.
     let upTo: UInt64
-    /// Only keys that match one of these are passed on.
+    /// Only keys that match one of these patterns are read.
     let patterns: [[UInt8]]
-    /// The number of the present segment.
+    /// The number of the present segment. The writer sets it.
     var last: UInt64 = 0
 
     public init(
@@ -46,31 +45,31 @@ public struct ReadRequest: Sendable {
     }
 }
 
-/// Events in order: updates and deletes. Those of a batch come one by one.
+/// Updates and deletes in order. The events of a batch are listed one by one.
 public struct ReadPiece: Sendable {
-    /// One event: the place of its bytes, and its members.
+    /// One event: where it is in `bytes`, and its members.
     public struct Entry: Sendable {
         public let place: ByteRange
         public let record: RecordLine
     }
 
-    /// The number of the client's request.
+    /// The number of the request.
     public let number: UInt64
     public fileprivate(set) var bytes: [UInt8] = []
     public fileprivate(set) var entries: [Entry] = []
     /// Where the next piece begins; nil after the last piece.
     public fileprivate(set) var next: ReadPlace?
-    /// The records after these can't be read.
+    /// Whether the records after these can't be read.
     public fileprivate(set) var hasFailed = false
 }
 
-/// One reading.
+/// The reading of one piece.
 struct SegmentReading {
     private let request: ReadRequest
     private let store: any FileStore
     private var piece: ReadPiece
 
-    /// The next piece. If a read fails, the piece says so.
+    /// Reads a piece. If reading fails, the piece says so.
     static func piece(_ request: ReadRequest, _ store: any FileStore) -> ReadPiece {
         var reading = SegmentReading(request, store)
         do { try reading.run() } catch { reading.piece.hasFailed = true }
@@ -91,7 +90,7 @@ struct SegmentReading {
         }
     }
 
-    /// Returns whether the segment ended and more is wanted.
+    /// Returns true if the segment has ended and more is wanted.
     private mutating func read(from place: ReadPlace) throws -> Bool {
         let name = JournalFiles.segment(place.segment)
         var reader = try LogReader(name, in: store, from: place.offset, chain: place.chain)
@@ -105,7 +104,7 @@ struct SegmentReading {
                     throw JournalError.damaged(reader.place, "the line is no record")
                 }
                 guard take(record, line) else { return false }
-                // Later lines may be half written at this moment.
+                // Later lines may be half written now.
                 if record.revision >= request.upTo { return false }
                 if isFull {
                     let end = reader.offset + line.count + 1
@@ -121,7 +120,7 @@ struct SegmentReading {
             || piece.entries.count >= JournalLimits.pieceRecordsMax
     }
 
-    /// Returns false if neither this nor any later record is wanted.
+    /// Takes a record. Returns false if no later record is wanted.
     private mutating func take(_ record: RecordLine, _ line: Span<UInt8>) -> Bool {
         switch record.kind {
         case .segment, .snapshot, .synced, .closed, .revision: return true

@@ -1,8 +1,8 @@
-// An empty file whose name says which segment is the newest. So a lost newest segment is
-// noticed, although nothing follows it. The file gets its next name when that segment has
-// begun, before anybody is told of its records. The name gets to disk together with the
-// segment's own: a crash loses both or neither. It also names the machine's start at that
-// time, because nothing that has begun is lost while the machine runs.
+// An empty file whose name says which segment is the newest. Nothing follows the newest segment, so
+// without a signpost nobody would notice that it is lost. The writer renames the signpost when a segment
+// has begun, before anybody hears of its records. Both names get to disk together, so a crash loses both
+// or neither. The name also identifies the machine's start, because while the machine runs, a segment
+// that has begun can't get lost.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -10,10 +10,9 @@ import PlugboardPosix
 /// What the name of a signpost says.
 struct Signpost: Equatable {
     let segment: UInt64
-    /// The broker ended in order: the segment's last line says so and is on disk.
+    /// Whether the broker ended in order: then the segment's last line says so and is on disk.
     var isClosed = false
-    /// A mark of the machine's start during which the segment began; nil if the name doesn't say
-    /// it.
+    /// A checksum of the machine's start during which the segment began; nil if the name lacks it.
     var boot: UInt32?
 
     static func mark(ofBoot boot: String) -> UInt32? {
@@ -24,7 +23,7 @@ struct Signpost: Equatable {
 }
 
 extension FileStore {
-    /// Renames the signpost. Nil means that there is none.
+    /// Renames, creates or removes the signpost. Nil means that there is none.
     func turn(_ old: Signpost?, to new: Signpost?) throws {
         switch (old, new) {
         case (let old?, let new?): if old != new { try rename(old.name, to: new.name) }
@@ -36,14 +35,14 @@ extension FileStore {
 }
 
 extension JournalWriter {
-    /// Notes that the present segment has begun, or has ended in order. If that fails, the old
-    /// signpost stays, and the next turn tries again.
+    /// Notes in the signpost that the present segment has begun, or has ended in order. If that fails,
+    /// the old signpost stays, and the next turn tries again.
     func turnSignpost(isClosed: Bool = false) {
         let mark = isClosed ? nil : Signpost.mark(ofBoot: boot)
         let new = Signpost(segment: segment, isClosed: isClosed, boot: mark)
         guard (try? store.turn(signpost, to: new)) != nil else { return }
         signpost = new
-        // The new name must get to disk as well.
+        // The next sync must bring the new name to disk.
         isFileNew = true
     }
 }

@@ -1,6 +1,5 @@
-// A snapshot that the loop itself writes in memory when a segment ends, if the state is
-// small. Then nobody has to read the segments again. It has exactly the values at the
-// end of that segment.
+// A snapshot that the loop writes in memory when a segment ends, if the state is small. So nobody has to
+// read the segments. It has exactly the values at the end of that segment.
 
 import PlugboardWire
 
@@ -9,12 +8,12 @@ public struct SnapshotText: Sendable {
     let keys: Int
     let bytes: [UInt8]
 
-    /// The end of a segment, which a snapshot continues.
+    /// The end of the segment that the snapshot replaces.
     struct End {
         let segment: UInt64
         let epoch: String
         let boot: String
-        /// Its last revision, its last checksum and its last time.
+        /// The last revision, checksum and time of the segment.
         let revision: UInt64
         let chain: UInt32
         let when: UInt64
@@ -22,7 +21,7 @@ public struct SnapshotText: Sendable {
 
     private struct TooLong: Error {}
 
-    /// Writes a state of `keys` keys; nil if that is too long. `body` adds each value once.
+    /// Writes a state. `body` must add each of the `keys` values once. Nil if the state is too large.
     init?(of end: End, keys: Int, _ body: ((Commit) throws -> Void) throws -> Void) {
         guard keys <= JournalLimits.stateKeysMax else { return nil }
         let when = end.when

@@ -1,12 +1,11 @@
-// Finds the newest record of each key in files that are read once, from front
-// to back. It keeps only keys and places; values stay in their files. The
-// compactor owns it.
+// Finds the newest record of each key. It reads each file once, from front to back. It keeps keys and
+// places in memory; values stay in the files. The compactor owns it.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// The newest records of some files.
+/// The newest records of several files.
 struct Survey: ~Copyable {
     private let store: any FileStore
     private var files: [String] = []
@@ -14,7 +13,7 @@ struct Survey: ~Copyable {
     private(set) var epoch = ""
     private(set) var boot = ""
     private(set) var revision: UInt64 = 0
-    /// When the last record was written.
+    /// The time of the last record, in milliseconds since 1970.
     private(set) var when: UInt64 = 0
     /// The checksum of the last record.
     private(set) var chain: UInt32 = 0
@@ -26,12 +25,12 @@ struct Survey: ~Copyable {
         self.progress = progress
     }
 
-    /// Removes all places.
+    /// Frees the memory of all places.
     mutating func removeAll() {
         index.removeAll()
     }
 
-    /// Reads the next file.
+    /// Reads a file. Call it in the order of the files. Throws `JournalError.damaged`.
     mutating func read(_ name: String) throws {
         var reader = try LogReader(name, in: store)
         let number = UInt32(truncatingIfNeeded: files.count)
@@ -93,7 +92,7 @@ struct Survey: ~Copyable {
         if record.kind == .snapshot { chain = record.previous ?? 0 }
     }
 
-    /// Notes a record. It needn't look at the value, which stays in its file.
+    /// Notes a record without reading its value.
     @inline(__always)
     private mutating func take(_ record: PlainRecord, _ line: Span<UInt8>, _ place: KeyPlace) {
         if record.isUpdate {
@@ -124,8 +123,8 @@ struct Survey: ~Copyable {
         revision = max(revision, record.revision)
     }
 
-    /// Passes the newest record of each key to `body`, in the order of the files: from its opening
-    /// brace to its checksum or, in a batch, to its closing brace.
+    /// Passes the newest record of each key to `body`, in the order of the files. Each lacks its end: the
+    /// checksum or, in a batch, the closing brace.
     mutating func forEachLatest(_ body: (Span<UInt8>) throws -> Void) throws {
         var places = index.places()
         places.sort { ($0.file, $0.offset) < ($1.file, $1.offset) }
@@ -157,10 +156,10 @@ struct Survey: ~Copyable {
     }
 }
 
-/// The place of a record.
+/// Where a record is: a file's number and an offset.
 struct KeyPlace: BitwiseCopyable {
     var file: UInt32
-    /// Bytes of a record in a batch; 0 if it goes up to the end of its line.
+    /// The bytes of an event in a batch; 0 for a record that is a whole line.
     var count: UInt32 = 0
     var offset: UInt64
 
@@ -171,7 +170,7 @@ struct KeyPlace: BitwiseCopyable {
     }
 }
 
-/// Reads records at ascending places of a file.
+/// Reads records of one file at ascending offsets.
 private struct PlaceReader: ~Copyable {
     private let file: any ReadableFile
     private var window = ByteBuffer()
@@ -182,13 +181,13 @@ private struct PlaceReader: ~Copyable {
         self.file = file
     }
 
-    /// The record without the end of its line.
+    /// The record without its end.
     var record: Span<UInt8> {
         @_lifetime(borrow self)
         get { window.bytes[..<recordBytes] }
     }
 
-    /// Moves to a record. Returns false if the file has changed.
+    /// Moves to a record. Returns false if there is no record, so the file has changed.
     mutating func move(to place: Int, count: Int) throws -> Bool {
         if place > offset + window.count || place < offset {
             window.removeAll()

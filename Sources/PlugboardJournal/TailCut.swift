@@ -1,13 +1,12 @@
-// Handles the end of a journal after a crash. Bytes that were on their way to the disk may
-// be there in part, or as zeros, or not at all, even in the middle. Bytes that are known to
-// have been on disk must be right; otherwise it isn't a crash but damage.
+// Handles the end of a journal after a crash. Bytes that were being written to disk may be missing, or
+// zero, or there only in part, even in the middle. But if a later line says that bytes were on disk, they
+// must be right. Otherwise it is damage.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// Looks for a later line that says that the damaged place was on disk, which a crash can't
-/// explain.
+/// Looks for a later line that says that the damaged place was on disk. Then no crash explains it.
 struct TailSearch {
     private let store: any FileStore
 
@@ -15,8 +14,8 @@ struct TailSearch {
         self.store = store
     }
 
-    /// Whether a later line says that the byte at `offset` of this segment, or everything before
-    /// the `later` segments, was on disk.
+    /// Whether a later line says that the byte at `offset` of this segment was on disk, or everything
+    /// before the `later` segments.
     func wasSafe(_ reader: inout LogReader, offset: Int, later: [UInt64]) throws -> Bool {
         while try reader.nextVerifying() {
             guard let record = RecordLine(reader.line) else { continue }
@@ -26,7 +25,8 @@ struct TailSearch {
         return try wasSafe(before: later)
     }
 
-    /// A segment only says that something in it is on disk when all segments before it are.
+    /// Whether a line in a later segment says that. Such a line means that all earlier segments are on
+    /// disk.
     func wasSafe(before later: [UInt64]) throws -> Bool {
         for number in later {
             var reader = try LogReader(JournalFiles.segment(number), in: store)
@@ -39,8 +39,8 @@ struct TailSearch {
     }
 }
 
-/// Cuts off the unusable end, and keeps it for a person to look at. It can be repeated if
-/// it is interrupted at any point.
+/// Cuts off the unusable end and keeps it for a person to look at. If it is interrupted, it can be
+/// repeated.
 struct TailCut {
     private let store: any FileStore
 
@@ -48,8 +48,8 @@ struct TailCut {
         self.store = store
     }
 
-    /// Cuts a segment at `offset`, and renames the segments after it. After `end` there is nothing
-    /// but room.
+    /// Cuts a segment at `offset` and renames the segments after it. `end` is the end of what was written
+    /// to the segment; only laid-out room follows.
     func cut(
         _ number: UInt64,
         at offset: Int,
@@ -64,7 +64,7 @@ struct TailCut {
         }
         let segment = JournalFiles.segment(number)
         if offset == 0 {
-            // Not even its first line is there, so the segment never began.
+            // Its first line is missing, so the segment never began.
             try store.rename(segment, to: name)
             return try store.syncNames()
         }
@@ -94,7 +94,7 @@ struct TailCut {
 }
 
 extension AppendableFile {
-    /// Appends all bytes, or throws.
+    /// Appends all bytes. Throws `SystemError`.
     func appendAll(_ bytes: Span<UInt8>) throws {
         var rest = bytes
         while !rest.isEmpty {

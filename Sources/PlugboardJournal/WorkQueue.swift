@@ -1,11 +1,10 @@
-// One thread that does one piece of work after the other, in the order in which they were
-// added. The background worker owns it. When `finish` returns, all pieces are done and
-// the thread has ended.
+// A thread that does pieces of work in the order in which they were added. The background worker owns it.
+// When `finish` returns, all pieces are done and the thread has ended.
 
 import PlugboardPosix
 import Synchronization
 
-/// The work for one thread.
+/// The work for one thread. Any thread may add to it.
 final class WorkQueue: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -16,8 +15,8 @@ final class WorkQueue: Sendable {
     private let arrived: Wakeup
     private let ended: Wakeup
 
-    /// Starts the thread. If nobody waits for its work, it takes no processor time from others.
-    /// Throws `SystemError`.
+    /// Starts the thread. If `isAwaited` is false, nobody waits for its work, and it runs at a lower
+    /// priority. Throws `SystemError`.
     init(isAwaited: Bool) throws {
         arrived = try Wakeup()
         ended = try Wakeup()
@@ -32,7 +31,7 @@ final class WorkQueue: Sendable {
         arrived.signal()
     }
 
-    /// Returns when all pieces that were added are done.
+    /// Returns when all pieces that were added before are done.
     func wait() {
         guard !state.withLock({ $0.isEnding }), let wakeup = try? Wakeup() else { return }
         let isDone = Shared(false)
@@ -57,8 +56,8 @@ final class WorkQueue: Sendable {
                 return (Array(state.waiting.reversed()), state.isEnding)
             }
             let isIdle = pieces.isEmpty
-            // Each piece releases what it refers to before the next begins, so that `wait` returns
-            // with its files closed.
+            // `popLast` releases each piece before the next begins. So the files that it held are closed
+            // when `wait` returns.
             while let piece = pieces.popLast() { piece() }
             if isIdle {
                 if isEnding { return ended.signal() }

@@ -1,11 +1,11 @@
-// A fixed number of bytes with one owner, for what never grows: a key and the room beside it, a
-// value, a name. Smaller than a `ByteBuffer`: of some things there are a million.
+// Bytes whose number never changes, with one owner: a key and the bytes beside it, a value, a name. A
+// broker can have a million of them, so a block takes less memory than a `ByteBuffer`.
 //
-// Why the raw memory is safe: all `count` bytes are written when the block is made, every place is
-// checked against `count`, the memory has no other owner (the type can't be copied), and spans of
-// it can't outlive a borrow of the block.
+// Why the raw memory is safe: `init` writes all `count` bytes. Every offset is checked against `count`.
+// The type can't be copied, so the memory has one owner. A span of it can't outlive a borrow of the
+// block.
 
-/// Bytes in one piece of memory. Not shared between threads.
+/// A fixed number of bytes. Not shared between threads.
 @safe
 public struct ByteBlock: ~Copyable {
     @usableFromInline let start: UnsafeMutablePointer<UInt8>?
@@ -18,14 +18,14 @@ public struct ByteBlock: ~Copyable {
         size = 0
     }
 
-    /// So many zeros.
+    /// `count` zeros.
     public init(count: Int) {
         size = UInt32(count)
         unsafe start = count > 0 ? .allocate(capacity: count) : nil
         unsafe start?.initialize(repeating: 0, count: count)
     }
 
-    /// A copy of bytes.
+    /// A copy of `bytes`.
     public init(_ bytes: Span<UInt8>) {
         self.init(count: bytes.count)
         write(bytes, at: 0)
@@ -38,7 +38,6 @@ public struct ByteBlock: ~Copyable {
     @inlinable public var count: Int { Int(size) }
     @inlinable public var isEmpty: Bool { size == 0 }
 
-    /// All of them.
     @inlinable
     public var bytes: Span<UInt8> {
         @_lifetime(borrow self)
@@ -48,7 +47,7 @@ public struct ByteBlock: ~Copyable {
         }
     }
 
-    /// Writes bytes over those from a place on; there has to be room for all of them.
+    /// Overwrites the bytes from `place` on. Stops the program if `source` doesn't fit.
     @inlinable
     @inline(__always)
     public mutating func write(_ source: Span<UInt8>, at place: Int) {
@@ -60,7 +59,7 @@ public struct ByteBlock: ~Copyable {
         }
     }
 
-    /// Whether these bytes stand at a place.
+    /// Whether the bytes from `place` on are those of `other`. Stops the program if `other` doesn't fit.
     @inlinable
     @inline(__always)
     public func holds(_ other: Span<UInt8>, at place: Int) -> Bool {
@@ -69,7 +68,7 @@ public struct ByteBlock: ~Copyable {
         return unsafe Span(_unsafeStart: start + place, count: other.count).isEqual(to: other)
     }
 
-    /// The eight bytes from a place on, as they were written by `setWord`.
+    /// The eight bytes from `place` on, as `setWord` wrote them.
     @inlinable
     @inline(__always)
     public func word(at place: Int) -> UInt64 { bytes.word(at: place) }

@@ -1,13 +1,12 @@
-// A growable buffer of bytes with one owner. Inboxes, outboxes and encoders consist of
-// them. Bytes are added at the back and taken from the front. The buffer owns no memory
-// before the first byte, and can give its memory back while it lives, so that an idle
-// connection holds none.
+// A growable buffer of bytes with one owner; inboxes, outboxes and encoders use it. Bytes are added at
+// the back and removed from the front. The buffer has no memory before its first byte. It can also give
+// its memory back, so an idle connection holds none.
 //
-// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds, the bytes between start and
-// end were written before, the memory has no other owner (the type can't be copied), and spans of
-// it can't outlive a borrow of the buffer.
+// Why the raw memory is safe: 0 ≤ start ≤ end ≤ capacity always holds. The bytes from start to end were
+// written; only `append(upTo:)` trusts its caller with that, and any byte is a valid UInt8. The type
+// can't be copied, so the memory has one owner. A span of it can't outlive a borrow of the buffer.
 
-/// A queue of bytes in one piece of memory. One thread uses it.
+/// A queue of bytes in one piece of memory. Only one thread uses it.
 @safe
 public struct ByteBuffer: ~Copyable {
     @usableFromInline var storage: UnsafeMutablePointer<UInt8>?
@@ -25,13 +24,13 @@ public struct ByteBuffer: ~Copyable {
         unsafe storage?.deallocate()
     }
 
-    /// The number of waiting bytes.
+    /// The number of bytes in the queue.
     @inlinable public var count: Int { end &- start }
     @inlinable public var isEmpty: Bool { end == start }
-    /// The number of bytes of memory that it owns.
+    /// The number of bytes of memory that the buffer owns.
     @inlinable public var allocatedBytes: Int { capacity }
 
-    /// The waiting bytes.
+    /// The bytes in the queue, without copying them.
     @inlinable
     public var bytes: Span<UInt8> {
         @_lifetime(borrow self)
@@ -42,7 +41,7 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// The waiting bytes, to change in place.
+    /// The bytes in the queue, to change in place.
     @inlinable
     public var mutableBytes: MutableSpan<UInt8> {
         @_lifetime(&self)
@@ -61,7 +60,7 @@ public struct ByteBuffer: ~Copyable {
         end = 0
     }
 
-    /// Removes the bytes from `count` on.
+    /// Keeps only the first `count` bytes.
     @inlinable
     public mutating func truncate(to count: Int) {
         if count < self.count { end = start + max(0, count) }
@@ -94,7 +93,7 @@ public struct ByteBuffer: ~Copyable {
         if capacity &- end < count { _ = unsafe grow(by: count) }
     }
 
-    /// The address of the next byte, with room for `count`.
+    /// The address of the next byte, with room for `count` bytes.
     @inlinable
     @inline(__always)
     mutating func place(for count: Int) -> UnsafeMutablePointer<UInt8> {
@@ -102,7 +101,7 @@ public struct ByteBuffer: ~Copyable {
         return unsafe grow(by: count)
     }
 
-    /// Adds bytes that are outside of this buffer.
+    /// Adds bytes from elsewhere. They can't be this buffer's own, because growing frees those.
     @inlinable
     @inline(__always)
     mutating func append(from first: UnsafePointer<UInt8>, count: Int) {
@@ -110,8 +109,8 @@ public struct ByteBuffer: ~Copyable {
         end &+= count
     }
 
-    /// Lets `body` write up to `count` bytes at the back. `body` returns how many it wrote. If it
-    /// returns more than `count`, that is a mistake of our own and stops the program.
+    /// Lets `body` write up to `count` bytes at the back. `body` returns how many it wrote. If it returns
+    /// more than `count`, the program stops. If it throws, nothing is added.
     @inlinable
     public mutating func append<Failure: Error>(
         upTo count: Int,
@@ -135,15 +134,15 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// Adds the waiting bytes of another buffer. If both buffers are parts of one structure, a
-    /// span of one would lock the other as well.
+    /// Adds the bytes of another buffer. Use this if both buffers are fields of one structure: a span of
+    /// one would lock the other as well.
     @inlinable
     @inline(__always)
     public mutating func append(contentsOf other: borrowing ByteBuffer) {
         append(other.bytes)
     }
 
-    /// Adds a part of the buffer's own bytes again at the back.
+    /// Adds a copy of some of the buffer's own bytes at the back.
     public mutating func append(again range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count)
         reserve(range.count)
@@ -159,7 +158,6 @@ public struct ByteBuffer: ~Copyable {
         unsafe append(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// Adds one byte.
     @inlinable
     @inline(__always)
     public mutating func append(byte: UInt8) {
@@ -167,7 +165,7 @@ public struct ByteBuffer: ~Copyable {
         end &+= 1
     }
 
-    /// Adds the lowest `count` bytes of a word, the lowest first; at most eight.
+    /// Adds the lowest `count` bytes of a word, the lowest byte first. `count` is at most 8.
     @inlinable
     @inline(__always)
     public mutating func append(word: UInt64, count: Int) {
@@ -177,7 +175,7 @@ public struct ByteBuffer: ~Copyable {
         end &+= count
     }
 
-    /// Adds the UTF-8 of a string. Not for code that runs for each message.
+    /// Adds the UTF-8 of a string. Too slow for code that runs for each message.
     public mutating func append(string text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -186,8 +184,8 @@ public struct ByteBuffer: ~Copyable {
         }
     }
 
-    /// Makes room: moves the waiting bytes to the front if that suffices, or else doubles the
-    /// memory. Returns the address of the next byte.
+    /// Makes room for `count` bytes and returns the address of the next one. Moves the bytes to the front
+    /// if that gives enough room and the two places don't overlap. Otherwise at least doubles the memory.
     @usableFromInline
     @inline(never)
     mutating func grow(by count: Int) -> UnsafeMutablePointer<UInt8> {

@@ -1,11 +1,11 @@
-// A growable list of plain values with one owner. Unlike an Array it is never shared, so no
-// references are counted, and nothing is copied when an element changes.
+// A growable list of plain values with one owner. Unlike an Array, it has no reference count, and it is
+// never copied when an element changes.
 //
-// Why the raw memory is safe: 0 ≤ length ≤ capacity always holds, each of the first `length`
-// elements was written before, every index is checked, the memory has no other owner (the type
-// can't be copied), and spans of it can't outlive a borrow of the list.
+// Why the raw memory is safe: 0 ≤ length ≤ capacity always holds. The first `length` elements were
+// written. Every index is checked. The type can't be copied, so the memory has one owner. A span of it
+// can't outlive a borrow of the list.
 
-/// A list that owns its memory. Before its first element it has none. One thread uses it.
+/// A list that owns its memory. It has none before its first element. Only one thread uses it.
 @safe
 public struct List<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline var base: UnsafeMutablePointer<Element>?
@@ -26,7 +26,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         capacity = count
     }
 
-    /// So many times the same element.
+    /// `count` times the same element.
     @inlinable
     public init(repeating element: Element, count: Int) {
         self.init(reserving: Int32(count))
@@ -66,7 +66,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         preconditionFailure("a list of \(count) has no element \(index)")
     }
 
-    /// The elements.
+    /// The elements, without copying them.
     @inlinable
     public var span: Span<Element> {
         @_lifetime(borrow self)
@@ -95,7 +95,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length &+= 1
     }
 
-    /// Removes the element at `index`; the last one takes its place.
+    /// Removes the element at `index` and puts the last one in its place.
     @inlinable
     public mutating func removeSwapping(at index: Int) {
         let last = self[count &- 1]
@@ -117,7 +117,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length = 0
     }
 
-    /// Removes all elements. Gives the memory back if it has room for more than `keptMax`.
+    /// Removes all elements. Frees the memory if it has room for more than `keptMax` elements.
     @inlinable
     public mutating func removeAll(keeping keptMax: Int) {
         length = 0
@@ -138,7 +138,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
         length = Int32(min(self.count, max(0, count)))
     }
 
-    /// Removes all elements and gives the memory back.
+    /// Removes all elements and frees the memory.
     public mutating func releaseMemory() {
         unsafe base?.deallocate()
         unsafe base = nil
@@ -149,8 +149,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
     @usableFromInline
     @inline(never)
     mutating func grow() {
-        // Most lists have one element for ever, such as a subscription's keys or a key's
-        // observers.
+        // Many lists never have more than one element, such as a subscription's keys.
         let wanted = capacity == 0 ? 1 : max(capacity * 2, 4)
         let fresh = UnsafeMutablePointer<Element>.allocate(capacity: Int(wanted))
         if let base = unsafe base {
@@ -163,7 +162,7 @@ public struct List<Element: BitwiseCopyable>: ~Copyable {
 }
 
 extension List {
-    /// Sorts in place, in n·log n steps for any order, without more memory.
+    /// Sorts in place with O(n log n) comparisons and without more memory. Not stable.
     public mutating func sort(by isBefore: (Element, Element) -> Bool) {
         if count <= 16 { return insertionSort(by: isBefore) }
         for root in (0..<count / 2).reversed() { sift(root, count, isBefore) }
@@ -192,7 +191,7 @@ extension List {
         }
     }
 
-    /// Restores the heap below `root`. Only the root may be out of place.
+    /// Restores the heap below `root`, if only the root may be out of place.
     private mutating func sift(_ root: Int, _ end: Int, _ isBefore: (Element, Element) -> Bool) {
         var root = root
         while 2 * root + 1 < end {

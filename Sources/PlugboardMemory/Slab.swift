@@ -1,12 +1,11 @@
-// Elements that are named by handles instead of addresses. When a slot is freed and used
-// again, it gets another generation. So a handle of a removed element is noticed and never
-// followed.
+// Keeps elements that are named by handles instead of addresses. A slot that is freed and used again gets
+// a new generation, so the slab detects the handle of a removed element.
 //
-// Why the raw memory is safe: a slot has an element exactly while its generation is odd, as that
-// of each handle is. A handle is followed only if its slot was ever used and has the handle's
-// generation. An address is used within one access, and no access lasts while the slab grows: the
-// compiler sees to that, as growing changes the slab. The slab can't be copied, and its memory goes
-// to nobody else.
+// Why the raw memory is safe: a slot has an element exactly while its generation is odd. All handles that
+// a slab makes have odd generations. The slab follows a handle only if its slot was used and has the
+// handle's generation. An address is used only during one access. The slab can't grow during an access,
+// because growing is a mutation, and Swift enforces exclusive access. The slab can't be copied, so its
+// memory has one owner.
 
 #if canImport(Darwin)
     import Darwin
@@ -16,14 +15,15 @@
     import Glibc
 #endif
 
-/// Names an element of a slab by its slot and the slot's generation. Only the slab that
-/// made it can follow it.
+/// Names an element of a slab by its slot and the slot's generation. Use it only with the slab that made
+/// it.
 @frozen
 public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
-    /// The handle as a number, to be kept among bytes: the generation, then the slot.
+    /// The handle as a number, to store among bytes: the generation, then the slot.
     public let word: UInt64
 
-    /// The handle that was kept as a number.
+    /// A handle from its `word`. The word must come from a real handle: the slab doesn't check that its
+    /// generation is odd.
     @inlinable
     public init(word: UInt64) {
         self.word = word
@@ -34,41 +34,41 @@ public struct Handle<Element: ~Copyable>: Hashable, Sendable, BitwiseCopyable {
         word = UInt64(generation) << 32 | UInt64(slot)
     }
 
-    /// Names no element; every slab refuses it.
+    /// A handle that no slab accepts.
     @inlinable
     public static var none: Handle { Handle(word: 0) }
 
-    /// Which of the slab's places it is. Two elements that are there have two slots.
+    /// The element's place in the slab. No two elements have the same slot at the same time.
     @inlinable
     public var slot: UInt32 { UInt32(truncatingIfNeeded: word) }
 
-    /// Odd in every handle that was ever given out.
+    /// Odd in every handle that a slab made.
     @inlinable var generation: UInt32 { UInt32(truncatingIfNeeded: word &>> 32) }
 }
 
-/// Elements in one piece of memory, which moves when it grows. One thread uses it.
+/// Elements in one piece of memory, which may move when it grows. Only one thread uses it.
 @safe
 public struct Slab<Element: ~Copyable>: ~Copyable {
-    /// A cell begins with its generation and, while it is free, the next free slot; its element follows.
+    /// The bytes before the element in its cell: the generation (4 bytes) and, in a free cell, the next
+    /// free slot (4 bytes).
     @usableFromInline static var headerBytes: Int { max(8, MemoryLayout<Element>.alignment) }
     @usableFromInline static var cellBytes: Int {
         let alignment = max(8, MemoryLayout<Element>.alignment)
         return (headerBytes &+ MemoryLayout<Element>.size &+ alignment &- 1) & ~(alignment &- 1)
     }
-    /// Even, and not 0: no handle has it.
+    /// The generation of a slot that is never used. It is even, so no handle that a slab made has it. It
+    /// isn't 0, so it differs from `Handle.none`.
     private static var noGeneration: UInt32 { 0xFFFF_FFFE }
 
-    /// The first cell; nothing is there before the first slot is used.
+    /// The address of the first cell.
     @usableFromInline var cells: UnsafeMutableRawPointer
     private var capacity: UInt32 = 0
-    /// The number of slots that were ever used. The first one stays empty, so no handle is 0.
+    /// The number of slots that were ever used. Slot 0 stays empty, so no handle's word is 0.
     @usableFromInline var used: UInt32 = 0
     /// The first free slot; 0 if there is none.
     private var freeSlot: UInt32 = 0
-    /// The number of elements.
     public private(set) var count = 0
 
-    /// An empty slab.
     public init() {
         precondition(MemoryLayout<Element>.alignment <= 16)
         unsafe cells = Slab.grown(nil, to: 0)
@@ -81,13 +81,13 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         unsafe free(cells)
     }
 
-    /// Whether a handle names an element of this slab.
+    /// Whether `handle` names an element that is still there.
     @inlinable
     public func contains(_ handle: Handle<Element>) -> Bool {
         handle.slot < used && generation(of: handle.slot) == handle.generation
     }
 
-    /// Calls with the handle of each element.
+    /// Calls `body` with the handle of each element.
     public func forEach<Failure: Error>(_ body: (Handle<Element>) throws(Failure) -> Void) throws(Failure) {
         for slot in 1..<max(1, used) where generation(of: slot) & 1 == 1 {
             try body(Handle(slot: slot, generation: generation(of: slot)))
@@ -104,10 +104,11 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return Handle(slot: slot, generation: generation)
     }
 
-    /// Removes and returns an element. Its handle is stale from now on.
+    /// Removes and returns an element. Its handle is stale from then on. Stops the program if the handle
+    /// is stale already.
     public mutating func remove(_ handle: Handle<Element>) -> Element {
         let address = unsafe address(of: handle)
-        // An even generation means free. After its last generation, a slot is never used again.
+        // An even generation means free. A slot that has used all its generations stays free for ever.
         let generation = handle.generation &+ 1
         unsafe cell(handle.slot)
             .storeBytes(of: generation == 0 ? Slab.noGeneration : generation, as: UInt32.self)
@@ -119,7 +120,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return unsafe address.move()
     }
 
-    /// The element that a handle names. A stale handle stops the program: if it may be stale, ask
+    /// The element that `handle` names. A stale handle stops the program. If it may be stale, ask
     /// `contains` first.
     @inlinable
     public subscript(handle: Handle<Element>) -> Element {
@@ -136,7 +137,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         return unsafe element(in: handle.slot)
     }
 
-    /// Of a slot that was used.
+    /// The generation of a slot. The slot must be below `used`.
     @inlinable
     @inline(__always)
     func generation(of slot: UInt32) -> UInt32 { unsafe cell(slot).load(as: UInt32.self) }
@@ -157,7 +158,7 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         preconditionFailure("a handle of \(Element.self) is stale")
     }
 
-    /// A free slot, its generation even.
+    /// A free slot. Its generation is even.
     private mutating func takeSlot() -> UInt32 {
         if freeSlot != 0 {
             let slot = freeSlot
@@ -175,16 +176,16 @@ public struct Slab<Element: ~Copyable>: ~Copyable {
         used += 1
     }
 
-    /// Doubles the memory. The system moves the pages of a large piece without copying them, and
-    /// cells that were never used take up none.
+    /// Doubles the memory. For a large piece, `realloc` moves pages instead of copying bytes, and cells
+    /// that were never used take up no pages.
     private mutating func grow() {
         precondition(capacity <= .max / 2, "a slab is full")
         capacity = max(8, capacity * 2)
         unsafe cells = Slab.grown(cells, to: Int(capacity) * Slab.cellBytes)
     }
 
-    /// A piece of so many bytes that begins with what the old one had. The program ends where there
-    /// is no memory.
+    /// Memory of `count` bytes that begins with the contents of `old`. Stops the program if there is no
+    /// memory.
     private static func grown(_ old: UnsafeMutableRawPointer?, to count: Int) -> UnsafeMutableRawPointer {
         guard let grown = unsafe realloc(old, max(1, count)) else {
             preconditionFailure("no memory for \(count) bytes")

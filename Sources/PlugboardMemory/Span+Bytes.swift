@@ -1,8 +1,8 @@
-// What all modules do with borrowed bytes: parts of them, words, searches, comparisons.
-// Nothing here copies bytes, except into a String or an Array.
+// Operations on borrowed bytes that all modules use: parts, words, searches, comparisons. Nothing here
+// copies bytes, except into a String or an Array.
 //
-// Why the raw memory is safe: every place is compared with the span's count before it is read, and
-// the C library gets the span's own address and count within one call.
+// Why the raw memory is safe: every offset is checked against the span's count before it is read. The C
+// library gets the span's own address and count, and only for one call.
 
 #if canImport(Darwin)
     import Darwin
@@ -13,7 +13,6 @@
 #endif
 
 extension Span where Element == UInt8 {
-    /// A part of the bytes.
     @inlinable
     public subscript(range: Range<Int>) -> Span<UInt8> {
         @_lifetime(copy self)
@@ -35,7 +34,7 @@ extension Span where Element == UInt8 {
     @inlinable public var first: UInt8? { isEmpty ? nil : self[0] }
     @inlinable public var last: UInt8? { isEmpty ? nil : self[count &- 1] }
 
-    /// The eight bytes from a place on, the first one lowest.
+    /// The eight bytes from `place` on as a word, the first byte lowest.
     @inlinable
     @inline(__always)
     public func word(at place: Int) -> UInt64 {
@@ -45,8 +44,8 @@ extension Span where Element == UInt8 {
         )
     }
 
-    /// The offset of the first `byte` at or after `start`. It uses the C library's search, because
-    /// no loop in Swift is nearly as fast.
+    /// The offset of the first `byte` at or after `start`. Uses `memchr`, because no loop in Swift is
+    /// nearly as fast.
     @inlinable
     @inline(__always)
     public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
@@ -104,7 +103,6 @@ extension Span where Element == UInt8 {
         return Int((pairs &* 0x0001_0001_0001_0001) >> 48)
     }
 
-    /// Whether both have the same bytes.
     @inlinable
     @inline(__always)
     public func isEqual(to other: Span<UInt8>) -> Bool {
@@ -117,8 +115,8 @@ extension Span where Element == UInt8 {
         }
     }
 
-    /// Negative, 0 or positive, if these bytes come before the others, are the same, or come after
-    /// them.
+    /// Compares byte by byte: negative if these bytes come before `other`, 0 if they are equal, positive
+    /// if they come after it.
     @inlinable
     public func order(to other: Span<UInt8>) -> Int {
         let common = min(count, other.count)
@@ -131,26 +129,25 @@ extension Span where Element == UInt8 {
         return order == 0 ? count - other.count : Int(order)
     }
 
-    /// A hash that nobody outside of the process can foresee. Other processes have other hashes.
+    /// A hash that no other process can predict, because each process has its own seed. Protects tables
+    /// against keys that are chosen to collide.
     public var seededHash: UInt64 {
         var hasher = Hasher()
         unsafe withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Whether these bytes begin with others.
     @inlinable
     public func starts(with prefix: Span<UInt8>) -> Bool {
         count >= prefix.count && self[..<prefix.count].isEqual(to: prefix)
     }
 
-    /// Whether these bytes are those of a literal.
     @inlinable
     public func isEqual(to text: StaticString) -> Bool { isEqual(to: text.bytes) }
 }
 
 extension StaticString {
-    /// The UTF-8 of a literal, which lives as long as the program.
+    /// The UTF-8 of a literal. It lives as long as the program.
     @inlinable
     public var bytes: Span<UInt8> {
         @_lifetime(immortal)
@@ -163,7 +160,7 @@ extension StaticString {
 }
 
 extension StaticString {
-    /// Up to eight bytes of a literal as a word, the first one lowest. The compiler computes it.
+    /// The first eight bytes of a literal as a word, the first byte lowest. The compiler computes it.
     @inlinable
     @inline(__always)
     public var word: UInt64 {
@@ -176,7 +173,7 @@ extension StaticString {
 }
 
 extension String {
-    /// The text of bytes in UTF-8. Malformed bytes are replaced.
+    /// The text of UTF-8 bytes. Malformed bytes become U+FFFD.
     @inlinable
     public init(_ bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }

@@ -1,10 +1,10 @@
-// Memory for the duration of one call, mostly on the stack.
+// Memory that lasts for one call.
 //
-// Why the raw memory is safe: all of it is written before it is lent, it stays until the call
-// returns, and a span can't outlive the call.
+// Why the raw memory is safe: all of it is written before it is lent, it stays until the call returns,
+// and a span can't outlive the call.
 
-/// Lends `count` elements that are `initial` at first. Up to about a kilobyte of them is on
-/// the stack.
+/// Lends `count` elements to `body`, each of them `initial` at first. Up to about a kilobyte is on the
+/// stack, more is on the heap.
 @inlinable
 public func withTemporarySpan<Element: BitwiseCopyable, Result>(
     of initial: Element,

@@ -1,6 +1,6 @@
-// All limits of the protocol in one place. The greeting and most messages print these
-// numbers, and tests compare the specification with them. Only `Key.Fault` repeats one,
-// because a raw value must be a literal.
+// All limits of the protocol (SPEC.md, section 9). The greeting and most messages print these numbers,
+// and tests compare the specification with them. Only `Key.Fault` repeats one, because a raw value must
+// be a literal.
 
 /// The limits of the protocol. The broker announces most of them in its greeting.
 public enum Limits {
@@ -10,8 +10,8 @@ public enum Limits {
     public static let keyBytesMax = 256
     /// How deep arrays and objects nest within one value; `[` alone is 1.
     public static let depthMax = 64
-    /// Bytes of a kept value. Only the result of a patch can reach it, because a published value
-    /// shares its line with other fields.
+    /// Bytes of a kept value. Only the result of a patch can reach it, because a published value shares
+    /// its line with other fields.
     public static let valueBytesMax = 1_048_576
     /// Bytes of a request's `id`, between the quotes as written.
     public static let idBytesMax = 64
@@ -43,7 +43,7 @@ public enum Limits {
     public static let codeBytesMax = 64
     /// Fields of one envelope, known and unknown ones together.
     public static let fieldsMax = 32
-    /// JSON Pointers of one `fields`, or of one `where`. A set of them fits in a machine word.
+    /// JSON Pointers of one `fields`, or of one `where`. A bit for each fits in a machine word.
     public static let pointersMax = 64
     /// Bytes of a JSON Pointer, after JSON's escapes are decoded.
     public static let pointerBytesMax = 256
@@ -61,30 +61,29 @@ public enum Limits {
     public static let chainStepsDefault = 100
     /// Observers in one reply to `who`.
     public static let listedObserversMax = 1_000
-    /// Observers that one line names, of those that another observer waits for.
+    /// How many observers one line names, if another observer waits for their `ack`.
     public static let awaitedObserversMax = 8
     /// Connections at the same time.
     public static let clientsMax = 16_384
     /// Bytes that may wait in the broker for a client that doesn't read.
     public static let outboxBytesMax = 4_194_304
-    /// With more unread bytes than this, a client is owed new events instead of getting them
-    /// queued.
+    /// If a client has more unread bytes than this, new events are owed to it instead of queued.
     public static let highWaterBytes = 1_048_576
-    /// With fewer unread bytes than this, a client gets what it is owed.
+    /// If a client has fewer unread bytes than this, it gets what it is owed.
     public static let lowWaterBytes = 262_144
-    /// Bytes of lines, per client, that wait beside the outbox: emits, and updates with `delivery`
+    /// Bytes of lines for one client that wait besides the outbox: emits, and updates with `delivery`
     /// "all".
     public static let queueBytesMax = 1_048_576
     /// Keys owed to one client, over all its subscriptions.
     public static let owedKeysMax = 4_194_304
     /// Durable writes of one client that wait for the disk at the same time.
     public static let durablesMax = 16_384
-    /// Lines over the limit in a row, before the broker closes the connection.
+    /// Lines in a row that are over the limit, before the broker closes the connection.
     public static let overlongLinesMax = 64
     /// The largest magnitude of an integer in an envelope: 2^53 − 1 (RFC 7493, section 2.2).
     public static let integerMax: UInt64 = 9_007_199_254_740_991
 
-    /// Each announced limit, with its name in the greeting.
+    /// The limits in the greeting, with their names there.
     public static let announced: [(name: String, value: Int)] = [
         ("line", lineBytesMax),
         ("key", keyBytesMax),
@@ -113,11 +112,12 @@ public enum Limits {
 
 /// The version of the protocol and of this build.
 public enum ProtocolVersion {
-    /// The number of the protocol. It grows only if old clients would break.
+    /// The number of the protocol. It changes only if old clients would break.
     public static let number = 1
     /// The version of the project.
     public static let software = "0.1.0"
-    /// The words of the greeting's `features`, sorted: abilities beyond the simplest core.
+    /// The words of the greeting's `features` in alphabetical order: abilities that a client may check
+    /// for.
     public static let features = [
         "ack", "batch", "calls", "cause", "delivery", "diff", "durable", "every", "explain", "fields", "if",
         "initial", "live", "old", "patch", "pause", "phase", "shorthand", "since", "trace", "ttl", "values",

@@ -1,22 +1,21 @@
-// Checks that a warm broker allocates no memory to pass a message on, in any row that isn't
-// exempt. `plugboard bench --allocations` is this check. A row fails if every try has an
-// allocation of the broker.
+// Checks that a warm broker allocates no memory for passing a message on, in every row that isn't exempt.
+// `plugboard bench --allocations` runs this check. A row fails only if the broker allocates in every try.
 
 import PlugboardWire
 
-/// Counts the allocations of many rows, and judges them.
+/// Counts the allocations of several rows, and judges them.
 struct AllocationCheck {
-    /// Rows that may allocate. In some, each message binds a value to its writer or to a time. In
-    /// others, more is told at once than is kept from turn to turn, or what is owed comes and
-    /// goes. A client that traces may be owed much, because nobody waits for it.
+    /// Rows that may allocate. In some, each message binds a value to its writer or to a time. In others,
+    /// observers are told more at once than the broker keeps memory for, or keys become owed and are sent
+    /// again. A client that traces may be owed much, because the generator doesn't wait for it.
     static let exempt: Set<String> = [
         "publish-while", "publish-ttl", "1000-patterns-all-match", "1→10-every", "1→10-one-stopped",
         "1→10-traced",
     ]
-    /// Bytes of outboxes' memory that a broker keeps from turn to turn.
+    /// Bytes of memory for outboxes that a broker keeps between turns.
     private static let keptBytes = 33_554_432
-    /// The rows that must be free of allocations. At most so much is on its way as can wait for
-    /// observers in half of that memory.
+    /// The rows that must be free of allocations. Their windows are small enough that everything that
+    /// waits for observers fits in half of that memory.
     static let standard = Workloads.all
         .filter { $0.measure == .rate && $0.keeping == .nothing && !exempt.contains($0.name) }
         .map { workload in
@@ -29,7 +28,7 @@ struct AllocationCheck {
         let workload: Workload
         let count: Allocations.Count?
 
-        /// Nil if it can't be counted.
+        /// Nil if allocations can't be counted.
         var isFree: Bool? { count.map { $0.byBroker == 0 } }
 
         /// One line for a person.
@@ -41,17 +40,17 @@ struct AllocationCheck {
     }
 
     let workloads: [Workload]
-    /// On a busy machine, more may wait than ever before, so that something grows once more. That
-    /// happens once. What happens regularly shows in every try.
+    /// How often a row may be tried. On a busy machine more may wait than ever before, so some memory
+    /// grows once more. That happens once. Regular allocations happen in every try.
     var triesMax = 5
     let count: (Workload) throws -> Allocations.Count?
 
-    /// Counts row by row and reports each. Returns whether no row has any allocation.
+    /// Counts row by row and reports each result. Returns whether all rows are free of allocations.
     @discardableResult
     func run(tell: (Result) throws -> Void) throws -> Bool {
         var areFree = true
         for workload in workloads {
-            // The first try without any, or the last try.
+            // The first try without allocations, or else the last try.
             var result = Result(workload: workload, count: try count(workload))
             for _ in 1..<triesMax where result.isFree == false {
                 result = Result(workload: workload, count: try count(workload))

@@ -1,6 +1,6 @@
-// Counts how often the broker allocates memory. glibc writes down every allocation of a
-// broker that runs with its debugging library. Counting begins after a warm-up, when
-// everything has reached its final size, and ends while nothing is on its way.
+// Counts how often the broker allocates memory. The broker runs with glibc's debugging library, which
+// logs every allocation. Counting begins after a warm-up, when all memory has reached its final size, and
+// ends while nothing is on its way.
 
 import PlugboardPosix
 
@@ -9,20 +9,20 @@ struct Allocations {
     private static let patienceSeconds = 10.0
     let bench: Bench
 
-    /// What was counted.
+    /// What a trace shows.
     struct Count: Equatable, Sendable {
         let messages: Int
         let allocations: Int
-        /// Those that Swift's library made for code that isn't optimized.
+        /// Allocations by Swift's library that only code without optimization needs.
         let frames: Int
 
-        /// Those that an optimized build would make as well.
+        /// Allocations that an optimized build would make, too.
         var byBroker: Int { allocations - frames }
         var perMessage: Double { Double(allocations) / Double(messages) }
     }
 
-    /// Counts in the steady state. Nil if that isn't possible: on other systems, or in a program
-    /// that glibc's loader doesn't load.
+    /// Counts allocations in the steady state. Nil if that isn't possible: on other systems than Linux,
+    /// or if glibc's loader doesn't load the broker.
     func count(_ workload: Workload) throws -> Count? {
         let folder = try TemporaryFolder(named: "pba")
         let log = folder.path + "/trace"
@@ -50,7 +50,8 @@ struct Allocations {
         return Count(messages: messages, allocations: allocations, frames: frames)
     }
 
-    /// Enough to see what happens once in many turns; fewer for batches that take longer.
+    /// How many batches to count: enough to see what happens once in many turns, fewer if batches take
+    /// long.
     private func batches(of workload: Workload) -> Int {
         let messages = max(bench.options.countedMessagesMin, workload.keys * workload.publishers)
         let effort = max(1, workload.deliveriesPerMessage / 100) * max(1, workload.valueBytes / 1024)
@@ -58,12 +59,12 @@ struct Allocations {
     }
 }
 
-/// The contents of a trace from glibc.
+/// A trace that glibc wrote.
 struct AllocationLog {
     private static let bytesMax = 1 << 30
     private let bytes: [UInt8]
 
-    /// Reads a trace that may still be written.
+    /// Reads a trace, which may be incomplete.
     init(path: String) throws {
         self.init(try InputFile.contents(path: path, limit: Self.bytesMax))
     }
@@ -72,19 +73,17 @@ struct AllocationLog {
         self.bytes = bytes
     }
 
-    /// Whether its last line says that it ended.
+    /// Whether the trace has its last line.
     var isComplete: Bool {
         let end = "= End\n".utf8
         return bytes.suffix(end.count).elementsEqual(end)
     }
 
-    /// How often memory was allocated, and how many of those allocations Swift's library made
-    /// outside of its allocator. Those are the frames of accessors, which only a build without
-    /// optimization calls.
+    /// The number of allocations, and how many of them Swift's library made outside of its allocator.
+    /// Those are frames of accessors, which only a build without optimization allocates.
     ///
-    /// `@ CALLER + ADDRESS SIZE` is an allocation, and one with `>` is memory that was moved.
-    /// Other lines are returns of memory. The caller may have spaces, so fields are counted from
-    /// the end.
+    /// `@ CALLER + ADDRESS SIZE` is an allocation, and the same with `>` is memory that was moved. Other
+    /// lines are returns of memory. The caller may contain spaces, so words are counted from the end.
     func counts() -> (allocations: Int, frames: Int) {
         var counts = (allocations: 0, frames: 0)
         for line in bytes.split(separator: UInt8(ascii: "\n")) where line.first == UInt8(ascii: "@") {

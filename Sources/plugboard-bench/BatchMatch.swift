@@ -1,16 +1,16 @@
-// Chooses how much a system's publishers write at once. A message costs less when a
-// server's turn reads more of them. So a system whose CPU is compared gets a batch with
-// which it reads about as many messages per turn as the broker did.
+// Chooses how much the publishers of a system write at once. A message costs less if a server's turn
+// reads more of them. So for a fair comparison of CPU, the limit gets a batch with which it reads about
+// as many messages per turn as the broker.
 
 /// Chooses the batch of one system by the mean batch of another.
 enum BatchMatch {
     private static let triesMax = 3
-    /// A mean that is off by at most this part is good enough.
+    /// A mean is good enough if it is off by at most this part.
     private static let tolerance = 0.1
     private static let growthMax = 4
 
-    /// Sets the session's batch so that the system takes in about so many messages per read, as
-    /// exactly as a few tries allow.
+    /// Sets the session's batch so that the system reads about `wanted` messages at a time. It makes a
+    /// few tries and keeps the best.
     static func approach(messagesPerRead wanted: Double, _ session: LoadSession) throws {
         let given = session.workload.batch
         var best: (batch: Int, distance: Double)?
@@ -27,14 +27,14 @@ enum BatchMatch {
         if let best, best.batch != session.workload.batch { try session.setBatch(best.batch) }
     }
 
-    /// The batch to try next, after `batch` led to `mean` messages per read.
+    /// The batch to try next, if `batch` gave a mean of `mean` messages per read.
     static func next(batch: Int, mean: Double, wanted: Double, given: Int) -> Int {
         let scaled = (Double(batch) * wanted / mean).rounded()
         let bounds = Double(max(1, given / growthMax))...Double(given * growthMax)
         return Int(min(max(scaled, bounds.lowerBound), bounds.upperBound))
     }
 
-    /// Whether two mean batches can be compared.
+    /// Whether two means are near enough to compare CPU per message.
     static func areEqual(_ one: Double, _ other: Double) -> Bool {
         other > 0 && abs(one / other - 1) <= tolerance * 2
     }

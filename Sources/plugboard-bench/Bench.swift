@@ -1,18 +1,16 @@
-// Decides the order of a bench: row by row, and in each row run by run,
-// with each system in turn. So a disturbance of the machine affects all
-// systems alike.
+// Decides the order of a bench: row by row, and in each row run by run, with all systems in turn. So a
+// disturbance of the machine affects all systems alike.
 
 import PlugboardPosix
 
-/// A bench of this machine. One thread uses it.
+/// A bench of this machine. Only one thread uses it.
 struct Bench {
-    /// Descriptors for everything except connections.
+    /// Descriptors that are not for connections.
     private static let descriptorsSpare = 256
     var options: BenchOptions
     let programs: Programs
-    /// A signal ends the bench and its servers.
+    /// If a signal comes, the bench and its servers end.
     let signals: Signals?
-    /// The number of descriptors that this process may open.
     var descriptors = OpenFiles.raiseLimit()
 
     /// What a bench reports while it runs.
@@ -21,7 +19,7 @@ struct Bench {
         case row(Row)
         case growth(GrowthRows)
 
-        /// Its block of the table.
+        /// The block of the table for it.
         var text: String {
             switch self {
             case .begun(let machine, let versions): Table.text(of: machine, versions)
@@ -31,7 +29,7 @@ struct Bench {
         }
     }
 
-    /// Measures every row, and reports each as soon as it is complete.
+    /// Measures every row, and reports each one when it is complete. Throws `BenchError.interrupted`.
     func run(tell: (Progress) throws -> Void = { _ in }) throws -> Report {
         let machine = Machine.current()
         let dialects = dialects
@@ -75,10 +73,10 @@ struct Bench {
         ]
     }
 
-    /// The figures of these systems, in order, without those for which the row means nothing. All
-    /// systems are set up side by side, then each runs in turn. If that would take more
-    /// connections than this process may have, each system is finished before the next begins.
-    /// Throws only if a signal ended the bench; other failures are in the row.
+    /// Measures one row. Systems for which the row means nothing are left out. All systems are set up
+    /// side by side, and each run visits them in turn. If that would take more connections than this
+    /// process may open, each system is finished before the next begins. Throws only if a signal ended
+    /// the bench; other failures are noted in the row.
     func measure(_ workload: Workload, _ dialects: [any Dialect]) throws -> Row {
         let supporting = dialects.filter { $0.supports(workload) && (workload.isLoad || !$0.isVariant) }
         let connections = workload.publishers + workload.observers + workload.connectionsAtRest
@@ -118,8 +116,8 @@ struct Bench {
         }
     }
 
-    /// The broker decides the mean batch. The limit, which its CPU is compared with, gets the
-    /// same.
+    /// Sets up a system. The broker decides the mean batch. The limit, with which its CPU is compared,
+    /// gets the same.
     private func setUp(_ workload: Workload, _ dialect: any Dialect, _ wanted: inout Double?) throws
         -> any Probe
     {
@@ -134,13 +132,13 @@ struct Bench {
     }
 }
 
-/// One system, set up for one row.
+/// A system that is set up for a row.
 protocol Probe: AnyObject {
     var dialect: any Dialect { get }
-    /// Messages that its publishers write at once.
+    /// How many messages its publishers write at once.
     var batch: Int { get }
-    /// Makes one run. Returns a value for each quantity.
+    /// Makes one run. Returns the values that it measured.
     func run() throws -> [Metric: Double]
-    /// Values that are known only after all runs.
+    /// Returns values that are known only after all runs.
     func finish() throws -> [Metric: Double]
 }

@@ -1,12 +1,11 @@
-// Why a measurement ended early. Errors of the system are thrown as a
-// `SystemError` instead. A failure of a peer ends only its own figures; an
-// interruption ends the bench.
+// Why a measurement ended early. Errors of the system are thrown as `SystemError`. If a peer fails, only
+// its own figures are missing. An interruption ends the bench.
 
 /// A measurement that could not be finished.
 enum BenchError: Error, Equatable, CustomStringConvertible {
     /// The server closed a connection.
     case closed
-    /// Nothing moved for too long. It says what was awaited.
+    /// Nothing moved for too long. The text says what was awaited.
     case stalled(String)
     /// The server answered something unexpected.
     case unexpected(String)

@@ -1,14 +1,13 @@
-// What a bench measures, as the user chose it. The defaults are those of a
-// full bench. The program sets them once from its arguments, and nothing
-// changes them afterwards.
+// What a bench measures. The defaults are those of a full bench. The program sets the options once from
+// its arguments.
 
 /// What to measure.
 struct BenchOptions: Sendable {
-    /// Also measure installed peers.
+    /// Whether to measure peers that are installed.
     var peers = false
-    /// Runs of each row. A figure is the median of their values.
+    /// The number of runs of each row. A figure is the median of their values.
     var runs = 5
-    /// How long each run publishes.
+    /// How long each run publishes, in seconds.
     var secondsPerRun = 0.25
     var workloads = Workloads.all
     /// Series to measure after the rows.
@@ -16,12 +15,11 @@ struct BenchOptions: Sendable {
     /// Whether to count the broker's allocations.
     var countsAllocations = true
 
-    /// The time before the first run. It is shorter if runs are short.
+    /// How long a server is warmed up before the first run. Less if runs are short.
     var warmUpNanoseconds: UInt64 { UInt64(min(0.1, secondsPerRun * 0.4) * 1e9) }
-    /// The time after a change of the batch.
+    /// How long a system is run after a change of its batch.
     var settlingNanoseconds: UInt64 { UInt64(min(0.06, secondsPerRun * 0.24) * 1e9) }
-    /// At least so many messages of each row are counted for allocations. There are fewer if runs
-    /// are short.
+    /// At least how many messages of a row are counted for allocations. Fewer if runs are short.
     var countedMessagesMin: Int { Int(min(20_000, secondsPerRun * 80_000)) }
 
     /// Sets the batch of every row that has batches, to see which costs a turn shares.
@@ -31,9 +29,8 @@ struct BenchOptions: Sendable {
         }
     }
 
-    /// Keeps the rows and series with these names. For a word that isn't a complete name, keeps
-    /// those whose names contain it. `->` stands for `→`. Throws `BenchError` for a word that no
-    /// name contains.
+    /// Keeps only the rows and series with these names. A word that isn't a complete name keeps those
+    /// whose names contain it. `->` stands for `→`. Throws `BenchError` for a word that no name contains.
     mutating func keepOnly(_ names: [String]) throws {
         let spell = { (name: String) in
             name.split(separator: "->", omittingEmptySubsequences: false).joined(separator: "→")

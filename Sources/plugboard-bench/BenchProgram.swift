@@ -1,12 +1,12 @@
-// The program: it reads the arguments of `plugboard bench`, then prints, draws and writes
-// the results. It returns the exit status: 1 if a server of this project failed, 64 for
-// wrong arguments.
+// The program: it reads the arguments of `plugboard bench`, measures, and prints, draws and writes the
+// results. The exit status is 1 if a server of this project failed or allocates in the check, 64 for
+// wrong arguments, and 69 if the program `plugboard` is missing.
 
 import PlugboardBroker
 import PlugboardPosix
 import PlugboardWire
 
-/// Why it ends early: an exit status, and lines for a person.
+/// Why the program ends early: an exit status, and lines for a person.
 struct BenchRefusal: Error {
     let status: Int32
     let lines: [String]
@@ -21,11 +21,10 @@ struct BenchRefusal: Error {
     }
 }
 
-/// The whole program.
 enum BenchProgram {
     private static let pageBytesMax = 4_194_304
 
-    /// Runs one command line to its end.
+    /// Runs a command line to its end and returns the exit status.
     static func run(_ words: [String]) -> Int32 {
         do {
             switch (words.first, words.count) {
@@ -56,14 +55,14 @@ enum BenchProgram {
         try stream.send(bytes(text, isShown: stream.isTerminal))
     }
 
-    /// A terminal gets only text and line feeds.
+    /// Escapes everything but text and line feeds for a terminal.
     private static func bytes(_ text: String, isShown: Bool) -> [UInt8] {
         guard isShown else { return Array(text.utf8) }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         return Array(lines.map { Printable.text(String($0)) }.joined(separator: "\n").utf8)
     }
 
-    /// The broker whose allocations are counted, from SIGUSR1 to SIGUSR2.
+    /// Runs the broker whose allocations are counted, from SIGUSR1 to SIGUSR2.
     private static func serveTraced(path: String) throws {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2])
         let broker = try Broker(configuration: Configuration(socketPath: path))
@@ -88,7 +87,7 @@ enum BenchProgram {
         let signals = try Signals(catching: [SIGINT, SIGTERM, SIGHUP])
         let bench = Bench(options: options, programs: programs, signals: signals)
         guard invocation.has(.allocations) else { return try measure(bench, invocation) }
-        // Runs of the usual length, because the warm-up depends on it.
+        // The runs have the usual length, because the length of the warm-up depends on it.
         let counting = Bench(options: BenchOptions(), programs: programs, signals: signals)
         let check = AllocationCheck(
             workloads: invocation.has(.only) ? options.workloads : AllocationCheck.standard,
@@ -101,7 +100,7 @@ enum BenchProgram {
 
     private static func measure(_ bench: Bench, _ invocation: Invocation) throws {
         let (chart, page) = (invocation.text(.chart), invocation.text(.into))
-        // Fails before the minutes of measuring if the page can't be written.
+        // If the page can't be written, this fails before minutes are spent on measuring.
         if let page { _ = try contents(of: page, with: "") }
         if let chart { try checkWritable(chart) }
         let isJSON = invocation.has(.json)
@@ -117,17 +116,17 @@ enum BenchProgram {
             )
             try OutputFile.write(try contents(of: page, with: text), to: page)
         }
-        // A peer's failure is shown in its row and fails nothing else.
+        // A peer's failure is shown in its row, and is no failure of the bench.
         if let failure = report.ownFailures.first { throw BenchRefusal(1, "\(failure)") }
     }
 
-    /// The path of a file from the page, if both are in the same folder.
+    /// The path of a file relative to the page, if it is in the page's folder or below.
     private static func link(to file: String, from page: String) -> String {
         let folder = SocketPath.folder(of: page) + "/"
         return file.hasPrefix(folder) ? String(file.dropFirst(folder.count)) : file
     }
 
-    /// The page with the figures in their place.
+    /// The page with `text` between its marks.
     private static func contents(of path: String, with text: String) throws -> String {
         let bytes = try InputFile.contents(path: path, limit: pageBytesMax)
         guard let page = Markdown.page(String(decoding: bytes, as: UTF8.self), with: text) else {

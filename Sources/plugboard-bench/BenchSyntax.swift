@@ -1,4 +1,6 @@
-// The command line of `plugboard bench`.
+// The command line of `plugboard bench`: its options, its help and its parser. `BenchProgram` uses it.
+// The bounds of a number are part of its option, so a wrong number ends the program before anything is
+// measured.
 
 import PlugboardWire
 
@@ -68,7 +70,7 @@ extension BenchProgram {
         ]
     )
 
-    /// Reads its command line, or throws a `BenchRefusal`.
+    /// Parses the command line. Throws `BenchRefusal`.
     static func parse(_ words: [String]) throws -> Invocation {
         do throws(CommandMistake) {
             return try Invocation(syntax, parsing: words)

@@ -1,17 +1,17 @@
-// A connection beside those that a row measures. It gets events, and either reads and
-// ignores them, or doesn't read at all. At the end it tells what an observer that doesn't
-// read costs the broker, and whether it is up to date when it reads again.
+// A connection besides those that a row measures. It gets events, and either the generator reads and
+// ignores them, or nobody reads. At the end it shows what an observer that doesn't read costs the broker,
+// and whether it is up to date when it reads again.
 
 import PlugboardPosix
 
-/// One bystander of a row. One thread uses it.
+/// The bystander of a row. Only one thread uses it.
 final class Bystander {
     let reads: Bool
     private let link: LoadLink
     private let server: MeasuredServer
     private let memoryBefore: UInt64
 
-    /// Connects it to a server that is warm.
+    /// Connects to a server that is warm.
     init(
         _ bystander: Workload.Bystander,
         _ server: MeasuredServer,
@@ -28,12 +28,12 @@ final class Bystander {
         guard !reply.hasPrefix("{\"error\"") else { throw BenchError.unexpected(reply) }
     }
 
-    /// If it reads, a generator reads for it.
+    /// Lets a generator read for it, if it reads.
     func add(to generator: LoadGenerator) throws {
         if reads { try generator.drain(link) }
     }
 
-    /// Reads everything that it is owed. Throws if that doesn't end with what was published last.
+    /// Reads everything that it is owed. Throws if the last event isn't what was published last.
     func wake(keys: Int, lastMark: String) throws -> [Metric: Double] {
         let memory = try ProcessUsage.memoryBytes(of: server.pid)
         try link.send("{\"op\":\"sync\"}\n")

@@ -1,8 +1,7 @@
-// What is measured, with its unit, and the figures that several runs give
-// together. A figure always has its smallest and largest value, so that nobody
-// takes noise for a difference.
+// What is measured, with its unit, and the figures of several runs. A figure always has its smallest and
+// its largest value, so that nobody takes noise for a difference.
 
-/// A quantity of the table.
+/// A quantity that is measured.
 enum Metric: String, CaseIterable, Sendable {
     case messagesPerSecond
     case cpuNanosecondsPerMessage
@@ -20,11 +19,11 @@ enum Metric: String, CaseIterable, Sendable {
     case longestRoundTripMilliseconds
     /// How much the server's memory grew while one observer didn't read.
     case bytesOfStopped
-    /// Lines per changed key that it got when it read again, without those that were already on
-    /// their way.
+    /// Lines per changed key that this observer got when it read again, without lines that were in its
+    /// socket already.
     case linesPerKeyAfterWaking
 
-    /// More of it is better.
+    /// Whether more of it is better.
     var isGain: Bool { self == .messagesPerSecond }
 
     /// The unit after a number.
@@ -45,7 +44,7 @@ struct Figure: Equatable, Sendable {
     let least: Double
     let most: Double
 
-    /// Nil for no values.
+    /// Nil if there are no values.
     init?(of values: [Double]) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
@@ -54,8 +53,8 @@ struct Figure: Equatable, Sendable {
         median = Figure.quantile(0.5, ofSorted: sorted)
     }
 
-    /// The value below which this part of the values is, interpolated between two of them if
-    /// necessary; 0 for no values.
+    /// The quantile at `part`, between 0 and 1, interpolated between two values if necessary. 0 if there
+    /// are no values.
     static func quantile(_ part: Double, ofSorted sorted: [Double]) -> Double {
         guard let last = sorted.indices.last else { return 0 }
         let place = part * Double(last)
@@ -65,7 +64,7 @@ struct Figure: Equatable, Sendable {
     }
 }
 
-/// One system's values for one workload, one for each run.
+/// A system's values for a workload, one for each run.
 struct Samples: Sendable {
     private(set) var values: [Metric: [Double]] = [:]
 
@@ -73,13 +72,13 @@ struct Samples: Sendable {
         for (quantity, value) in run { values[quantity, default: []].append(value) }
     }
 
-    /// Nil if this quantity wasn't measured.
+    /// Nil if the quantity wasn't measured.
     func figure(_ quantity: Metric) -> Figure? {
         values[quantity].flatMap(Figure.init)
     }
 
-    /// How many times as much there is as in `other`: the median over pairs of runs that were made
-    /// one after the other.
+    /// The ratio of a quantity to that in `other`: the median over pairs of runs that followed each
+    /// other.
     func ratio(_ quantity: Metric, to other: Samples) -> Double? {
         guard let ours = values[quantity], let theirs = other.values[quantity] else { return nil }
         return Figure(of: zip(ours, theirs).filter { $0.1 > 0 }.map { $0.0 / $0.1 })?.median

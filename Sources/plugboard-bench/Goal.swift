@@ -1,14 +1,13 @@
-// The goals of a bench: what must hold, and what would be better still. If possible,
-// each is a ratio within one report, because machines differ. A goal that wasn't
-// measured is left out.
+// The goals of a bench: limits that must hold, and aims that would be better still. If possible, a goal
+// is a ratio within one report, because machines differ. A goal that wasn't measured is left out.
 
-/// A limit for one figure.
+/// A goal for one figure.
 struct Goal: Sendable {
     typealias Measure = @Sendable (Report) -> Double?
 
     struct Bound: Sendable {
         let value: Double
-        /// The figure must be at least this value, instead of at most.
+        /// Whether the figure must be at least this value; otherwise at most.
         let isLeast: Bool
 
         var text: String { (isLeast ? "≥ " : "≤ ") + Digits.short(value) }
@@ -20,19 +19,19 @@ struct Goal: Sendable {
     enum Verdict: String, Sendable {
         case holds
         case missed
-        /// It has no limit.
+        /// There is no limit.
         case shown
     }
 
-    /// What it measures, in which workload and unit.
+    /// What is measured, in which row and unit.
     let what: String
-    /// Nil if the figure is only shown.
+    /// The limit; nil if the figure is only shown.
     let must: Bound?
     let aim: Bound?
-    /// It returns nil if the report has no such figure.
+    /// Returns the figure; nil if the report doesn't have it.
     let measure: Measure
 
-    /// A figure that must be at most a value, or is only shown.
+    /// A figure that must be at most `most`, or is only shown.
     init(_ what: String, most: Double? = nil, aim: Double? = nil, _ measure: @escaping Measure) {
         self.what = what
         self.measure = measure
@@ -40,7 +39,7 @@ struct Goal: Sendable {
         self.aim = aim.map { Bound(value: $0, isLeast: false) }
     }
 
-    /// A figure that must be at least a value.
+    /// A figure that must be at least `least`.
     init(_ what: String, least: Double, aim: Double? = nil, _ measure: @escaping Measure) {
         self.what = what
         self.measure = measure
@@ -52,9 +51,9 @@ struct Goal: Sendable {
         must.map { $0.holds(value) ? .holds : .missed } ?? .shown
     }
 
-    /// Its line in a table: the name, the figure, the limit, the aim, and the verdict.
+    /// The cells of its line in a table: name, figure, limit, aim, verdict.
     func cells(_ value: Double) -> [String] {
-        // With a small limit, the third digit matters.
+        // If the limit is small, the third decimal matters.
         let isClose = must.map { $0.value < 10 } ?? false
         let verdict = verdict(value)
         let isAimed = verdict == .holds && aim?.holds(value) == true
@@ -65,11 +64,10 @@ struct Goal: Sendable {
     }
 }
 
-/// All goals.
 enum Goals {
     static let all: [Goal] = load + kept + resting
 
-    /// The goals that were measured, each with its figure.
+    /// The goals that were measured, with their figures.
     static func measured(in report: Report) -> [(goal: Goal, value: Double)] {
         all.compactMap { goal in goal.measure(report).map { (goal, $0) } }
     }
@@ -188,7 +186,7 @@ enum Goals {
         { $0.row(row)?.ratio(.messagesPerSecond, "plugboard", to: system) }
     }
 
-    /// The CPU time of a message, as a multiple of that in another row.
+    /// The CPU time of a message in one row, divided by that in another.
     private static func rows(_ row: String, _ other: String) -> Goal.Measure {
         { report in
             guard let ours = figure(perMessage, row)(report), let theirs = figure(perMessage, other)(report)

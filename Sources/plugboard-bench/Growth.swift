@@ -1,14 +1,13 @@
-// What a message costs as something grows by powers of ten. A
-// series has a row of the bench for each size, so the same code
-// measures and shows it.
+// What a message costs while something grows by powers of ten. A series has a row for each size, so the
+// code for rows measures and shows it.
 
-/// One thing that grows.
+/// A series: one thing that grows.
 struct Growth: Sendable {
     /// A short, unique name, for `--only`.
     let name: String
     /// What grows.
     let what: String
-    /// The quantity that should stay flat.
+    /// The quantity that should stay the same.
     let quantity: Metric
     let sizes: [Int]
     let workload: @Sendable (_ size: Int) -> Workload
@@ -43,7 +42,6 @@ enum Growths {
     ]
 }
 
-/// A measured series.
 struct GrowthRows: Sendable {
     let growth: Growth
     /// One row for each size, in order.
@@ -52,12 +50,12 @@ struct GrowthRows: Sendable {
     /// The systems that were measured at the smallest size. Some may lack larger sizes.
     var systems: [String] { (rows.first?.systems ?? []).map(\.system) }
 
-    /// A system's figures, one for each size; nil if it wasn't measured.
+    /// A system's figures, one for each size; nil where it wasn't measured.
     func figures(of system: String) -> [Figure?] {
         rows.map { $0.samples(of: system)?.figure(growth.quantity) }
     }
 
-    /// A system's highest cost as a multiple of its lowest: 1 is flat.
+    /// A system's highest cost divided by its lowest. 1 means that the cost doesn't grow.
     func factor(of system: String) -> Double? {
         let medians = figures(of: system).compactMap(\.?.median)
         guard let least = medians.min(), let most = medians.max(), least > 0 else { return nil }

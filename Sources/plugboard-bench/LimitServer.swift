@@ -1,11 +1,11 @@
-// The least that any broker costs on this machine. It waits with the same poller, reads and
-// writes once per connection and turn, and copies every byte of every publisher to every
-// observer without looking at it. Each comparison shows it beside the broker.
+// The least work that any broker has on this machine. The server waits with the same poller, reads and
+// writes once for each connection and turn, and copies every byte of every publisher to every observer
+// without looking at it. Each row shows it beside the broker.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// The copying server. One thread uses it.
+/// The server that copies. Only one thread uses it.
 struct LimitServer: ~Copyable {
     private static let listenerToken = UInt64.max
     private static let readBytes = 65_536
@@ -14,12 +14,11 @@ struct LimitServer: ~Copyable {
     private let poller: any Poller
     private var peers: [LimitPeer?] = []
     private var observers: [LimitPeer] = []
-    /// Publishers that must be told that their batches arrived.
+    /// Publishers that must be told that batches arrived.
     private var owed: [LimitPeer] = []
-    /// What the reads of this turn brought, in order.
+    /// The bytes that were read in this turn, in order.
     private var turn = ByteBuffer()
 
-    /// Listens at `path`. Throws `SystemError` or `SocketPathError`.
     init(path: String) throws {
         let listener = try UnixSocket.listen(path: path)
         let poller = try PollerKind.standard.make()
@@ -29,7 +28,7 @@ struct LimitServer: ~Copyable {
         turn.reserve(Self.readBytes * 2)
     }
 
-    /// Serves until a signal ends the process.
+    /// Serves until a signal ends the process. Throws `SystemError`.
     mutating func run() throws {
         while true {
             let poller = poller
@@ -94,16 +93,16 @@ struct LimitServer: ~Copyable {
     }
 }
 
-/// A connection of the copying server.
+/// A connection of the server.
 final class LimitPeer {
     enum Role: Equatable {
         case unknown
         case observer
         case resting
-        /// It is told after each `batchBytes` bytes that were read; never, if that is 0.
+        /// It is told after each `batchBytes` bytes; never if that is 0.
         case publisher(batchBytes: Int)
 
-        /// From the first line of a connection: `O`, `R` or `P 1234`.
+        /// Reads the role from the first line of a connection: `O`, `R` or `P 1234`.
         init(line: Span<UInt8>) {
             switch line.first {
             case UInt8(ascii: "P"):
@@ -117,9 +116,9 @@ final class LimitPeer {
 
     private let descriptor: Descriptor
     var role = Role.unknown
-    /// Bytes since the last batch that it was told of.
+    /// Bytes that were read since the last batch of which it was told.
     var takenBytes = 0
-    /// What the system hasn't taken yet.
+    /// Bytes that couldn't be sent yet.
     private var kept = ByteBuffer()
 
     init(_ descriptor: consuming Descriptor) {

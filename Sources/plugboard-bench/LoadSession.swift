@@ -1,15 +1,14 @@
-// One system under load for one workload: its server runs, and everyone is
-// connected and subscribed. Each run gives one value in the table. The server ends
-// with the session.
+// One system under load for one workload. Its server runs, and all publishers and observers are
+// connected. Each run gives one value for each quantity. The server ends with the session.
 
 import PlugboardPosix
 
-/// A system and a workload, ready to be measured. One thread uses it.
+/// A system and a workload, ready to be measured. Only one thread uses it.
 final class LoadSession: Probe {
     let dialect: any Dialect
-    /// The row with the batch that this system's publishers write.
+    /// The row, with the batch that this system's publishers write.
     private(set) var workload: Workload
-    /// In all runs so far.
+    /// The number of messages in all runs so far.
     private(set) var messagesPublished = 0
     private let bench: Bench
     private let server: MeasuredServer
@@ -22,7 +21,7 @@ final class LoadSession: Probe {
 
     /// Sets everything up and warms the server.
     init(_ row: Workload, _ dialect: any Dialect, _ bench: Bench) throws {
-        // In a round trip, both ways go between two processors, for every system alike.
+        // The generator gets the first processor and the server the others, for every system alike.
         let place = row.measure == .roundTrip ? try ProcessorPlace(.allButFirst) : nil
         let started = Result { try MeasuredServer(dialect, for: row, bench.programs) }
         place?.leave()
@@ -57,7 +56,7 @@ final class LoadSession: Probe {
         try run(nanoseconds: UInt64(bench.options.secondsPerRun * 1e9))
     }
 
-    /// What a bystander found, and how often the broker allocates memory.
+    /// Returns what a bystander shows, and how often the broker allocates memory.
     func finish() throws -> [Metric: Double] {
         var values: [Metric: Double] = [:]
         if let bystander, !bystander.reads {
@@ -71,12 +70,12 @@ final class LoadSession: Probe {
         return values
     }
 
-    /// Publishes at least so many batches, and not many more.
+    /// Publishes at least `batches` batches, and not many more.
     func run(batches: Int) throws {
         try publish(nanoseconds: 0, batchesMin: batches)
     }
 
-    /// From now on, publishers on new connections write batches of this many messages.
+    /// Opens new connections for the publishers. Their batches have `batch` messages.
     func setBatch(_ batch: Int) throws {
         workload.batch = batch
         generator = try Self.generator(workload, dialect, server, observing, bench.signals)
@@ -84,17 +83,16 @@ final class LoadSession: Probe {
         try publish(nanoseconds: bench.options.settlingNanoseconds)
     }
 
-    /// Messages per read of the server, in a short run.
+    /// Messages per read of the server, in a short run; nil if reads can't be counted.
     func messagesPerRead() throws -> Double? {
         try run(nanoseconds: bench.options.settlingNanoseconds)[.messagesPerRead]
     }
 
-    /// Sends the server a signal.
     func signal(_ number: Int32) {
         server.signal(number)
     }
 
-    /// Whether the server's process has loaded this library.
+    /// Whether the server's process has loaded a library.
     func serverHasLoaded(_ library: String) -> Bool {
         Machine.hasLoaded(library, process: "\(server.pid)")
     }
@@ -154,7 +152,7 @@ final class LoadSession: Probe {
 }
 
 extension Workload {
-    /// The first observer acknowledges or serves, if the row wants that.
+    /// Whether an observer acknowledges or serves: the first one, if the row wants that.
     fileprivate func answers(_ number: Int) -> Bool {
         number == 0 && (acknowledging != nil || operation == .call)
     }

@@ -1,11 +1,10 @@
-// The machine on which a measurement was made, and the releases of the
-// systems. Without them, figures mean little. It has only what the system
-// tells; nothing here is measured.
+// The machine on which a measurement was made, and the releases of the systems. Without them, figures
+// mean little. Nothing here is measured: it is what the system says.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// The machine and this program, as far as the system tells.
+/// The machine and this program, as far as the system says.
 struct Machine: Sendable {
     /// The processor's name.
     let processor: String
@@ -14,12 +13,11 @@ struct Machine: Sendable {
     let kernel: String
     /// The Swift release that this program was built with.
     let swift: String
-    /// Whether the program loads Swift's library when it starts, instead of containing it.
+    /// Whether the program loads Swift's library at its start instead of containing it.
     let isDynamic: Bool
-    /// How many programs wanted to run, on average over the last minute before the bench.
+    /// The mean number of programs that wanted to run in the minute before the bench; nil if unknown.
     let load: Double?
 
-    /// This machine at this moment.
     static func current() -> Machine {
         let cpus = lines(of: "/proc/cpuinfo")
         return Machine(
@@ -33,7 +31,7 @@ struct Machine: Sendable {
         )
     }
 
-    /// Whether a process, named by its number or `self`, has loaded a library.
+    /// Whether a process has loaded a library. `process` is its number or `self`.
     static func hasLoaded(_ library: String, process: String) -> Bool {
         lines(of: "/proc/\(process)/maps").contains { $0.contains(library) }
     }
@@ -48,13 +46,13 @@ struct Machine: Sendable {
 
     private static let fileBytesMax = 4_194_304
 
-    /// Empty if the system has no such file.
+    /// The lines of a file; none if it doesn't exist.
     private static func lines(of path: String) -> [String] {
         let bytes = (try? InputFile.contents(path: path, limit: fileBytesMax)) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The text after `name :`.
+    /// The text after `name :`, in the first line that begins with `name`.
     private static func value(of name: String, in lines: [String]) -> String? {
         let line = lines.first { $0.hasPrefix(name) }
         let value = line?.split(separator: ":", maxSplits: 1).dropFirst().first
@@ -68,7 +66,7 @@ struct SystemVersion: Sendable {
     /// Nil if it isn't installed.
     let version: String?
 
-    /// Asks the dialect's program.
+    /// Asks the program for its version.
     static func of(_ dialect: any Dialect, programs: Programs) throws -> SystemVersion {
         guard let name = dialect.programName else {
             return SystemVersion(server: dialect.server, version: ProtocolVersion.software)
@@ -77,7 +75,7 @@ struct SystemVersion: Sendable {
         return SystemVersion(server: dialect.server, version: said.map { number(in: $0) ?? "unknown" })
     }
 
-    /// The first number with a dot, such as `7.0.15`.
+    /// The first number with a dot, such as `7.0.15`; nil if there is none.
     static func number(in text: String) -> String? {
         let parts = text.split { !($0.isNumber && $0.isASCII) && $0 != "." }
         return parts.first { $0.contains(".") && $0.first != "." && $0.last != "." }.map(String.init)

@@ -1,18 +1,17 @@
-// A server to measure: a process of its own, in a folder of its own. A
-// session or a probe owns it. It ends with its owner, even if that ends by an
-// error or a signal.
+// A server to measure: a process of its own, in a folder of its own. A session or a probe owns it. The
+// server ends with its owner, even after an error or a signal.
 
 import PlugboardPosix
 
-/// A running server. One thread uses it.
+/// A server that runs. Only one thread uses it.
 final class MeasuredServer {
     private static let patienceSeconds = 10.0
     let endpoint: Endpoint
     private let folder: TemporaryFolder
     private var process: ChildProcess
 
-    /// Starts a server for a row, in `folder` or in a folder of its own. It may not listen yet.
-    /// Throws `SystemError`.
+    /// Starts a server for a row, in `folder` or in a new folder. It may not listen yet. With `directly`,
+    /// it is started without the program that ends it with the bench. Throws `SystemError`.
     init(
         _ dialect: any Dialect,
         for workload: Workload,
@@ -28,7 +27,7 @@ final class MeasuredServer {
         process = try ChildProcess(starting: start)
     }
 
-    /// Asks the server to end and waits for that. A server that doesn't end is killed.
+    /// Tells the server to end, and waits for that. A server that doesn't end is killed.
     deinit {
         process.signalGroup(SIGTERM)
         _ = Patience.wait(seconds: Self.patienceSeconds) { process.end() != nil }
@@ -36,7 +35,7 @@ final class MeasuredServer {
 
     var pid: Int32 { process.pid }
 
-    /// Connects as soon as the server accepts.
+    /// Connects as soon as the server accepts connections. Throws `BenchError` after ten seconds.
     func connectWhenReady() throws -> LoadLink {
         var link: LoadLink?
         let isReady = try Patience.wait(seconds: Self.patienceSeconds, pause: 0.000_02) {
@@ -48,29 +47,28 @@ final class MeasuredServer {
         return link
     }
 
-    /// A connection that is ready for a row.
+    /// Opens a connection and greets for a row.
     func connect(_ workload: Workload, _ dialect: any Dialect, as role: LinkRole) throws -> LoadLink {
         let link = try endpoint.connect()
         try dialect.open(link, workload: workload, as: role)
         return link
     }
 
-    /// A connection that observes a key of its own, which nobody publishes.
+    /// Opens a connection that observes a key of its own, which nobody publishes.
     func connectResting(_ number: Int, _ workload: Workload, _ dialect: any Dialect) throws -> LoadLink {
         let link = try connect(workload, dialect, as: .resting)
         try dialect.subscribe(link, to: [Names.restingKey(number)], workload.plain)
         return link
     }
 
-    /// Sends the server a signal.
     func signal(_ number: Int32) {
         process.signalGroup(number)
     }
 }
 
-/// Waits for a condition.
+/// Waits for conditions.
 enum Patience {
-    /// Whether it came true within so many seconds.
+    /// Returns true when `isTrue` does, or false after `seconds`. Looks again after each `pause` seconds.
     static func wait(seconds: Double, pause: Double = 0.001, _ isTrue: () throws -> Bool) rethrows -> Bool {
         let limit = TimeLimit(seconds: seconds)
         while try !isTrue() {

@@ -1,10 +1,8 @@
-// The keys and patterns of workloads, in this project's spelling: `a.b` and `a.*`.
-// Dialects translate them. All keys of one workload have the same length, so that
-// all its messages do.
+// The keys and patterns of workloads, in this project's spelling: `a.b` and `a.*`. Dialects translate
+// them. All keys of a workload have the same length, so all its messages have.
 
-/// The names that workloads use.
 enum Names {
-    /// The key of a workload with this number.
+    /// The key with this number.
     static func key(_ number: Int, of workload: Workload) -> String {
         switch workload.interest {
         case .keys: "bench.k" + padded(number)
@@ -15,7 +13,7 @@ enum Names {
     /// The key that the resting connection with this number observes.
     static func restingKey(_ number: Int) -> String { "quiet.k" + padded(number) }
 
-    /// The subscriptions of one of the workload's observers. Patterns that match come first.
+    /// What an observer of the workload subscribes to. Patterns that match come first.
     static func subscriptions(of workload: Workload) -> [String] {
         guard case .patterns(let count, let matching) = workload.interest else {
             return (0..<workload.keys).map { key($0, of: workload) }
@@ -26,13 +24,13 @@ enum Names {
             .map { $0.joined(separator: ".") }
     }
 
-    /// The tokens of a key: enough of them for so many different patterns to match it.
+    /// The tokens of a key: enough for `matching` different patterns to match it.
     private static func tokens(matching: Int) -> [String] {
         matching > 15 ? (0..<10).map { "t\($0)" } : ["app0", "item", "state", "now"]
     }
 
-    /// The key with a wildcard for each token whose bit is set. The last token has the lowest bit.
-    /// It uses only `*`, because some systems spell `**` like that.
+    /// The key with a wildcard for each token whose bit in `mask` is set; the last token has the lowest
+    /// bit. Only `*` is used, because some systems spell `**` in this way.
     private static func pattern(of tokens: [String], mask: Int) -> [String] {
         tokens.enumerated().map { place, token in
             mask >> (tokens.count - 1 - place) & 1 == 1 ? "*" : token

@@ -1,19 +1,19 @@
-// Measures a server while nothing is sent, and while it keeps something: the memory of idle
-// connections, the time to its first reply (empty, or with all keys of a row), and how long
-// clients wait while it makes a snapshot.
+// Measures a server that starts anew for each run: the memory of idle connections, the time to its first
+// reply (empty, or with all keys of a row), and how long clients wait while it makes a snapshot.
 
 import PlugboardPosix
 
-/// A row with one quantity of a server that starts anew for each run. One thread uses it.
+/// A row that measures one quantity of such a server. Only one thread uses it.
 final class RestingProbe: Probe {
-    /// Connections made before the first look, so that code and tables are in memory.
+    /// Connections that are made before the first look at memory, so that code and tables are loaded.
     private static let warmingConnections = 100
-    /// After all keys were written this many times, there must have been a snapshot.
+    /// How often all keys are written at most. By then there must have been a snapshot.
     private static let roundsMax = 20
     let dialect: any Dialect
     private let workload: Workload
     private let bench: Bench
-    /// In a row on kept data: filled once; then each run starts a server on it.
+    /// The folder with kept data, in a row that needs it. It is filled once, and each run starts a server
+    /// on it.
     private let kept: TemporaryFolder?
 
     var batch: Int { workload.batch }
@@ -42,7 +42,7 @@ final class RestingProbe: Probe {
         }
     }
 
-    /// Bytes of the server's memory for each connection that observes a key of its own.
+    /// The bytes of the server's memory for each connection that observes a key of its own.
     private func idle(_ connections: Int) throws -> Double {
         let server = try start()
         var links = [try server.connectWhenReady()]
@@ -57,7 +57,7 @@ final class RestingProbe: Probe {
         return (Double(after) - Double(before)) / Double(connections)
     }
 
-    /// Milliseconds from the start of the process to its first reply.
+    /// The milliseconds from the start of the process to its first reply.
     private func startUp() throws -> Double {
         let begun = MonotonicClock.nanoseconds()
         let server = try start(in: kept)
@@ -65,15 +65,16 @@ final class RestingProbe: Probe {
         return Double(MonotonicClock.nanoseconds() - begun) / 1e6
     }
 
-    /// The longest wait of a batch for its answer, in milliseconds. A publisher writes all keys,
-    /// each batch after the answer to the last, until a snapshot of all keys was made meanwhile.
+    /// The longest wait of a batch for its answer, in milliseconds. One publisher writes all keys again
+    /// and again, each batch after the answer to the last, until a snapshot of all keys was made
+    /// meanwhile.
     private func longestWait() throws -> Double {
         let folder = try TemporaryFolder(named: "pb", isOnDisk: true)
         let server = try start(in: folder)
         defer { withExtendedLifetime(server) {} }
         let generator = try Self.generator(server, workload, dialect, bench)
         _ = try Self.writeAll(generator)
-        // A snapshot that includes this segment begins after this moment.
+        // A snapshot that replaces this segment begins after this moment.
         let segment = try Self.newest("segment-", in: folder)
         var longest: UInt64 = 0
         for _ in 0..<Self.roundsMax {
@@ -84,7 +85,7 @@ final class RestingProbe: Probe {
     }
 
     private func start(in folder: TemporaryFolder? = nil) throws -> MeasuredServer {
-        // A measured start has no other program in between.
+        // A start that is measured must not go through another program.
         let isDirect = workload.measure == .startUp || workload.measure == .recovery
         return try MeasuredServer(dialect, for: workload, bench.programs, folder: folder, directly: isDirect)
     }
@@ -93,7 +94,7 @@ final class RestingProbe: Probe {
         try generator.run(nanoseconds: 0, batchesMin: generator.batchesOfScript)
     }
 
-    /// The only publisher.
+    /// A generator with one publisher and no observer.
     private static func generator(
         _ server: MeasuredServer,
         _ workload: Workload,
@@ -105,8 +106,8 @@ final class RestingProbe: Probe {
         return try LoadGenerator(workload, [publisher], [], bench.signals)
     }
 
-    /// The highest number in the names of the broker's files that begin with `start`; 0 if there
-    /// are none.
+    /// The highest number in the names of the broker's files that begin with `start`; 0 if there are
+    /// none.
     private static func newest(_ start: String, in folder: TemporaryFolder) throws -> Int {
         try DataFolder(path: folder.path + "/state").names()
             .filter { $0.hasPrefix(start) && $0.hasSuffix(".jsonl") }

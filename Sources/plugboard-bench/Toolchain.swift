@@ -1,6 +1,5 @@
-// Tells which compiler built this program. The compiler only tells whether it is at least
-// of some release, not which one it is. The number of Swift's library is another one, and
-// may stay the same with a patch.
+// Tells which compiler built this program. A program can only ask whether the compiler has at least some
+// release. The version of Swift's library is another number, which may stay the same in a patch release.
 
 /// The compiler's release.
 enum Toolchain {

@@ -1,23 +1,23 @@
-// One row of the bench, as data: how much of what is published to whom, and what is
-// measured. Every system's dialect translates the same row. So a new feature adds a row to
-// `Workloads` and, if its form on the wire is new, a line to a dialect.
+// One row of the bench as data: how much is published to whom, and what is measured. Each system's
+// dialect translates the same row. So a new feature needs a row in `Workloads` and, if its form on the
+// wire is new, a line in a dialect.
 
 /// What is sent, who observes it, and what is measured.
 struct Workload: Sendable {
     /// What a row measures.
     enum Measure: Equatable, Sendable {
-        /// Messages per second and CPU per message, as fast as the window allows.
+        /// Messages per second and CPU per message, with as much load as the window allows.
         case rate
-        /// The time from a write until every observer has read it, one at a time.
+        /// The time from a write until every observer has read it, one message at a time.
         case roundTrip
         /// The server's memory for each connection that observes a key of its own.
         case idle(connections: Int)
         /// The time from the start of the process to its first reply.
         case startUp
-        /// The same, with all keys of the row kept by an earlier process.
+        /// The same, on all keys of the row, which an earlier process kept.
         case recovery
-        /// The longest wait for an answer while the server makes a snapshot. All keys of the row
-        /// are written again and again.
+        /// The longest wait for an answer while the server makes a snapshot. All keys of the row are
+        /// written again and again.
         case snapshot
     }
 
@@ -25,73 +25,72 @@ struct Workload: Sendable {
     enum Interest: Equatable, Sendable {
         /// Every key that is published, by its exact name.
         case keys
-        /// So many patterns, `matching` of which match what is published.
+        /// A number of patterns, of which `matching` match what is published.
         case patterns(Int, matching: Int)
     }
 
-    /// What publishers send for each message. The only observer serves a call.
+    /// What publishers send for each message. In a row with calls, the only observer serves them.
     enum Operation: Equatable, Sendable { case publish, call }
 
-    /// What exists again after the server has ended.
+    /// What is there again after the server has ended.
     enum Keeping: Equatable, Sendable {
-        /// Nothing: everything is in memory.
+        /// Nothing. Everything is in memory.
         case nothing
-        /// What observers were told. It is brought to disk once a second.
+        /// Everything of which observers were told. It is synced once a second.
         case journal
-        /// What was answered. Each write is answered when it is on disk.
+        /// Everything that was answered. Each write is answered when it is on disk.
         case durable
     }
 
-    /// One more connection. Nothing waits for it.
+    /// A connection for which nothing waits.
     struct Bystander: Equatable, Sendable {
         /// Its first request.
         let request: String
-        /// Whether it reads. If not, ever more waits for it until the row is over.
+        /// Whether it reads. If it doesn't, more and more waits for it.
         let reads: Bool
     }
 
     /// A short, unique name, for `--only`.
     let name: String
     var measure = Measure.rate
-    /// Bytes of each value, which is JSON text.
+    /// The bytes of each value, which is JSON.
     var valueBytes = 128
     var publishers = 1
     /// The number of observing connections.
     var observers = 0
-    /// Further connections. Each subscribes to a key that nobody publishes.
+    /// More connections. Each observes a key of its own, which nobody publishes.
     var connectionsAtRest = 0
-    /// The number of keys, which are published in turn.
+    /// The number of keys. They are published in turn.
     var keys = 1
     var interest = Interest.keys
     var operation = Operation.publish
-    /// Further members of each observer's `subscribe`, as the broker's protocol spells them. With
-    /// them, or with one of the next four, the row measures an option, beside the same row without
-    /// it.
+    /// More members of each observer's `subscribe`, as the broker's protocol spells them. A row that
+    /// isn't plain (see `isPlain`) measures an option, beside the same row without it.
     var subscribing = ""
-    /// The members of the first observer, instead of `subscribing`. It acknowledges every message.
+    /// The members for the first observer instead of `subscribing`. It acknowledges every message.
     var acknowledging: String?
-    /// Further members of each write.
+    /// More members of each write.
     var writing = ""
     var bystander: Bystander?
-    /// Observers are told of every message. If not, only answers limit what is on its way.
+    /// Whether observers are told of every message. If not, only answers limit what is on its way.
     var tellsEach = true
     var keeping = Keeping.nothing
-    /// Every write is answered, instead of one per batch.
+    /// Whether every write is answered, instead of one in each batch.
     var isAcknowledged = false
-    /// Messages in each write of a publisher to its socket.
+    /// The number of messages that a publisher writes to its socket at once.
     var batch = 64
-    /// Batches of each publisher that may be on their way at once: enough that no side waits for
-    /// the other to wake up, and few enough that no peer drops anything.
+    /// How many batches of each publisher may be on their way: enough that no side waits for the other to
+    /// wake up, and few enough that no peer drops anything.
     var window = 8
 
-    /// The same row with changes.
+    /// A copy of the row with changes.
     func with(_ change: (inout Workload) -> Void) -> Workload {
         var copy = self
         change(&copy)
         return copy
     }
 
-    /// The same row without its options.
+    /// The row without its options.
     var plain: Workload {
         with {
             ($0.operation, $0.keeping, $0.tellsEach) = (.publish, .nothing, true)
@@ -99,7 +98,7 @@ struct Workload: Sendable {
         }
     }
 
-    /// Whether it needs nothing that only this project's broker has.
+    /// Whether the row needs nothing that only this project's broker has.
     var isPlain: Bool {
         operation == .publish && subscribing.isEmpty && acknowledging == nil && writing.isEmpty
             && bystander == nil && tellsEach
@@ -109,16 +108,16 @@ struct Workload: Sendable {
     /// Whether other systems can do the same.
     var isForPeers: Bool { isPlain && keeping != .journal }
 
-    /// Whether messages are published for as long as a run takes.
+    /// Whether publishers send for the whole length of a run.
     var isLoad: Bool { measure == .rate || measure == .roundTrip }
 
-    /// Whether systems that answer do so for the last message of each batch.
+    /// Whether the last message of each batch is answered, by systems that answer.
     var answersBatches: Bool { measure == .rate || measure == .snapshot }
 
-    /// Whether every batch is timed, one after the other.
+    /// Whether each batch is timed, one at a time.
     var isTimed: Bool { measure == .roundTrip || measure == .snapshot }
 
-    /// Deliveries of one message to each observing connection.
+    /// How often each observing connection gets a message.
     var deliveriesPerObserver: Int {
         switch interest {
         case _ where !tellsEach: 0
@@ -127,12 +126,12 @@ struct Workload: Sendable {
         }
     }
 
-    /// Deliveries of one message.
+    /// How often all observers together get a message.
     var deliveriesPerMessage: Int { observers * deliveriesPerObserver }
 }
 
 extension Workload {
-    /// One key, 128 bytes and no observer. A row only says what is different.
+    /// One key, values of 128 bytes, no observer.
     init(_ name: String) {
         self.init(name: name)
     }

@@ -1,8 +1,6 @@
-// The rows of the bench, in the order of the table. A new row needs only a
-// few lines here. Each name is unique, because `--only` and the goals find
-// rows by their names.
+// The rows of the bench, in the order of the table. A new row needs only a few lines here. Names are
+// unique, because `--only` and the goals find rows by name.
 
-/// All rows.
 enum Workloads {
     static let all: [Workload] = publishing + fanOut + matching + options + keeping + latency + resting
 
@@ -17,7 +15,7 @@ enum Workloads {
         Workload(name: "publish-100000-keys", keys: 100_000, batch: 256),
     ]
 
-    /// One key with many observers; many writers with one observer.
+    /// One key with many observers, and many publishers with one observer.
     static let fanOut = [
         Workload(name: "1→1", observers: 1),
         Workload(name: "1→10", observers: 10),
@@ -40,7 +38,7 @@ enum Workloads {
             interest: .patterns(1000, matching: 10),
             batch: 16
         ),
-        // Each message is a thousand lines for one observer, which must not fall behind.
+        // Each message is a thousand lines for one observer, which must keep up.
         Workload(
             name: "1000-patterns-all-match",
             observers: 1,
@@ -51,10 +49,10 @@ enum Workloads {
         Workload(name: "100000-subscriptions", observers: 1, keys: 100_000),
     ]
 
-    /// What only this project's broker has: each option beside the same row without it.
+    /// What only this project's broker has. Each option is measured beside the same row without it.
     static let options = told + written + beside
 
-    /// What an observer asks for. Each value ends with a number of its own.
+    /// Options of observers. Each value has a number of its own at its end.
     private static let told =
         [
             ("values-false", #""values":false"#, true), ("old", #""old":true"#, true),
@@ -68,12 +66,12 @@ enum Workloads {
             Workload(name: "1→10-\(name)", observers: 10, subscribing: members, tellsEach: tellsEach)
         }
 
-    /// What a write says beside its value.
+    /// Options of writes.
     private static let written = [
         ("while", #""while":"connected""#), ("ttl", #""ttl":60000"#), ("cause", #""cause":1"#),
     ].map { Workload(name: "publish-\($0)", writing: $1, batch: 256) }
 
-    /// What else happens, or must happen.
+    /// Options that concern other clients or answers.
     private static let beside = [
         Workload(
             name: "1→10-one-stopped",
@@ -104,8 +102,8 @@ enum Workloads {
         ),
     ]
 
-    /// What is kept on disk: a journal beside none, and writers that wait for the disk with each
-    /// write or with some.
+    /// What is on disk: a journal beside none, and writers that wait for the disk after each write or
+    /// each batch.
     static let keeping =
         [
             Workload(name: "publish-journal", keeping: .journal, batch: 256),
@@ -129,7 +127,7 @@ enum Workloads {
         Workload(name: "round-trip-100", measure: .roundTrip, observers: 100, batch: 1, window: 1),
     ]
 
-    /// Nothing is sent, or something else counts.
+    /// Rows in which nothing is sent, or in which something else counts.
     static let resting = [
         Workload(name: "idle-connection", measure: .idle(connections: 10_000)),
         Workload(name: "start", measure: .startUp),

@@ -1,6 +1,5 @@
-// The program `plugboard-bench`. `plugboard bench` becomes it by `exec`, so
-// signals and the exit status are this program's. It also starts itself, for
-// two of its servers.
+// The program `plugboard-bench`. `plugboard bench` turns into it by `exec`, so signals and the exit
+// status are this program's. It also runs two of its own servers: `limit` and `traced`.
 
 import PlugboardPosix
 

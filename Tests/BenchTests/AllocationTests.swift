@@ -12,8 +12,8 @@ struct AllocationTests {
         "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
     ].contains { FileStatus(path: "\($0)/\(AllocationTrace.library).so.0").kind == .file }
 
-    /// `plugboard bench --allocations` of a release build must find none. A debug build allocates
-    /// for calls that an optimized one specializes.
+    /// A release build must find none with `plugboard bench --allocations`. A debug build allocates for
+    /// calls that an optimized build specializes.
     @Test(
         "a broker that allocates with each message is found and named",
         .enabled(if: canTrace, "glibc's tracing isn't here")

@@ -7,7 +7,7 @@ import Synchronization
 @testable import plugboard_bench
 
 final class Conversation: Sendable {
-    /// A server's answer to a request that ends with these words.
+    /// A server's answer to a request that ends with `end`.
     struct Answer: Sendable {
         let after: String
         let answer: String
@@ -47,7 +47,7 @@ final class Conversation: Sendable {
     /// The dialect's end.
     var link: LoadLink { LoadLink(Descriptor(adopting: dup(near.raw))) }
 
-    /// Whether the dialect has sent exactly this after what was answered.
+    /// Whether the dialect has sent exactly these bytes since the last answer.
     func said(_ expected: [UInt8]) throws -> Bool {
         let answered = heard.withLock { $0 }
         guard answered.count < expected.count else { return answered == expected }

@@ -78,7 +78,7 @@ struct DialectTests {
         )
         #expect(dialect.plan(folder: "/f", for: workload).arguments.contains("/f/state"))
         #expect(dialect.plan(folder: "/f", for: Self.plain).arguments.contains("--memory"))
-        // The row that a row with a journal is compared with has none.
+        // The same row without a journal, for comparison, has no `durable`.
         let without = PlugboardDialect(programs: Products.programs, isPlain: true)
         let journalled = workload.with { $0.keeping = .journal }
         #expect(without.plan(folder: "/f", for: journalled).arguments.contains("--memory"))

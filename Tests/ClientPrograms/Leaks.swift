@@ -6,7 +6,8 @@ import PlugboardPosix
 
 /// Prints the descriptors and threads before and after. They must be the same.
 func leaks() async throws {
-    // One round ahead, so that everything exists that a process makes only once (shared threads).
+    // One round before counting, so that everything exists that a process makes only once (shared
+    // threads).
     for _ in 0..<3 { try await round() }
     let before = try await settled(from: nil)
     for _ in 0..<100 { try await round() }
@@ -45,8 +46,8 @@ private func round() async throws {
     if (try? await Bus.connect(path: "/nowhere/bus.sock")) != nil { print("somebody is nowhere") }
 }
 
-/// What is in use when ending threads have ended. Waits for `wanted`, or until two looks
-/// give the same.
+/// What is in use after threads that were ending have ended. Waits for `wanted`, or until two looks give
+/// the same.
 private func settled(from wanted: Usage?) async throws -> Usage {
     var last = Usage(descriptors: -1, threads: -1)
     for _ in 0..<500 {

@@ -3,7 +3,7 @@
 import Observables
 import PlugboardClient
 
-/// With a callback; it serves until a signal comes.
+/// A plugin with a callback. It runs until a signal comes.
 func greeter() async {
     await Plugin.run(name: "greeter") { bus in
         let observation = try await bus.subscribe("people.*") { event in
@@ -17,13 +17,13 @@ func greeter() async {
         try await bus.publish("greeter.ready", true)
         await bus.waitUntilStopped()
         observation.dispose()
-        // The broker still hears this: the connection outlives the subscriptions until everything
-        // is written.
+        // The broker still gets these: the connection stays after the subscriptions until everything is
+        // sent.
         for number in 1...500 { try bus.pipeline.publish("greeter.last", number) }
     }
 }
 
-/// With a loop, which a signal ends.
+/// A plugin with a loop, which ends at a signal.
 func looper() async {
     await Plugin.run(name: "looper") { bus in
         let numbers = try await bus.subscribe("number")
@@ -35,7 +35,7 @@ func looper() async {
     }
 }
 
-/// One that prints what it does.
+/// A plugin that prints what it does.
 func talker() async {
     await Plugin.run(name: "talker") { bus in
         try await bus.subscribe("number").forEach { event in
@@ -46,10 +46,10 @@ func talker() async {
     }
 }
 
-/// Without the convenience.
+/// A plugin without `Plugin.run`.
 func byHand() async throws {
     let bus = try await Bus.connect(name: "by-hand")
-    // A program that hears that it is ready may end it at once.
+    // Whoever reads that the program is ready may end it at once.
     bus.stopAtSignals()
     let number = bus.observable("number", default: 0)
     let double = bus.observable("doubled", default: 0)

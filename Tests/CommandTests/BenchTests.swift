@@ -5,7 +5,7 @@ import Testing
 
 @testable import plugboard_bench
 
-/// The command and its output. What it measures is not tested here.
+/// The command `bench` and its output. The figures are not tested here.
 @Suite("bench", .someAtATime)
 struct BenchTests {
     @Test("measures each kind of row against a broker and the limit, and prints a table")

@@ -3,8 +3,8 @@ import PlugboardWire
 import TestSupport
 import Testing
 
-/// What only shows in a broker that is a process of its own: its memory, its descriptors
-/// and its processor time.
+/// What is visible only in a broker that is a process of its own: its memory, its descriptors and its
+/// processor time.
 @Suite("A broker's own process", .someAtATime, .serialized)
 struct BrokerProcessTests {
     @Test("a line without an end is dropped as it arrives, and memory stays flat")
@@ -45,8 +45,8 @@ struct BrokerProcessTests {
             #expect(try served.text() == #"{"ok":"publish","revision":\#(value + 1)}"#)
             Pause.sleep(seconds: 0.01)
         }
-        // Each round takes a hundredth of a second, and so does a tick. A loop that spins would
-        // use all of them.
+        // Each round takes a hundredth of a second, and so does a tick. A loop that spins would use all
+        // ticks.
         let share = (try processorTicks(of: broker.pid) - before) * 100 / rounds
         #expect(share < LongSuite.count(5, quick: 30))
         LongSuite.print("64 descriptors, 200 clients: \(share) % of a processor, who was served is served")

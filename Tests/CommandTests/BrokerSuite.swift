@@ -1,4 +1,4 @@
-// What suites share whose tests use a broker in a folder of their own.
+// What suites with a broker in a folder of their own share.
 
 import PlugboardPosix
 import TestSupport
@@ -8,7 +8,7 @@ import Testing
 
 /// Tests that have a folder each.
 class FolderSuite {
-    /// Where everything lies that commands read and write.
+    /// The folder for everything that commands read and write.
     let folder: TemporaryFolder
 
     init(in folder: TemporaryFolder) {
@@ -42,7 +42,7 @@ class BrokerSuite: FolderSuite {
     }
 }
 
-/// Tests that have a folder of plugins each, and start `up` on it.
+/// Tests that each have a folder of plugins and start `up` on it.
 class ShopSuite {
     let shop: Shop
 

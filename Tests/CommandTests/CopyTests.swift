@@ -59,8 +59,7 @@ struct CopyTests {
         )
         .problems
         #expect(problems == [])
-        // As in a checkout, where plugins are sources: the installed program is used and copied
-        // along.
+        // As in a checkout, where plugins are sources. The installed program is used and copied, too.
         let command = folder.path + "/away/bin/plugboard"
         try folder.write(
             "plugins/logger/plugin.json",

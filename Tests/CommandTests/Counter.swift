@@ -1,4 +1,4 @@
-// Numbers, each given to only one caller.
+// Gives each number to only one caller.
 
 import Synchronization
 

@@ -37,7 +37,7 @@
                     try plugboard("publish", "a", "1", in: shop.folder).end == .exited(0)
                 }
                 if words[0] == "up" { _ = try shop.pids("plain", count: 1) }
-                // A SIGHUP from elsewhere, while the terminal exists, is different.
+                // A SIGHUP from elsewhere, while the terminal exists, has another effect.
                 try Signals.send(SIGHUP, to: child.pid)
                 #expect(try plugboard("get", "a", in: shop.folder).output == "1\n")
                 #expect(child.end() == nil)

@@ -1,5 +1,5 @@
-// What other people choose (keys, names, values, errors) reaches a terminal or a log only
-// as text: no control byte, and no character that changes the direction of writing.
+// What other people choose (keys, names, values, errors) reaches a terminal or a log only as text,
+// without control bytes and without characters that change the direction of writing.
 
 #if os(Linux)
     import PlugboardPosix

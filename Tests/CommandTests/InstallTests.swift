@@ -6,7 +6,7 @@ import Testing
 
 @Suite("install", .someAtATime)
 final class InstallTests: FolderSuite {
-    /// As somebody does who has built it: the copy is what a service may start.
+    /// Installs as somebody does who has built the program. A service may start the copy.
     private func install(_ arguments: String..., configuration: String = "") throws -> Finished {
         let copy = folder.path + "/.local/bin/plugboard"
         if FileStatus(path: copy).kind == .missing {

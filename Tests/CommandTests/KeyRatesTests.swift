@@ -3,7 +3,7 @@ import Testing
 
 @testable import plugboard
 
-/// Keys with the periods in which they are counted.
+/// Keys, with the periods in which their updates are counted.
 private struct Counted {
     private var keys = KeyRates()
     private var periods = RecentPeriods()

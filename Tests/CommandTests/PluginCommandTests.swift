@@ -68,7 +68,7 @@ final class PluginCommandTests: ShopSuite {
         try shop.expectGone([again, other])
     }
 
-    /// A process that ignores SIGTERM would outlive an `up` that is killed.
+    /// Ends the process first. It ignores SIGTERM, so it would outlive an `up` that is killed.
     private func end(_ up: Run) throws {
         up.signal(SIGTERM)
         #expect(try up.finished().end == .exited(0))
@@ -182,7 +182,7 @@ final class PluginCommandTests: ShopSuite {
         link.send([UInt8](repeating: 0x20, count: BusLink.outboxBytesMax))
         #expect(!link.isGone)
         #expect(link.interest == [.read, .write])
-        // The system may have taken some of it.
+        // The system may have taken some of the first one.
         for _ in 0..<2 { link.send([UInt8](repeating: 0x20, count: BusLink.outboxBytesMax)) }
         #expect(link.isGone)
         _ = consume listener

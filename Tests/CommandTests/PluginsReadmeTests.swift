@@ -40,7 +40,7 @@ struct PluginsReadmeTests {
         try eventually("it publishes") {
             try plugboard("get", "greetings.ada", in: shop.folder).output == "\"hello\"\n"
         }
-        // Its commands would wait for another broker.
+        // The commands of `up` would wait for another broker.
         up.signal(SIGTERM)
         #expect(try up.finished().end == .exited(0))
     }

@@ -71,7 +71,7 @@ final class PolicyTests: FolderSuite {
         chmod(folder.path, 0o755)
         let broker = try startBroker(in: folder)
         chmod(folder.socket, 0o666)
-        // A client that writes would find the connection closed and not read why.
+        // If the client wrote, it would find the connection closed and couldn't read why.
         let turned = try nobody("", "-d")
         #expect(turned.hasPrefix(#"{"event":"bye","reason":"forbidden""#))
         broker.signal(SIGTERM)

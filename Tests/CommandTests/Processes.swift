@@ -1,4 +1,4 @@
-// What a test can find out about processes that are not its children.
+// What a test can find out about processes that aren't its children.
 
 import PlugboardPosix
 
@@ -12,7 +12,7 @@ enum Processes {
         return fields[0] != "Z"
     }
 
-    /// The ended children of `pid` that it hasn't waited for.
+    /// The children of `pid` that have ended and that it hasn't waited for.
     static func zombies(of pid: Int32) -> [Int32] {
         children(of: pid).filter { fields($0)?[0] == "Z" }
     }

@@ -86,7 +86,7 @@ final class ReconnectTests: FolderSuite {
             )
             try eventually("synced") { shell.output.contains("synced") }
             let command = try #require(Int32(shell.output.prefix { $0 != "\n" }))
-            // Ending the parent would end everything that it has started.
+            // If the parent ended, everything that it has started would end.
             shell.signal(SIGKILL)
             broker.signal(SIGTERM)
             _ = try broker.finished()
@@ -153,7 +153,7 @@ final class ReconnectTests: FolderSuite {
         let elsewhere = try TemporaryFolder()
         broker = try Run(["broker", "--ready", "--memory", "--socket", elsewhere.socket], in: elsewhere)
         try eventually("it listens") { broker.output == "ready\n" }
-        // It already has something when clients can find it.
+        // It must already have something when clients can find it.
         _ = try Run(["publish", "b", "2", "--name", "y"], in: elsewhere).finished()
         _ = try Run(["publish", "d", "3", "--name", "y"], in: elsewhere).finished()
         unlink(folder.socket)
@@ -281,7 +281,7 @@ extension String {
     fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }
 
-/// For values that change while they are read.
+/// Compares values that change while they are read.
 private func same<Value: Equatable>(
     _ value: Value,
     _ expected: Value,

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("record", .someAtATime)
 final class RecordTests: BrokerSuite {
-    /// A recording in the background that has its snapshot.
+    /// Starts a recording in the background and waits until it has its snapshot.
     private func record(_ words: String...) throws -> Run {
         let recorder = try Run(["record"] + words, in: folder)
         try eventually("synced") { recorder.output.contains("synced") }
@@ -79,7 +79,7 @@ final class RecordTests: BrokerSuite {
             let finished = try recorder.finished()
             #expect(finished.end == .exited(0))
             let values = index * 7
-            // A client that can't keep up gets several updates in one line.
+            // A client that can't keep up gets several updates as one line.
             let folded = try finished.lines.map { line in
                 Int(try JSONObject(parsing: Array(line.utf8)[...])["skipped"]?.integer ?? 0)
             }

@@ -25,8 +25,8 @@ func delete(_ key: String, _ revision: Int, ms: Double = 0) -> String {
     #"{"ms":\#(ms),"event":"delete","sub":1,"key":"\#(key)","revision":\#(revision),"by":"x"}"#
 }
 
-/// What a subscriber to everything gets from an action: event, key, value, cause, and
-/// revisions counted from the bus's revision before.
+/// What an observer of everything gets because of an action: event, key, value, cause, and revisions
+/// relative to the bus's revision before.
 func seen(in folder: TemporaryFolder, _ action: () throws -> Void) throws -> [String] {
     let watcher = try Run(["record", "**"], in: folder)
     try eventually("synced") { watcher.output.contains("synced") }

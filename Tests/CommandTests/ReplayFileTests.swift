@@ -80,7 +80,8 @@ final class ReplayFileTests: BrokerSuite {
         #expect(finished.messages.contains("standard input:4: not JSON"))
         #expect(finished.messages.hasSuffix("; what stands up to line 3 was played\n"))
         #expect(try run("keys").lines == ["a", "b"])
-        // Even if the line doesn't say that it isn't part of what comes before.
+        // Here the damaged line has the revision of the line before it. Both may be one batch, so neither
+        // is played.
         let unknown = try run(
             "replay",
             "-",
@@ -105,7 +106,7 @@ final class ReplayFileTests: BrokerSuite {
         _ = try run("delete", "b")
         _ = try run("delete", "c")
         let revision = try run("get", "a", "--json").output
-        // Only the missing line could say whether it is one more of the batch.
+        // Only the missing line could say whether this is another write of the batch.
         for length in [9, 40, 70] {
             let half = try replay(
                 recording(first + String(update("d", "1", 2).dropLast(length))).dropLast().description

@@ -41,7 +41,7 @@ final class ReplayTests: BrokerSuite {
             #expect(finished.end == .exited(0))
             #expect(finished.messages.isEmpty)
         }
-        // Here the values from the start are events as well.
+        // Here the values from the beginning are events, too.
         #expect(played.count == session.count + 3)
         #expect(session.count == 10)
         let shifted = played.dropFirst(3).map { line in
@@ -94,7 +94,7 @@ final class ReplayTests: BrokerSuite {
         let text = recording(update("a", "1", 1), update("b", "1", 2, ms: 200_000))
         let file = try folder.write("session.ndjson", text)
         let start = MonotonicClock.nanoseconds()
-        // Seconds are only compared with a lower bound. Undivided, it would take minutes.
+        // Only a lower bound is checked. Without the division it would take minutes.
         #expect(try run("replay", file, "--speed", "1000").end == .exited(0))
         #expect(MonotonicClock.nanoseconds() - start >= 200_000_000)
         for word in ["max", "0"] { #expect(try run("replay", file, "--speed", word).end == .exited(0)) }

@@ -15,15 +15,15 @@ struct Finished {
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 }
 
-/// A program in the background, in a folder of its test's.
+/// A program in the background, in the folder of its test.
 final class Run {
     private let folder: TemporaryFolder
     private let name: String
     private var child: ChildProcess
     private(set) var end: ChildEnd?
 
-    /// Starts a program with these arguments. What it writes may go to a terminal, and what it reads
-    /// may come from there as well.
+    /// Starts a program with these arguments. Its output may go to a terminal, and its input may come
+    /// from there.
     init(
         program: String = Products.plugboard,
         _ arguments: [String],
@@ -74,7 +74,7 @@ final class Run {
         return end == nil
     }
 
-    /// The variables that tests run with: no broker of the user, and no unexpected colours.
+    /// The variables for programs in tests: no broker of the user, and no unexpected colours.
     private static func environment(_ changes: [String: String]) -> [String] {
         let dropped = ["PLUGBOARD_", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "NO_COLOR=", "TERM="]
         let kept = Environment.all().filter { variable in !dropped.contains { variable.hasPrefix($0) } }

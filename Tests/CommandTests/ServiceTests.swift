@@ -1,5 +1,5 @@
-// What a service manager asks of a service, with real processes: to take over its socket,
-// to say when it is ready, and to give signs of life.
+// What a service manager expects of a service, with real processes: the service takes over its socket,
+// says when it is ready, and sends signs of life.
 
 #if os(Linux)
     import PlugboardPosix
@@ -8,7 +8,7 @@
 
     @testable import plugboard
 
-    /// The manager's end: a socket for notices, with a path or an abstract name.
+    /// The manager's end: a socket for notices. It has a path or an abstract name.
     private final class Manager {
         let place: String
         private let descriptor: Descriptor
@@ -41,7 +41,7 @@
 
     @Suite("a service manager", .someAtATime)
     final class ServiceTests: FolderSuite {
-        /// Starts `plugboard` as a manager does, with a socket as descriptor 3 where one is handed over.
+        /// Starts `plugboard` as a manager does. A socket that is handed over is descriptor 3.
         private func start(
             _ words: [String],
             listener: Int32? = nil,
@@ -83,7 +83,7 @@
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
             #expect(try stop(&child) == .exited(0))
             #expect(folder.exists("s"))
-            // Nobody is refused while nobody serves; the next broker serves them.
+            // Nobody is refused while nobody serves. The next broker serves this client.
             let between = try BrokerConnection(path: folder.socket, timeout: 20)
             var next = try start([command, "--memory"], listener: listener.raw, ["LISTEN_FDS=1"])
             try between.expectGreeting()
@@ -103,7 +103,7 @@
             let words = [command, "--memory", "--socket", folder.socket]
             var child = try start(words, ["NOTIFY_SOCKET=\(place)", "WATCHDOG_USEC=300000"])
             var first = manager.next()
-            // The first turn of a loop is a sign of life before anything else.
+            // The first turn of the loop sends a sign of life before anything else.
             if first == "WATCHDOG=1" { first = manager.next() }
             #expect(first == "READY=1")
             #expect(try plugboard("publish", "a", "1", in: folder).end == .exited(0))
@@ -123,8 +123,8 @@
             #expect(manager.next() == "WATCHDOG=1")
             let broker = try #require(Processes.children(of: child.pid).first)
             kill(broker, SIGSTOP)
-            // What was on its way is ignored. Then nothing comes for ten times as long as it
-            // takes.
+            // Notices that were sent before are ignored. Then nothing may come for ten times as long as a
+            // notice takes.
             while manager.next(milliseconds: 500) != nil {}
             #expect(manager.next(milliseconds: 500) == nil)
             kill(broker, SIGCONT)

@@ -255,7 +255,7 @@ final class BrokerCommandTests: FolderSuite {
         #expect(folder.text("s") == "precious")
     }
 
-    // Its smaller half comes with the plugins that this program is built with.
+    // The smaller part of Foundation is loaded, because this program is built together with the plugins.
     @Test(
         "it doesn't load all of Foundation, which would slow its start",
         .enabled(if: FileStatus(path: "/proc/self/maps").kind == .file)

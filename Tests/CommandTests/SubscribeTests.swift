@@ -6,7 +6,7 @@ import Testing
 
 @Suite("subscribe", .someAtATime)
 final class SubscribeTests: BrokerSuite {
-    /// A subscription in the background that has its snapshot.
+    /// Starts a subscription in the background and waits until it has its snapshot.
     private func watch(_ words: String...) throws -> Run {
         let watcher = try Run(["subscribe", "--no-reconnect"] + words, in: folder)
         try eventually("synced") { watcher.output.contains("synced") }
@@ -109,7 +109,7 @@ final class SubscribeTests: BrokerSuite {
     func noInitial() throws {
         _ = try run("publish", "a", "1")
         let watcher = try Run(["subscribe", "a", "--no-initial", "--count", "1"], in: folder)
-        // Nothing tells that this subscription exists, so changes go on until it has seen one.
+        // Nothing says when this subscription exists, so the key is changed until an event comes.
         try eventually("an event") {
             _ = try run("publish", "a", "2")
             return !watcher.isRunning

@@ -6,7 +6,7 @@ import Testing
 
 @testable import plugboard
 
-/// Brokers that make way for a new program while they run.
+/// Brokers that are replaced by a new program while they run.
 @Suite("restart", .someAtATime, .serialized)
 struct SuccessionTests {
     private let folder: TemporaryFolder
@@ -50,7 +50,7 @@ struct SuccessionTests {
         }
     }
 
-    /// Follows a key as the library does: it connects again, and continues after what it knows.
+    /// Follows a key as the library does: it connects again, and asks only for what it doesn't know.
     private final class Follower: Sendable {
         private let path: String
         private let last: Int
@@ -131,7 +131,7 @@ struct SuccessionTests {
         #expect(try plugboard("publish", "gone", "1", in: folder).end == .exited(0))
         #expect(try plugboard("delete", "gone", in: folder).end == .exited(0))
         #expect(try plugboard("publish", "soon", "1", "--ttl", "3600", in: folder).end == .exited(0))
-        // The write's own revision, without its events.
+        // An emit isn't kept and takes no revision.
         #expect(try plugboard("emit", "soon", "1", in: folder).end == .exited(0))
         let before = try #require(try BrokerConnection(path: folder.socket).nextLine()["epoch"]?.string)
         #expect(
@@ -251,7 +251,7 @@ struct SuccessionTests {
         try eventually("it is told") { broker.messages.components(of: "begun anew") == 3 }
     }
 
-    /// The program in a file of its own.
+    /// A copy of the program in a file of its own.
     private func copyProgram(_ name: String) throws -> String {
         try folder.write(name, InputFile.contents(path: Products.plugboard, limit: 1 << 30), mode: 0o700)
     }

@@ -1,5 +1,4 @@
-// What a terminal shows for the bytes that it gets: as much of a terminal as `top` needs,
-// and a complaint about everything else.
+// A terminal's screen, as far as `top` needs one. It complains about all other control sequences.
 
 @testable import plugboard
 
@@ -74,7 +73,7 @@ struct TestScreen {
         case ("H", _):
             row = (numbers.first ?? 1) - 1
             column = (numbers.dropFirst().first ?? 1) - 1
-        // A cursor after the last column is on it.
+        // A cursor after the last column counts as in it.
         case ("K", ""): for place in min(column, columns - 1)..<columns { grid[row][place] = " " }
         case ("J", ""):
             for below in min(row, grid.count)..<grid.count {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The picture of top", .someAtATime)
 struct TopPictureTests {
-    /// The moment at which these totals were reached.
+    /// The value of `$broker.stats` when these totals were reached.
     private static func stats(writes: Int, events: Int, received: Int, sent: Int) -> String {
         """
         {"uptime":75,"revision":96,"keys":1234,"clients":3,"subscriptions":4,"slow":1,\
@@ -100,7 +100,7 @@ struct TopPictureTests {
         let keys = try #require(lines.firstIndex { $0.contains(/^KEY \(\d+ of 99\)/) })
         let clients = try #require(lines.firstIndex { $0.contains(/^CLIENT \(\d+ of 99\)/) })
         #expect(clients - keys >= 6 && lines[clients + 3].contains(" lagging "))
-        // The newest warnings stay, and the very last line is the foot.
+        // The newest warnings stay, and the last line is the footer.
         #expect(lines[22].contains("[2J 31 (32 times)"))
         #expect(lines[23].hasPrefix("q leaves"))
     }
@@ -141,7 +141,7 @@ struct TopPictureTests {
         total.note(total: 7)
         for tenth in 1...60 {
             count.note(5)
-            // Once a second the broker tells what happened in ten periods.
+            // Once a second the broker reports what happened in ten periods.
             if tenth % 10 == 0 { total.note(total: 7 + UInt64(tenth) * 5) }
             count.endPeriod(periods)
             total.endPeriod(periods)

@@ -8,7 +8,7 @@
 
     @Suite("top", .someAtATime)
     final class TopTests: BrokerSuite {
-        /// `top` on a terminal, where it has drawn something.
+        /// `top` on a terminal, after it has drawn something.
         private func top(
             on terminal: TestTerminal,
             _ more: String...,
@@ -131,8 +131,8 @@
             let told = try top.finished().lines.compactMap {
                 $0.firstMatch(of: /writes ([\d.,]+)\/s.*busiest burst ([\d.,]+)\/s/)
             }
-            // What `every` holds back is told half a period later, or on a busy machine in the
-            // next one. So not every line has the burst in both. The look of `top` itself is a
+            // An event that `every` holds back comes half a period later, or on a busy machine in the
+            // next period. So not every line has the burst in both columns. Each look of `top` is a
             // write, too.
             let both = told.map { (above: number($0.1), below: number($0.2)) }.filter { $0.below > 100 }
             let isAlike = both.contains { $0.above >= $0.below * 0.95 && $0.above <= $0.below * 1.3 }
@@ -230,12 +230,12 @@
                 let before = terminal.written().utf8.count
                 try terminal.resize(columns: UInt16(columns), rows: UInt16(rows))
                 top.signal(SIGWINCH)
-                // What is drawn after the screen is cleared is all that it has.
+                // After the screen is cleared, everything is drawn again.
                 try eventually("it is drawn for \(columns)x\(rows)") {
                     let text = String(terminal.written().utf8.dropFirst(before)) ?? ""
                     guard let drawn = text.components(after: "\u{1B}[2J") else { return false }
                     let shown = TestScreen(columns: columns, rows: rows, showing: drawn)
-                    // What was read may end within a sequence.
+                    // The bytes so far may end within a sequence.
                     return shown.lines[0].hasPrefix("plugboard") && shown.complaints == []
                 }
             }

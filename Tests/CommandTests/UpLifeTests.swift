@@ -11,7 +11,7 @@ final class UpLifeTests: ShopSuite {
         try shop.add("crash", "echo x >> runs; exit 3")
         let up = try shop.up()
         try eventually("four runs") { shop.text("crash", "runs").split(separator: "\n").count >= 4 }
-        // Chance adds up to a quarter.
+        // A random part adds up to a quarter.
         for delay in ["0.1", "0.2", "0.[45]"] {
             let told = try Regex("crash  \\| exited with status 3; starting it again in \(delay) s\n")
             try eventually("it is told") { up.messages.contains(told) }
@@ -134,7 +134,7 @@ final class UpLifeTests: ShopSuite {
             up.signal(SIGINT)
             return !up.isRunning
         }
-        // Without the two seconds that a plugin has.
+        // It doesn't use the two seconds that a plugin has to end.
         #expect(MonotonicClock.nanoseconds() - start < 1_900_000_000)
         let finished = try up.finished()
         #expect(finished.messages.contains("rock   | killed"))
@@ -187,7 +187,7 @@ final class UpLifeTests: ShopSuite {
     @Test("a plugin that waits for its restart is not started while up stops")
     func noRestart() throws {
         try shop.add("crash", "echo x >> runs; exit 1")
-        // Its lines keep the loop busy while up waits for it.
+        // The plugin's lines keep the loop busy while `up` waits for its end.
         try shop.add("slow", "trap '' TERM; echo $$ > pids; while :; do echo tick; sleep 0.05; done")
         let up = try shop.up()
         _ = try shop.pids("slow", count: 1)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("up gives each plugin its connection", .someAtATime)
 final class UpPermissionTests: ShopSuite {
-    /// What the broker tells of its clients of a name.
+    /// What the broker says about its clients with this name.
     private func clients(_ name: String) throws -> [BrokerLine] {
         let person = try BrokerConnection(path: shop.folder.socket)
         try person.expectGreeting()

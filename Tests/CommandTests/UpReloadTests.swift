@@ -28,7 +28,7 @@ struct UpReloadTests {
         try shop.folder.write("plugins/\(plugin)/plugin.json", json)
     }
 
-    /// The status of each attempt to publish: what the plugin may publish.
+    /// The status of each attempt to publish. It shows what the plugin may publish.
     private func tried(_ up: Run) throws -> [String] {
         let before = up.output.split(separator: "\n").count
         try shop.folder.write("plugins/one/go", "")
@@ -108,7 +108,7 @@ struct UpReloadTests {
     @Test("reload: another program or other arguments wait for the next start, and up says so")
     func outdated() throws {
         let up = try shop.up()
-        // It runs, so its first start has read what was there.
+        // The plugin runs, so `up` has read its manifest before the change.
         #expect(try tried(up) == ["a 0", "b 1"])
         try write(#"{"name":"one","run":"run","publishes":["a"],"arguments":["-v"]}"#)
         let told = "changed  one; it runs as it was started, until: "

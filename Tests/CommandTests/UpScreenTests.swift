@@ -92,7 +92,7 @@ struct UpStateTests {
         }
     }
 
-    /// What is there when the plugin has written and `up` has ended.
+    /// The files after the plugin has written and `up` has ended.
     private func run(
         _ arguments: String...,
         killed: Bool = false
@@ -145,7 +145,7 @@ struct UpStateTests {
             folders.count == 1 && !shop.folder.text("state/plugboard/\(folders[0])/logger.log").isEmpty
         }
         #expect(!shop.folder.exists("s.log"))
-        // It must not fill the screen.
+        // This must not fill the screen.
         _ = try plugboard("publish", "a", "1", in: shop.folder)
         try eventually("it is logged") {
             shop.folder.text("state/plugboard/\(folders[0])/logger.log").contains(#""key":"a""#)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import plugboard
 
-/// A folder of plugins that are shell scripts, and one `up` for it.
+/// A folder of plugins that are shell scripts, and an `up` for it.
 struct Shop {
     let folder: TemporaryFolder
 
@@ -32,7 +32,7 @@ struct Shop {
         folder.text("plugins/\(plugin)/\(file)")
     }
 
-    /// The process numbers that a script wrote to its file `pids`, when there are `count`.
+    /// The process numbers in a script's file `pids`, as soon as there are `count`.
     func pids(_ plugin: String, count: Int) throws -> [Int32] {
         try eventually("\(plugin) wrote \(count) pids") {
             text(plugin, "pids").split(separator: "\n").count >= count && text(plugin, "pids").hasSuffix("\n")

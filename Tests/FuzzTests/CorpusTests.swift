@@ -1,4 +1,4 @@
-// Each test run reads again the inputs that the fuzzer found worth keeping.
+// Each test run reads the inputs that the fuzzer found worth keeping.
 
 import PlugboardPosix
 import TestSupport

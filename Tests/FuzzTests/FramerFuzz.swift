@@ -5,7 +5,7 @@ import PlugboardWire
 import Synchronization
 
 enum FramerFuzz {
-    /// It keeps its memory from run to run, as in the broker. Tests run side by side.
+    /// Keeps its memory from run to run, as in the broker. Tests run in parallel, so it has a lock.
     private static let decoder = Mutex(RequestDecoder())
 
     /// The first byte is the size of the pieces. The rest is a stream of lines.

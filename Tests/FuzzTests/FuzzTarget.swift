@@ -1,7 +1,7 @@
-// The readers of foreign bytes, each with what must hold for any bytes. The fuzzer and
-// `swift test` call the same function. A broken rule ends the process.
+// The code that reads bytes from outside, and what must hold for any bytes. The fuzzer and `swift test`
+// call the same function. If something doesn't hold, the process ends.
 
-/// One reader.
+/// One reader of bytes from outside.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case framer, scanner, pattern, journal, policy
 

@@ -1,4 +1,4 @@
-// A segment of a journal, as a disk or a person with an editor may have left it.
+// A segment of a journal with any content, such as a broken disk or a person with an editor may leave.
 
 import PlugboardJournal
 import PlugboardMemory
@@ -21,7 +21,7 @@ enum JournalFuzz {
         for line in rest.lines { read(line.span) }
         repair(disk.afterKill())
         let seen = try? values(disk.afterKill())
-        // What can be read can also be opened, and gives the same.
+        // What can be checked can also be opened, and gives the same result.
         guard let seen, let opened = try? open(disk) else { return }
         hold(opened == seen, "opened, it has other values")
         hold((try? values(disk)) == seen, "opened twice, it has other values")

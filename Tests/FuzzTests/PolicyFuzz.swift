@@ -32,8 +32,8 @@ enum PolicyFuzz {
         }
     }
 
-    /// What no rule allows is forbidden, and so is what a rule denies. What holds for a pattern
-    /// holds for each key.
+    /// What no rule allows is forbidden, and so is what a rule denies. What holds for a pattern must hold
+    /// for each key that matches it.
     private static func check(_ rights: Rights, _ rules: [PolicyRule], _ action: PolicyAction, _ key: String)
     {
         let bytes = Array(key.utf8)

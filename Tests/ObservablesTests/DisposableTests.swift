@@ -1,4 +1,4 @@
-// Handles and bags: an observation ends exactly once, and nothing of it stays behind.
+// Handles and bags: an observation ends exactly once, and nothing of it is left.
 
 @testable import Observables
 import Synchronization

@@ -1,6 +1,6 @@
-// The examples of the documentation, compiled. Each enum holds one of them: its paragraphs stand
-// here as they stand there, which ExamplesTests compares, and what they print is checked as well.
-// Those of threads and roles are in ThreadAndRoleExamples.swift.
+// The examples of the documentation, compiled. Each enum has one of them. ExamplesTests compares the
+// paragraphs with the documentation, and checks what they print. The examples of threads and roles are in
+// ThreadAndRoleExamples.swift.
 
 import Observables
 import Synchronization
@@ -15,7 +15,7 @@ func takePrinted() -> [String] {
     }
 }
 
-/// Stands in for the standard library's: what is printed can be asked for.
+/// Replaces the standard library's `print`, so that tests see what was printed.
 func print(_ items: Any..., separator: String = " ", terminator: String = "\n") {
     let line = items.map { "\($0)" }.joined(separator: separator)
     printed.withLock { $0.append(line) }

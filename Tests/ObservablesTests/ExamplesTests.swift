@@ -1,4 +1,4 @@
-// The documentation's examples say what the compiled ones say, and those print what they should.
+// The examples in the documentation are the compiled ones, and those print what they should.
 
 import Foundation
 import Testing
@@ -25,7 +25,7 @@ struct ExamplesTests {
             }
             return try types.isEmpty || !documentedParagraphs(of: path).isEmpty ? [] : [path]
         }
-        // The two are shown by everything that conforms to them.
+        // These two are shown by everything that conforms to them.
         #expect(
             undocumented.sorted().map { $0.split(separator: "/").last } == [
                 "KeyedPublisher.swift", "Publisher.swift",
@@ -109,7 +109,7 @@ struct ExamplesTests {
         return paragraphs
     }
 
-    /// Without regard to indentation and line breaks.
+    /// The text without its indentation and line breaks.
     private func flat(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

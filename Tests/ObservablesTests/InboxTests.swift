@@ -1,4 +1,4 @@
-// The queue in front of one observer: who delivers, and when.
+// The queue of one observer: which thread delivers, and when.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// A source of events: what its observers hear, and how it stops.
+// A source of events: what its observers get, and how it stops.
 
 import Observables
 import Testing

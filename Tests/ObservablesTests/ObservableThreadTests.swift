@@ -1,4 +1,4 @@
-// A thread that has observers: where they are called, in which order, and how the thread lives.
+// A thread that has observers: where they are called, in which order, and when the thread ends.
 
 import Dispatch
 import Observables
@@ -9,7 +9,7 @@ private protocol NumberObserver: Observer {
     func hear(_ number: Int)
 }
 
-/// Writes down what it hears, and asks a question each time.
+/// Records what it is told, and asks a question each time.
 private final class Listener: NumberObserver, Sendable {
     let numbers = Recorder<Int>()
     let answers = Recorder<Bool>()

@@ -1,4 +1,4 @@
-// A value that can be observed: what its observers hear, and in which order.
+// A value that can be observed: what its observers get, and in which order.
 
 import Observables
 import Testing

@@ -1,10 +1,10 @@
-// What the tests of this target share: a place to write down what observers hear, objects whose
-// lives are counted, and waiting for a condition with a deadline.
+// What the tests of this target share: a recorder for what observers get, objects that count their lives,
+// and waiting for a condition with a deadline.
 
 import Dispatch
 import Synchronization
 
-/// Remembers what it was told, from any thread, in order.
+/// Records values in order. Any thread may use it.
 final class Recorder<Element: Sendable>: Sendable {
     private let recorded = Mutex<[Element]>([])
 
@@ -15,7 +15,7 @@ final class Recorder<Element: Sendable>: Sendable {
     }
 }
 
-/// Counts the lives of the objects made with it.
+/// Counts the objects that were made with it and still live.
 final class Census: Sendable {
     private let lives = Atomic(0)
 
@@ -36,9 +36,10 @@ final class Census: Sendable {
     }
 }
 
-/// Waits until the condition holds. False if it doesn't within ten seconds.
+/// Waits until the condition holds. Returns false if it doesn't before the deadline.
 func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-    // Far away: tests that hold up threads keep the main queue waiting, in the worst case until they end.
+    // A distant deadline, because tests that block threads keep the main queue waiting, at worst until
+    // they end.
     let deadline = ContinuousClock.now + .seconds(600)
     while !condition() {
         if ContinuousClock.now > deadline { return condition() }
@@ -47,7 +48,7 @@ func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
     return true
 }
 
-/// Runs the body on that many threads at once, and returns when all are through.
+/// Runs the body on `count` threads at the same time. Returns when all have ended.
 func onThreads(_ count: Int, _ body: @Sendable (Int) -> Void) {
     DispatchQueue.concurrentPerform(iterations: count, execute: body)
 }

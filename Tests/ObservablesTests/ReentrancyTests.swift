@@ -1,4 +1,4 @@
-// What observers of a value may do from within a notification: all of it.
+// Observers of a value may do anything during a notification.
 
 import Observables
 import Synchronization

@@ -1,4 +1,4 @@
-// Many threads at once: what has been promised of order, of waiting and of memory still holds.
+// Many threads at the same time: the promises about order, waiting and memory still hold.
 
 import Dispatch
 import Observables

@@ -1,4 +1,4 @@
-// The three kinds of keyed observable behind the same calls, so that one test holds for each.
+// The three kinds of keyed observable with the same functions, so that one test can check each of them.
 
 import Dispatch
 @testable import Observables
@@ -12,7 +12,7 @@ protocol SizeObserver: Observer, Sendable {
     func sizeChanged(to size: Int)
 }
 
-/// Hears of colours only, and writes them down under its name.
+/// Observes only colours, and records them with its name.
 final class Painter: ColourObserver {
     let name: String
     private let heard: Recorder<String>
@@ -30,7 +30,7 @@ final class Painter: ColourObserver {
     }
 }
 
-/// Hears of colours and sizes.
+/// Observes colours and sizes.
 final class Tailor: ColourObserver, SizeObserver {
     private let heard: Recorder<String>
 
@@ -49,16 +49,16 @@ struct Subject: Sendable {
 
     let add: @Sendable ([any SendableObject], [Key]?) -> Void
     let remove: @Sendable ([any SendableObject], [Key]?) -> Void
-    /// Tells the observers of colours, or those of a key. Only within `run`.
+    /// Notifies the observers of colours, or those of a key. Call it only within `run`.
     let say: @Sendable (Key?, String) -> Void
-    /// Tells the observers of sizes. Only within `run`.
+    /// Notifies the observers of sizes. Call it only within `run`.
     let saySize: @Sendable (Int) -> Void
-    /// Writes down what an observer of the key is handed. Only within `run`.
+    /// Records what an observer of the key gets. Call it only within `run`.
     let sayChange: @Sendable (String, Int, Int, Recorder<KeyedChange<String, Int>>) -> Void
     let count: @Sendable (Key?) -> Int
-    /// How many registrations and how many keys are kept, dead ones included.
+    /// How many registrations and how many keys are kept, with those of observers that are gone.
     let kept: @Sendable () -> [Int]
-    /// Does something where notifications belong, and returns when it's done.
+    /// Runs an action where notifications are allowed. Returns when it is done.
     let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     init(_ kind: Kind) {
@@ -153,7 +153,7 @@ final class RunningThread: Sendable {
 
     deinit { thread.stop() }
 
-    /// Returns when the thread has done it.
+    /// Runs an action on the thread. Returns when it is done.
     func run(_ action: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
         thread.perform {

@@ -1,4 +1,4 @@
-// Protocol-typed observers, weakly held: what holds for all three kinds of observable.
+// Observers that conform to a protocol and are held weakly: what holds for all three kinds of observable.
 
 import Observables
 import Synchronization

@@ -1,4 +1,4 @@
-// A hub without sockets: lines in, lines out, a turn when the test says so.
+// A hub without sockets: lines go in, lines come out, and a turn ends when the test says so.
 
 import PlugboardPosix
 import PlugboardWire
@@ -12,7 +12,7 @@ final class BareHub {
     private var sessions: [SessionHandle] = []
     private var clientCount = 0
 
-    /// A client that has read its greeting. One that says who it is has its place by that.
+    /// A new client that has read its greeting. With `peer`, the hub knows its user and process.
     func client(_ peer: PeerIdentity? = nil) -> SessionHandle {
         let (number, slot) = (UInt64(clientCount + 1), clientCount)
         clientCount += 1
@@ -30,12 +30,12 @@ final class BareHub {
         sessions.removeAll { $0 == session }
     }
 
-    /// Takes a line as the loop does and finishes it.
+    /// Handles a line as the loop does, and finishes it.
     func take(_ line: String, from session: SessionHandle) {
         sendTogether([line], from: session)
     }
 
-    /// Takes lines that came with one read.
+    /// Handles lines that came with one read.
     func sendTogether(_ lines: [String], from session: SessionHandle) {
         var bytes = Array(lines.joined(separator: "\n").utf8)
         var span = bytes.mutableSpan
@@ -50,7 +50,7 @@ final class BareHub {
         hub.finishLines(in: span.span)
     }
 
-    /// Executes a line and returns what every client is sent for it, this one's lines first.
+    /// Handles a line. Returns what all clients are sent for it, those of this client first.
     @discardableResult
     func send(_ line: String, from session: SessionHandle) -> [String] {
         take(line, from: session)
@@ -58,7 +58,7 @@ final class BareHub {
         return own + sessions.filter { $0 != session }.flatMap { lines(of: $0) }
     }
 
-    /// What a client is sent.
+    /// What is sent to a client.
     func lines(of session: SessionHandle) -> [String] {
         hub.openOwn(of: session)
         let lines = Array(hub.sessions[session].outbox.own.bytes).lines
@@ -66,7 +66,7 @@ final class BareHub {
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Ends a turn: whatever was not looked at is gone.
+    /// Ends a turn. Lines that were not read by then are gone.
     func endTurn() {
         for session in hub.touched.all {
             hub.sessions[session].isTouched = false
@@ -77,12 +77,12 @@ final class BareHub {
         hub.endTurn()
     }
 
-    /// What doesn't hold, though it always should.
+    /// An invariant that doesn't hold; nil if all do.
     func brokenInvariant() -> BrokenInvariant? { hub.brokenInvariant() }
 }
 
 extension Hub {
-    /// The first thing that doesn't hold, though it always should.
+    /// The first invariant that doesn't hold; nil if all do.
     func brokenInvariant() -> BrokenInvariant? {
         do throws(BrokenInvariant) {
             try checkInvariants()

@@ -21,14 +21,14 @@ struct BufferPoolTests {
         let hasRoom = buffer.hasRoom(for: 1000)
         #expect(hasRoom)
         #expect(Array(buffer.bytes) == Array("ing".utf8))
-        // What it had is spare now, and is what a smaller one gets.
+        // The buffer's old memory is spare now, and a smaller buffer gets it.
         #expect(pool.bytes == 64)
         var small = ByteBuffer()
         pool.lend(40, to: &small)
         #expect((small.allocatedBytes, pool.bytes) == (64, 0))
     }
 
-    /// Where an empty buffer's memory lies.
+    /// The address of an empty buffer's memory.
     private func address(of buffer: inout ByteBuffer) -> UInt {
         buffer.append(byte: 0)
         defer { buffer.removeAll() }

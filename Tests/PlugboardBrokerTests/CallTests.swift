@@ -1,4 +1,4 @@
-// Calls in a hub without sockets: what each side is told, and the limits.
+// Calls in a hub without sockets: what each side gets, and the limits.
 
 import PlugboardWire
 import TestSupport
@@ -147,7 +147,7 @@ struct CallTests {
 
 @Suite("The most specific server", .computing)
 struct ServiceTreeTests {
-    /// Which of some patterns is found for a key.
+    /// Which of the patterns serves a key.
     private func found(_ key: String, among patterns: [String]) -> String? {
         let tree = ServiceTree()
         let session = SessionHandle.none
@@ -169,13 +169,13 @@ struct ServiceTreeTests {
             ("a.b", ["**", "*.**", "*.*", "*.b", "a.**", "a.*"]),
             ("a.b", ["**", "*.b", "a.**"]), ("a.b", ["**", "*.**", "*.*", "*.b"]), ("a.b", ["**", "*.**"]),
             ("a", ["**", "*", "a.**", "a"]), ("a", ["**", "*.**", "*", "a.**"]), ("a", ["**", "*.**", "*"]),
-            // The more specific beginning leads nowhere: the search goes back.
+            // The more specific beginning doesn't match in the end, so the search goes back.
             ("a.b.c", ["a.b.d", "a.*.d", "*.b.d", "*.b.c"]), ("a.b.c", ["a.b", "a.b.c.d", "a.*.*", "a.b.*"]),
             ("a.b.c.d", ["a.b.*.e", "a.*.c.f", "**", "a.**"]),
         ]
     )
     func order(key: String, patterns: [String]) {
-        // The last of the row is the one.
+        // The last pattern in the list is the right one.
         #expect(found(key, among: patterns) == patterns.last)
         #expect(found(key, among: patterns.reversed()) == patterns.last)
     }

@@ -1,5 +1,5 @@
-// Observers that were away for longer than memory goes back, or who are told all and had no
-// room for it: what they missed is read again from the journal's files.
+// Observers that were away longer than the broker's memory reaches back, or that want every event and had
+// no room for it. What they missed is read from the journal's files.
 
 import Foundation
 import PlugboardBroker
@@ -17,7 +17,7 @@ struct CatchingUpTests {
         home = try TemporaryFolder(named: "pj")
     }
 
-    /// Small segments, which a snapshot soon takes in; all of them are kept.
+    /// Small segments, which a snapshot soon replaces. All of them stay as history.
     private static let small = JournalOptions(
         sync: .never,
         historyBytes: 1 << 30,
@@ -31,14 +31,15 @@ struct CatchingUpTests {
         broker.stop()
     }
 
-    /// The lines up to `synced`, that included.
+    /// The lines up to `synced`, with `synced`.
     private func linesToSynced(_ client: TestClient) throws -> [String] {
         var lines: [String] = []
         repeat { lines.append(try client.line()) } while !lines[lines.count - 1].contains(#""synced""#)
         return lines
     }
 
-    /// Returns when the broker has executed all that a client sent; every typed line is answered.
+    /// Returns when the broker has handled everything that a client sent. Every line in shorthand is
+    /// answered.
     private func sync(_ client: TestClient) throws {
         try client.send("sync")
         while try !client.line().contains(#""ok":"sync""#) {}
@@ -88,7 +89,7 @@ struct CatchingUpTests {
                     #"{"event":"synced","sub":1,"revision":1502}"#,
                 ]
             )
-            // The reply to what was asked next comes behind all that was owed by then.
+            // The reply to a later request comes after everything that was owed when it was made.
             #expect(try client.line() == #"{"ok":"sync","id":2,"revision":1502}"#)
             _ = try writer.ask(#"publish k.1 "live""#)
             #expect(try client.line().contains(#""revision":1503,"value":"live""#))
@@ -164,7 +165,7 @@ struct CatchingUpTests {
             _ = try client.ask("pause 1")
             let long = String(repeating: "x", count: 40_000)
             for number in 1...20 { try writer.send(#"publish k.\#(number) "\#(long)""#) }
-            // The room ends in the middle of a batch.
+            // The room is used up in the middle of a batch.
             let writes = (1...12).map { #"{"op":"publish","key":"k.b\#($0)","value":"\#(long)"}"# }
             try writer.send(#"{"op":"batch","writes":[\#(writes.joined(separator: ","))]}"#)
             for number in 1...30 { try writer.send("publish k.c\(number) \(number)\npublish other 1") }
@@ -179,7 +180,7 @@ struct CatchingUpTests {
             #expect(revisions(lines) == expected)
             let keys = lines.compactMap { $0.firstMatch(of: #/"key":"k\.(b\d+)"/#).map { String($0.1) } }
             #expect(keys == (1...12).map { "b\($0)" })
-            // Only the emit is no more.
+            // Only the emit is lost.
             let lagged = lines.filter { $0.contains("lagged") }
             #expect(lagged.count == 1 && lagged[0].contains(#""dropped":1,"#))
             _ = try writer.ask("publish k.1 1")
@@ -193,7 +194,7 @@ struct CatchingUpTests {
             let (writer, client) = (try broker.client(), try broker.client())
             let value = "\"" + String(repeating: "x", count: 30_000) + "\""
             for number in 10..<50 { _ = try writer.ask("publish k.\(number) \(value)") }
-            // More of it than is told at once; then another subscription takes up all the room.
+            // This is more than is sent at once. Then another subscription takes up all the room.
             try client.send(
                 #"{"op":"subscribe","sub":"k","delivery":"all","key":"k.*"}"# + "\npause k\n"
                     + #"{"op":"subscribe","sub":"big","delivery":"all","key":"big"}"# + "\npause big"

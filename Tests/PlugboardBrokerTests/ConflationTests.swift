@@ -84,7 +84,7 @@ struct ConflationTests {
             Self.update("c", 7, ##""value":3,"by":"#2","skipped":2}"##),
         ]
         #expect(hub.read(other) == toOther)
-        // Where the one that has caught up had the keys nothing is owed any more.
+        // `other` has caught up, so it isn't owed these keys any more.
         hub.send("publish a 3", from: writer)
         #expect(hub.read(other) == [Self.update("a", 8, ##""value":3,"by":"#2"}"##)])
         #expect(
@@ -224,7 +224,8 @@ struct ConflationTests {
         for index in 0..<count { hub.send("publish k.\(index) \"\(value)\"", from: writer) }
         hub.send("subscribe k.*", from: observer)
         #expect(hub.waitingBytes(observer) <= Limits.outboxBytesMax)
-        // While it is under way: one that was told, one that was not, a new one, one that goes.
+        // While the snapshot is being sent: a key that was sent, one that wasn't, a new one, and one that
+        // is deleted.
         hub.send(
             "publish k.0 1\npublish k.\(count - 1) 2\npublish k.new 3\ndelete k.\(count - 2)",
             from: writer
@@ -373,7 +374,7 @@ struct OwedKeysTests {
     }
 }
 
-/// Numbers that repeat with their seed.
+/// Random numbers that are the same for the same seed.
 struct SplitMix {
     private var state: UInt64
 

@@ -150,7 +150,7 @@ struct ConnectionTests {
         _ = try client.ask("publish big \"\(value)\"")
         let requests =
             (0..<20_000).map { #"{"op":"get","id":\#($0),"key":"big"}"# }.joined(separator: "\n") + "\n"
-        // Reads only when nothing more can be sent, which is when the broker has stopped reading.
+        // Reads only when nothing more can be sent, which means that the broker has stopped reading.
         var rest = Array(requests.utf8)[...]
         var id = 0
         while id < 20_000 {
@@ -253,7 +253,7 @@ struct ConnectionTests {
     }
 }
 
-/// Tries until it is so, for at most five seconds.
+/// Waits until a condition holds, for at most five seconds.
 func eventually(_ condition: () throws -> Bool) throws {
     let deadline = MonotonicClock.nanoseconds() + 5_000_000_000
     while MonotonicClock.nanoseconds() < deadline {

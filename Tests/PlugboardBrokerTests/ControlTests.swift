@@ -138,7 +138,7 @@ struct ControlTests {
         hub.send("publish a 1\npublish b 1", from: writer)
         #expect(told(hub.read(observer)) == ["a=1", "b=1"])
         hub.send("publish a 2\npublish a 3\npublish c 1", from: writer)
-        // What is behind a key that waits, waits with it: the order holds.
+        // What comes after a key that waits has to wait, too, so the order is kept.
         #expect(hub.read(observer).isEmpty)
         hub.expireAll(after: 500)
         #expect(hub.read(observer).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Deadlines", .someAtATime)
 struct DeadlineTests {
-    /// Takes out all that is due, as the numbers of calls.
+    /// Removes everything that is due. Returns it as the numbers of calls.
     private func due(_ deadlines: inout Deadlines, at now: UInt64) -> [UInt64] {
         var numbers: [UInt64] = []
         while let deadline = deadlines.popDue(at: now) {
@@ -115,7 +115,7 @@ struct DeadlineTests {
         let start = MonotonicClock.nanoseconds()
         try run(poller) { $0.deadlines.add(at: start + 40_000_000, .idle(plugin: 1)) }
         #expect(MonotonicClock.nanoseconds() - start >= 40_000_000)
-        // A wait may end a little early, by the kernel's granularity: then there is one more.
+        // A wait may end a little early, because of the kernel's granularity. Then there is one more.
         #expect((2...4).contains(poller.waits.count), "\(poller.waits)")
         #expect((1...40).contains(poller.waits.first ?? 0), "\(poller.waits)")
         #expect(!poller.waits.contains(0), "\(poller.waits)")
@@ -131,7 +131,7 @@ struct DeadlineTests {
         #expect(poller.waits == [0, 0, 0, 0, -1])
     }
 
-    /// Runs a loop with nobody connected.
+    /// Runs a loop without clients.
     private func run(_ poller: WatchedPoller, _ prepare: (inout Hub) -> Void) throws {
         let folder = try TemporaryFolder(named: "pb")
         let listener = try UnixSocket.listen(path: folder.path + "/bus.sock")
@@ -149,7 +149,7 @@ struct DeadlineTests {
     }
 }
 
-/// The system's poller, with how long each wait was to be.
+/// The system's poller. It records how long each wait should be.
 private final class WatchedPoller: Poller {
     private let real = PollPoller()
     private let isEnough: ([Int32]) -> Bool

@@ -1,4 +1,4 @@
-// Plugins that are started on demand, as the broker sees it: who wants them, and when.
+// Plugins that start on demand, as the broker sees them: who needs them, and when.
 
 import TestSupport
 import Testing
@@ -18,7 +18,7 @@ struct DemandTests {
         tell(#""state":"idle""#)
     }
 
-    /// What the supervisor says of the plugin; what it hears of that.
+    /// Sends what the supervisor says about the plugin. Returns what the supervisor gets.
     @discardableResult
     private func tell(_ members: String) -> [String] {
         let value =
@@ -107,7 +107,7 @@ struct DemandTests {
         #expect(hub.read(other).first?.contains(answer) == true)
         hub.send(#"{"op":"call","id":2,"key":"lamp.set"}"#, from: other)
         #expect(hub.read(lamp).contains { $0.contains(#""event":"call""#) })
-        // It hasn't answered yet, so it isn't idle.
+        // The plugin hasn't answered yet, so it isn't idle.
         hub.send(#"{"op":"call","id":3,"key":"lamp.set","timeout":60000}"#, from: other)
         hub.expireAll(after: 20_000)
         #expect(demands().isEmpty)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-/// When the disk is asked for what durable writes wait for.
+/// When the journal is asked for a sync, because durable writes wait for it.
 @Suite("Durable replies", .computing)
 struct DurableRepliesTests {
     private static func add(_ count: Int, to replies: inout DurableReplies, mark: UInt64) {

@@ -17,7 +17,9 @@ struct ExplainTests {
         test.send("subscribe **", from: client)
         let lines = test.send("explain publish a 1", from: client)
         #expect(lines.count == 1)
-        let (keys, revision, count) = (test.hub.observables.count, test.hub.revision, test.hub.history.count)
+        let (keys, revision, count) = (
+            test.hub.keyspace.count, test.hub.revision, test.hub.keyspace.history.count
+        )
         #expect(keys == 0)
         #expect(revision == 0)
         #expect(count == 0)
@@ -69,7 +71,7 @@ struct ExplainTests {
         #expect(outcomes(test.read(writer).last) == ["sent", "sent"])
         test.send("publish a 1\nexplain publish a 2", from: writer)
         #expect(test.read(writer).last?.contains(waits) == true)
-        // What stands behind it waits for the same.
+        // What comes after it waits for the same observer.
         test.send("explain emit b 1", from: writer)
         #expect(test.read(writer).last?.contains(waits) == true)
         test.send("pause 1", from: logger)

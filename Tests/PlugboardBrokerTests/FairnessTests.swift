@@ -6,7 +6,7 @@ import Testing
 
 @Suite("taking turns", .someAtATime)
 struct FairnessTests {
-    /// What three clients sent before the broker looked: many subscriptions of a key, a burst
+    /// Three clients have sent all of this before the broker reads: many subscriptions of a key, a burst
     /// of writes to it, and a question.
     private func burst(_ poller: PollerKind) throws -> (TestBroker, [TestClient], writes: Int) {
         let broker = try TestBroker(poller: poller, isStarted: false)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PlugboardBroker
 
-/// Random writes, and an observer with a filter that stops and goes on; what it was sent is
-/// applied as SPEC.md says, and compared with what another observer saw of every write.
+/// Random writes, and an observer with a filter that stops reading and continues. What it got is applied
+/// as SPEC.md says, and compared with what another observer got of every write.
 @Suite("Applying what was sent gives the value", .computing)
 struct FilterHistoryTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -38,16 +38,16 @@ struct FilterHistoryTests {
 private final class FilterHistory {
     private let hub = TestHub()
     private let options: String
-    /// Values are large, so that there is more to wait than is kept.
+    /// Whether values are large, so that more has to wait than there is room for.
     private let isLarge: Bool
     private var random: SplitMix
     private let observer: Int
     private let mirror: Int
     private let writer: Int
-    /// What the mirror saw of each write, by key and revision.
+    /// The values of all writes, by key and revision, as the other observer got them.
     private var values: [String: [Int: String]] = [:]
     private var latest: [String: String] = [:]
-    /// What the observer knows by what it was sent.
+    /// The values that follow from what the observer got.
     private var known: [String: String] = [:]
     private(set) var (patches, gaps) = (0, 0)
     private var milliseconds: UInt64 = 0
@@ -173,7 +173,7 @@ private final class FilterHistory {
     }
 
     private func compare() {
-        // After a gap only what was sent since is sure: the rest is asked for with `get`.
+        // After a gap, only what was sent later is certain. A client would read the rest with `get`.
         if gaps > 0 { return }
         for key in ["k0", "k1", "k2"] {
             let value = latest[key].flatMap { value in
@@ -195,7 +195,7 @@ private func withBytes<Result>(_ text: String, _ body: (Span<UInt8>) -> Result) 
     body(Array(text.utf8).span)
 }
 
-/// The JSON of a member that stands before `old` or `by`.
+/// The JSON of a member that comes before `old` or `by`.
 private func json(_ name: String, in line: String) -> String? {
     guard let start = end(of: "\"\(name)\":", in: line) else { return nil }
     let rest = String(line[start...])

@@ -21,7 +21,7 @@ struct FilterTests {
         return hub.read(observer).map(Self.short)
     }
 
-    /// A line without what all have.
+    /// A line without the members that all lines have.
     private static func short(_ line: String) -> String {
         var line = line
         for common in [#"{"event":"#, #""sub":1,"#, ##","by":"#2""##, "}"] where line.contains(common) {
@@ -85,7 +85,8 @@ struct FilterTests {
         hub.send("publish a 2\npublish b 2\npublish c 1\npublish d 2\npublish e 2", from: writer)
         _ = subscribe(#""where":{"":{">":1}}"#)
         hub.stopReading(observer)
-        // a leaves, b leaves and comes back, c was never in, d is gone from within, e from without.
+        // a leaves, b leaves and comes back, c never matched, d is deleted while it matches, e while it
+        // doesn't.
         let writes = [
             "publish a 3", "publish a 0", "publish b 0", "publish b 4", "publish c 0", "publish c 5",
             "publish c 1", "publish d 3", "delete d", "publish e 1", "delete e", "publish f 0",

@@ -27,7 +27,7 @@ struct FilteredSnapshotTests {
         return test.lines(of: observer)
     }
 
-    /// Tells what is owed; how often that was gone on with, and the lines.
+    /// Sends everything that is owed. Returns how many rounds that took, and the lines.
     private func settle() -> (rounds: Int, lines: [String]) {
         var (rounds, lines) = (0, test.lines(of: observer))
         while test.hub.sessions[observer].isBehind {

@@ -1,5 +1,5 @@
-// What ends by itself while the disk under the journal is full: nobody is told of what a broker
-// that is killed then wouldn't know.
+// Values that end while the disk under the journal is full. Nobody may be told of an end that a broker
+// would not know after it was killed.
 
 import PlugboardJournal
 import PlugboardWire
@@ -29,7 +29,7 @@ struct FullDiskTests {
         try test.hub.durability.begin(writer, records)
     }
 
-    /// Ends a turn; whether all of it was kept.
+    /// Ends a turn. Returns whether everything was written.
     private func endTurn() throws -> Bool {
         _ = try test.hub.durability.write(revision: test.hub.revision)
         test.endTurn()
@@ -46,11 +46,11 @@ struct FullDiskTests {
             if test.send(line, from: client).contains(where: { $0.contains("storage") }) { size /= 2 }
             #expect(try endTurn())
         }
-        // What is reserved is there.
+        // From here on there is only the room that is reserved.
         disk.capacity = disk.occupied
     }
 
-    /// Lets what is due end, until nothing more is told.
+    /// Ends the values whose time is over, until nothing more is sent.
     private func expire(_ observer: SessionHandle) throws -> Int {
         var told = 0
         for _ in 0..<100 {

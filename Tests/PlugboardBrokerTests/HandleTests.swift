@@ -1,5 +1,5 @@
-// Handles outlive what they name. Then they are refused, whichever kind they are, and whatever lies
-// in the same place by now.
+// Handles may live longer than their elements. Then they are refused, whatever kind they are, and
+// whatever is in the same slot by then.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -48,7 +48,7 @@ struct HandleTests {
         let handle = slab.insert(7)
         #expect(slab[Handle(word: handle.word)] == 7)
         #expect(Handle<Int>(word: 0) == .none)
-        // Numbers that no slab has given out name nothing, however large.
+        // Numbers that no slab has given out name nothing, however large they are.
         for word in [1, .max, handle.word + 1, handle.word + (1 << 32)] as [UInt64] {
             let isThere = slab.contains(Handle(word: word))
             #expect(!isThere)
@@ -94,7 +94,7 @@ struct HandleTests {
             guard let stale = bare.hub.sessions[session].subscriptions.list.first else { return }
             bare.take(#"{"op":"unsubscribe","sub":1}"#, from: session)
             bare.take(#"{"op":"subscribe","key":"k"}"#, from: session)
-            _ = bare.hub.subscriptions[stale].serial
+            _ = bare.hub.matching[stale].serial
         }
     }
 
@@ -149,7 +149,7 @@ struct HandleTests {
         }
     }
 
-    /// Without a report of the place, which takes minutes in a large program.
+    /// Ends the process without a report of the place, which takes minutes in a large program.
     static func endQuietly() {
         for number in [SIGILL, SIGTRAP, SIGABRT] { signal(number, SIG_DFL) }
     }

@@ -1,4 +1,4 @@
-// Calls of what a plugin is to serve wait for it, however it is started.
+// Calls to a plugin that isn't running wait for it, however the plugin is started.
 
 import TestSupport
 import Testing
@@ -17,7 +17,7 @@ struct HeldCallTests {
         other = hub.client()
     }
 
-    /// What the supervisor says of a plugin.
+    /// Sends what the supervisor says about a plugin.
     private func tell(_ state: String, pid: Int? = nil, serves: String = #""lamp.set""#) {
         let process = pid.map { #","pid":\#($0)"# } ?? ""
         let value =

@@ -7,7 +7,7 @@ import Testing
 @Suite("the history of writes", .computing)
 struct HistoryTests {
     private func key(_ entry: History.Entry, _ test: BareHub) -> String {
-        String(test.hub.observables[entry.observable].key)
+        String(test.hub.keyspace[entry.observable].key)
     }
 
     @Test("each write is remembered with its key, writer, revision, cause and time")
@@ -18,14 +18,14 @@ struct HistoryTests {
         test.send(#"{"op":"publish","key":"a","value":1}"#, from: client)
         test.send(#"{"op":"patch","key":"b","value":{},"cause":0}"#, from: client)
         test.send(#"{"op":"delete","key":"a","cause":2}"#, from: client)
-        let count = test.hub.history.count
+        let count = test.hub.keyspace.history.count
         #expect(count == 3)
-        let entries = (0..<count).map { test.hub.history[$0] }
+        let entries = (0..<count).map { test.hub.keyspace.history[$0] }
         #expect(entries.map { key($0, test) } == ["a", "b", "a"])
         #expect(entries.map(\.operation) == [.publish, .patch, .delete])
         #expect(entries.map(\.revision) == [1, 2, 3])
         #expect(entries.map(\.cause.revision) == [nil, 0, 2])
-        #expect(entries.allSatisfy { String(test.hub.authors[$0.author].name) == #""ada""# })
+        #expect(entries.allSatisfy { String(test.hub.keyspace.authors[$0.author].name) == #""ada""# })
         let years2023To2255 = 1_700_000_000_000...9_000_000_000_000 as ClosedRange<UInt64>
         #expect(entries.allSatisfy { years2023To2255.contains($0.milliseconds) })
     }
@@ -41,17 +41,17 @@ struct HistoryTests {
         let test = BareHub()
         let client = test.client()
         test.send(#"{"op":"emit","key":"bell.front","value":1}"#, from: client)
-        let (nobody, none) = (test.hub.history.count, test.hub.observables.count)
+        let (nobody, none) = (test.hub.keyspace.history.count, test.hub.keyspace.count)
         #expect(nobody == 0)
         #expect(none == 0)
         test.send(#"{"op":"subscribe","key":"bell.*"}"#, from: client)
         let told = test.send(#"{"op":"emit","key":"bell.front","value":2}"#, from: client)
         #expect(told == [##"{"event":"emit","sub":1,"key":"bell.front","revision":0,"value":2,"by":"#1"}"##])
-        let count = test.hub.history.count
-        let operation = test.hub.history[0].operation
+        let count = test.hub.keyspace.history.count
+        let operation = test.hub.keyspace.history[0].operation
         #expect(count == 1)
         #expect(operation == .emit)
-        // It is not there for anybody who reads.
+        // Readers don't see the key.
         let keys = test.send("keys", from: client)
         #expect(keys == [#"{"ok":"keys","keys":[],"more":false}"#])
     }
@@ -63,16 +63,16 @@ struct HistoryTests {
         test.send(#"{"op":"publish","key":"gone","value":1}"#, from: visitor)
         test.send(#"{"op":"delete","key":"gone"}"#, from: visitor)
         test.forget(visitor)
-        let kept = test.hub.observables.count
+        let kept = test.hub.keyspace.count
         #expect(kept == 1)
         for _ in 0..<History.writesMax - 2 { write("x", test, client) }
-        // The delete is the oldest but one.
-        let oldest = key(test.hub.history[test.hub.history.oldest], test)
+        // The delete is the second oldest.
+        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
         #expect(oldest == "gone")
-        let passing = test.hub.observables.count
+        let passing = test.hub.keyspace.count
         #expect(passing == 2)
         for _ in 0..<2 * History.writesMax + 2000 { write("x", test, client) }
-        let left = test.hub.observables.count
+        let left = test.hub.keyspace.count
         #expect(left == 1)
     }
 
@@ -88,7 +88,7 @@ struct HistoryTests {
         }
         test.send(#"{"op":"publish","key":"k","value":9}"#, from: client)
         for _ in 0..<2 * History.writesMax { write("x", test, client) }
-        let count = test.hub.observables.count
+        let count = test.hub.keyspace.count
         #expect(count == 2)
         let got = test.send("get k", from: client)
         #expect(got.first?.contains(#""value":9"#) == true)
@@ -104,9 +104,9 @@ struct HistoryTests {
             if number % 100 == 0 { test.endTurn() }
         }
         test.endTurn()
-        let count = test.hub.observables.count
+        let count = test.hub.keyspace.count
         #expect(count <= 3 * History.writesMax)
-        let oldest = key(test.hub.history[test.hub.history.oldest], test)
+        let oldest = key(test.hub.keyspace.history[test.hub.keyspace.history.oldest], test)
         #expect(oldest.hasPrefix("k."))
     }
 
@@ -126,33 +126,34 @@ struct HistoryTests {
             case 3: test.send(#"{"op":"emit","key":"bell","value":1}"#, from: client)
             default: write("x", test, client)
             }
-            expected[test.hub.revision] = test.hub.history.count - 1
+            expected[test.hub.revision] = test.hub.keyspace.history.count - 1
             test.endTurn()
         }
-        let (count, oldest) = (test.hub.history.count, test.hub.history.oldest)
+        let (count, oldest) = (test.hub.keyspace.history.count, test.hub.keyspace.history.oldest)
         #expect(oldest == 0)
         for (revision, number) in expected {
-            let found = test.hub.history.last(of: revision, before: count)
+            let found = test.hub.keyspace.history.last(of: revision, before: count)
             #expect(found == number)
         }
         let (future, none) = (
-            test.hub.history.last(of: test.hub.revision + 1, before: count),
-            test.hub.history.last(of: 0, before: count)
+            test.hub.keyspace.history.last(of: test.hub.revision + 1, before: count),
+            test.hub.keyspace.history.last(of: 0, before: count)
         )
         #expect(future == nil)
         #expect(none == nil)
         for _ in 0..<History.writesMax { write("x", test, client) }
-        let end = test.hub.history.count
-        let first = test.hub.history[test.hub.history.oldest].revision
+        let end = test.hub.keyspace.history.count
+        let first = test.hub.keyspace.history[test.hub.keyspace.history.oldest].revision
         let (last, passed) = (
-            test.hub.history.last(of: first, before: end), test.hub.history.last(of: first - 1, before: end)
+            test.hub.keyspace.history.last(of: first, before: end),
+            test.hub.keyspace.history.last(of: first - 1, before: end)
         )
-        #expect(last == test.hub.history.oldest)
+        #expect(last == test.hub.keyspace.history.oldest)
         #expect(passed == nil)
     }
 
     private func write(_ key: String, _ test: BareHub, _ client: SessionHandle) {
         test.send(#"{"op":"publish","key":"\#(key)","value":1}"#, from: client)
-        if test.hub.history.count % 16 == 0 { test.endTurn() }
+        if test.hub.keyspace.history.count % 16 == 0 { test.endTurn() }
     }
 }

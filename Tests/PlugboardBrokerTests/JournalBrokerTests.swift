@@ -1,4 +1,4 @@
-// Brokers one after the other on one journal, over real sockets and real files.
+// Several brokers, one after the other, on one journal, with real sockets and files.
 
 import Foundation
 import PlugboardBroker
@@ -16,7 +16,7 @@ struct JournalBrokerTests {
         home = try TemporaryFolder(named: "pj")
     }
 
-    /// Runs a broker on the journal, and stops it.
+    /// Runs a broker on the journal, and stops it after `body`.
     private func withBroker(_ options: JournalOptions = JournalOptions(), _ body: (TestBroker) throws -> Void)
         throws
     {
@@ -250,7 +250,7 @@ struct JournalBrokerTests {
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder + "/state")
         #expect(names.contains { $0.hasPrefix("snapshot-") })
-        // What ended while a snapshot was being made is still there.
+        // Segments that ended while a snapshot was made are still there.
         #expect(names.count < 15)
         try withBroker(small) { broker in
             let client = try broker.client()

@@ -1,5 +1,5 @@
-// How much a journal takes up all the while it is written to as fast as a client can, with
-// snapshots made beside the loop: measured on the disk, reserved room included.
+// How much room a journal takes up on the disk, with reserved room, while a client writes as fast as it
+// can and snapshots are made on another thread.
 
 import Foundation
 import PlugboardBroker
@@ -37,7 +37,7 @@ struct JournalGrowthTests {
     }
 }
 
-/// Looks again and again at what a folder takes up.
+/// Measures again and again how much room a folder takes up.
 private final class Gauge: Sendable {
     private let peak = Shared(0)
     private let isStopped = Shared(false)
@@ -54,7 +54,7 @@ private final class Gauge: Sendable {
         }
     }
 
-    /// The most that was seen.
+    /// Stops and returns the highest measurement.
     func stop() -> Int {
         isStopped.set(true)
         ended.wait()

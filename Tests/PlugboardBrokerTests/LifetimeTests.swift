@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What ends by itself", .someAtATime, .serialized)
 struct LifetimeTests {
-    /// An observer of everything, past its snapshot.
+    /// An observer of everything that has got its snapshot.
     private func observer(_ broker: TestBroker) throws -> TestClient {
         let client = try broker.client()
         try client.send(#"{"op":"subscribe","key":"**","old":true}"#)
@@ -38,7 +38,7 @@ struct LifetimeTests {
     func order() throws {
         let broker = try TestBroker()
         let reader = try observer(broker)
-        // All in one turn, so that the times begin together.
+        // All in one turn, so that all times begin at once.
         let times = [60, 20, 40, 80]
         try reader.send(times.map { publish("k\($0)", #""ttl":\#($0)"#) }.joined(separator: "\n"))
         for _ in 0..<times.count * 2 { _ = try reader.line() }
@@ -73,7 +73,7 @@ struct LifetimeTests {
         var (updates, deletes) = (0, 0)
         while updates + deletes < count * 2 {
             let line = try reader.line()
-            // Those that go before a slow reader heard of them are told as a delete alone.
+            // Values that end before a slow reader was told of them come only as a delete.
             let told = 1 + (number("skipped", in: line) ?? 0)
             if line.contains(#""reason":"expired""#) {
                 (updates, deletes) = (updates + told - 1, deletes + 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("feedback between plugins", .someAtATime)
 struct LoopTests {
-    /// Two clients that each write because of what the other wrote.
+    /// Two clients. Each writes because of what the other wrote.
     private func pingPong(_ test: BareHub, rounds: Int, between: () -> Void = {}) {
         let (left, right) = (test.client(), test.client())
         test.send(#"{"op":"hello","name":"left"}"#, from: left)

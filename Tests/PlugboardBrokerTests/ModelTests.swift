@@ -5,7 +5,7 @@ import Testing
 
 @testable import PlugboardBroker
 
-/// The broker's own structures against the plainest thing that does the same.
+/// The broker's own data structures, compared with the simplest ones that do the same.
 @Suite("Tables, order and tree against a model", .computing)
 struct ModelTests {
     private func withKey<Result>(_ key: String, _ body: (Span<UInt8>) -> Result) -> Result {

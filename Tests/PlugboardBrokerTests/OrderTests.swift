@@ -84,7 +84,7 @@ struct OrderTests {
 }
 
 extension TestBroker {
-    /// Makes something with the broker and keeps the broker beside it.
+    /// Makes something with the broker. Returns it with the broker, so that the broker stays alive.
     func kept<Made>(_ make: (TestBroker) throws -> Made) rethrows -> (Made, TestBroker) {
         (try make(self), self)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("what the broker tells of itself", .someAtATime)
 struct OwnStateTests {
-    /// Lets the broker look round, as it does a second later.
+    /// Lets the broker update its own keys, as it does each second.
     private func lookRound(_ test: BareHub) {
         guard let next = test.hub.deadlines.next else { return }
         test.hub.expire(now: next)
@@ -14,11 +14,11 @@ struct OwnStateTests {
 
     private func ownKeys(_ test: BareHub) -> [String] {
         var keys: [String] = []
-        var next = test.hub.observables.first(from: Span())
+        var next = test.hub.keyspace.first(from: Span())
         while let observable = next {
-            let key = String(test.hub.observables[observable].key)
-            if key.hasPrefix("$"), test.hub.observables[observable].hasValue { keys.append(key) }
-            next = test.hub.observables.next(after: observable)
+            let key = String(test.hub.keyspace[observable].key)
+            if key.hasPrefix("$"), test.hub.keyspace[observable].hasValue { keys.append(key) }
+            next = test.hub.keyspace.next(after: observable)
         }
         return keys
     }
@@ -45,7 +45,7 @@ struct OwnStateTests {
         lookRound(test)
         #expect(ownKeys(test) == [])
         let (isActive, next, count) = (
-            test.hub.own.isActive, test.hub.deadlines.next, test.hub.observables.count
+            test.hub.own.isActive, test.hub.deadlines.next, test.hub.keyspace.count
         )
         #expect(!isActive)
         #expect(next == nil)
@@ -79,7 +79,7 @@ struct OwnStateTests {
         let revision = test.hub.revision
         lookRound(test)
         let told = test.lines(of: client)
-        // The one subscribed; the other wrote.
+        // Only these two have changed: one has subscribed, and the other has written.
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0.contains(#""by":"$broker"}"#) })
         let after = test.hub.revision
@@ -102,7 +102,7 @@ struct OwnStateTests {
         lookRound(test)
         test.endTurn()
         let other = test.client()
-        // Its greeting ended the turn before it could be looked at here.
+        // The greeting ended the turn before this test could look at it.
         #expect(ownKeys(test) == ["$broker.clients.2"])
         test.send("hello bob", from: other)
         let value = test.send("get $broker.clients.2", from: client).first ?? ""
@@ -124,7 +124,7 @@ struct OwnStateTests {
         test.send(#"{"op":"publish","key":"effect","value":1,"cause":\#(cause)}"#, from: client)
         let reply = test.send("why effect", from: client).first { $0.contains("chain") } ?? ""
         #expect(reply.contains(#"{"key":"root","revision":\#(cause),"#))
-        let count = test.hub.history.count
+        let count = test.hub.keyspace.history.count
         #expect(count == 2)
         let own = test.send("why $broker.stats", from: client).first { $0.contains("chain") } ?? ""
         #expect(own.contains(#""chain":[{"key":"$broker.stats","revision":"#))

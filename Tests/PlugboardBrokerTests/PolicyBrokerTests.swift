@@ -1,4 +1,4 @@
-// A policy at work: in a real broker, on a real socket.
+// A policy in a real broker with a real socket.
 
 import Dispatch
 import PlugboardPosix
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("a broker with a policy", .someAtATime)
 struct PolicyBrokerTests {
-    /// What a broker reported, to be waited for.
+    /// What a broker reported. Tests wait for it.
     private final class Reports: Sendable {
         private let lines = Mutex<[String]>([])
         private let arrived = DispatchSemaphore(value: 0)

@@ -14,7 +14,7 @@ struct PolicyReaderTests {
         try PolicyReader.policy(in: Array(text.utf8), Self.accounts)
     }
 
-    /// The problem that a text has, as a person is told it.
+    /// The problem in a policy's text, in words for a person.
     private func problem(_ text: String) -> String {
         do throws(PolicyFault) {
             _ = try read(text)
@@ -159,7 +159,7 @@ struct PolicyReaderTests {
             for byte in UInt8.min ... .max {
                 var changed = text
                 changed[index] = byte
-                // Whatever comes of it, it comes back.
+                // Whatever the result is, the reader must return.
                 _ = try? PolicyReader.policy(in: changed, Self.accounts)
             }
         }

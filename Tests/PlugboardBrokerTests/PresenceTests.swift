@@ -48,21 +48,21 @@ struct PresenceTests {
 
     @Test("however often a client is renamed, its presence is one and is freed once")
     func renaming() {
-        var authors = Authors()
+        var keyspace = Keyspace(time: .system)
         var session = Session(client: 7, slot: 0)
-        let first = session.author(&authors)
-        authors.retain(first)
-        for name in ["ada", "bob"] { session.rename(Array(name.utf8).span, &authors) }
-        let second = session.author(&authors)
+        let first = session.author(&keyspace)
+        keyspace.retain(first)
+        for name in ["ada", "bob"] { session.rename(Array(name.utf8).span, &keyspace) }
+        let second = session.author(&keyspace)
         #expect(first != second)
-        let presence = authors[first].presence
-        #expect(presence === authors[second].presence)
+        let presence = keyspace.authors[first].presence
+        #expect(presence === keyspace.authors[second].presence)
         #expect(presence.client == 7)
         #expect(presence.isLive)
-        session.endPresence(authors)
+        session.endPresence(keyspace)
         #expect(!presence.isLive)
-        authors.release(first)
-        let client = authors[second].client
+        keyspace.release(first)
+        let client = keyspace.authors[second].client
         #expect(client == 7)
     }
 }

@@ -1,5 +1,4 @@
-// Publishes in a row are read together and made one after the other: nobody may be able
-// to tell.
+// Publishes that follow each other are read together and made one after the other. No client may notice.
 
 import TestSupport
 import Testing
@@ -8,8 +7,7 @@ import Testing
 
 @Suite("Publishes in a row", .computing)
 struct PublishGroupTests {
-    /// What a writer and an observer of everything are told for lines that come at once, or
-    /// one by one.
+    /// What a writer and an observer of everything get if lines come together or one by one.
     private func told(_ lines: [String], together: Bool) -> [[String]] {
         let hub = BareHub()
         let (writer, observer) = (hub.client(), hub.client())

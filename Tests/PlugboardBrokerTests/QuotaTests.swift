@@ -1,4 +1,4 @@
-// Quotas: what one user takes up, and that it is nobody else's trouble.
+// Quotas: how much one user takes up, and that other users don't suffer from it.
 
 import PlugboardPosix
 import TestSupport
@@ -35,7 +35,7 @@ struct QuotaTests {
         return reply.hasPrefix(#"{"error":""#) ? String(reply.dropFirst(10).prefix { $0 != "\"" }) : "ok"
     }
 
-    /// A value of so many bytes.
+    /// A value of `bytes` bytes.
     private func value(_ bytes: Int) -> String {
         "\"" + String(repeating: "x", count: bytes - 2) + "\""
     }
@@ -74,7 +74,7 @@ struct QuotaTests {
         #expect(code("publish b 1", from: guest) == "ok")
         #expect(code("publish b 2", from: owner) == "ok")
         #expect(code("publish c 1", from: guest) == "ok")
-        // It would be its third.
+        // It would be this user's third key.
         #expect(code("publish b 3", from: guest) == "limit")
         hub.expireAll(after: 2_000)
         #expect(code("publish b 3", from: guest) == "ok")
@@ -82,7 +82,7 @@ struct QuotaTests {
         #expect(code("publish d 1", from: guest) == "ok")
         #expect(code("publish e 1", from: guest) == "limit")
         hub.leave(guest)
-        // What it wrote is there, and its.
+        // What it wrote is there, and counts for this user.
         #expect(code("publish e 1", from: hub.client(user: 7)) == "limit")
     }
 
@@ -165,7 +165,7 @@ struct QuotaTests {
         #expect(code("unsubscribe 1", from: guest) == "ok")
         #expect(code("will publish a \(value(99))", from: guest) == "ok")
         hub.leave(guest)
-        // What it has become is kept, and nothing else.
+        // Only the value that the will wrote counts now.
         let next = hub.client(user: 7)
         #expect(code("publish b 1", from: next) == "limit")
         #expect(code("publish a \(value(98))", from: next) == "ok")
@@ -217,7 +217,7 @@ struct QuotaTests {
 
 @Suite("quotas of a user, in a running broker", .someAtATime)
 struct QuotaBrokerTests {
-    /// The tests' own user is the broker's own: it has a quota by its number.
+    /// Starts a broker with a quota for the user who runs the tests, by the user's number.
     private func broker(_ quota: String, state: String? = nil) throws -> TestBroker {
         let text = #"""
             {"rules":[{"allow":{"everything":["**"]}}],"quotas":[{"user":\#(getuid()),\#(quota)}]}
@@ -235,7 +235,7 @@ struct QuotaBrokerTests {
         #expect(try second?.ask("sync").hasPrefix(#"{"ok":"sync""#) == true)
         second = nil
         _ = try first?.ask("sync")
-        // The broker has seen it leave when its place is free.
+        // When its place is free, the broker has noticed that it left.
         while true {
             let next = try broker.client(isGreeted: false)
             if try next.line().hasPrefix(#"{"event":"hello""#) { break }
@@ -318,7 +318,7 @@ struct QuotaBrokerTests {
         _ = try reader.ask("subscribe big.0")
         _ = try reader.line()
         let value = "\"" + String(repeating: "x", count: 100_000) + "\""
-        // More than the system's own buffers and the quota take together; each is read by one who reads.
+        // This is more than the system's buffers and the quota together. Another client reads all of it.
         for number in 0..<60 {
             _ = try writer.ask(#"{"op":"emit","id":1,"key":"big.\#(number)","value":\#(value)}"#)
         }

@@ -1,5 +1,5 @@
-// What an observer of parts is told when the policy was loaded anew: what it may see from then
-// on it may not have seen before, so that also what is gone has to be told.
+// What an observer of parts gets after the policy was loaded anew. It may now see a key that it couldn't
+// see before, so parts that are gone must be sent, too.
 
 import TestSupport
 import Testing

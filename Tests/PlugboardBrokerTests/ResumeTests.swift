@@ -142,7 +142,7 @@ struct ResumeTests {
         #expect(lines[1].contains(#""value":{"pad""#))
         write("publish a {\(pad),\"n\":3}\npublish b {\(pad),\"n\":3}")
         let patches = hub.read(observer)
-        // Of what it didn't miss it has been told nothing here yet.
+        // Nothing was sent here yet for the key that it didn't miss.
         #expect(patches.map { $0.contains(#""patch":{"n":3}"#) } == [true, false])
         write("publish b {\(pad),\"n\":4}")
         #expect(hub.read(observer).map { $0.contains(#""patch":{"n":4}"#) } == [true])
@@ -205,7 +205,7 @@ struct ResumeTests {
             known[key] = line.firstMatch(of: #/"value":(\d+)/#).map { String($0.output.1) }
             revisions += [number("revision", in: line) ?? 0]
         }
-        // What it didn't hear of where all is told anew isn't there any more, or never was.
+        // If everything is sent anew, keys that don't come are deleted, or never existed.
         if since == 1_000 { known = known.filter { present[$0.key] != nil } }
         #expect(known == present)
         #expect(revisions == revisions.sorted())

@@ -1,4 +1,4 @@
-// What becomes of calls whose server may serve no more when the policy is loaded anew.
+// Calls to a server that loses its right when the policy is loaded anew.
 
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
-// Rights, in a hub with a policy: what a client may not see must look in every way as if
-// it were not there, so most of these compare with a key that really isn't.
+// Rights, in a hub with a policy. A key that a client may not see must look exactly like one that doesn't
+// exist. So most tests compare it with such a key.
 
 import TestSupport
 import Testing
@@ -9,9 +9,9 @@ import Testing
 @Suite("who may do what", .computing)
 struct RightsTests {
     private let hub = TestHub()
-    /// May do everything.
+    /// A client that may do everything.
     private let owner: Int
-    /// May do what `policy` lets user 7 do.
+    /// A client that may do what `policy` allows to user 7.
     private let guest: Int
 
     private static let policy = """
@@ -37,7 +37,7 @@ struct RightsTests {
         return hub.read(client).joined(separator: "\n")
     }
 
-    /// The replies to two requests, which must differ in nothing but the key.
+    /// Whether two requests get replies that differ only in the key.
     private func isSame(_ line: String, _ key: String, _ other: String) -> Bool {
         func reply(_ key: String) -> String {
             let id = #"{"op":\#(line),"id":1,"key":"\#(key)"}"#

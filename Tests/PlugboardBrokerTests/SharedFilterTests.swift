@@ -4,8 +4,8 @@ import Testing
 
 @testable import PlugboardBroker
 
-/// What one event comes to is found once for all who ask for the same in the same words. Each
-/// observer of a crowd is told just what it would be told alone.
+/// Observers whose filters are spelled alike share the evaluation of an event. Each of them must get
+/// exactly what it would get alone.
 @Suite("Observers with the same filter", .computing)
 struct SharedFilterTests {
     private static let filters = [
@@ -34,7 +34,7 @@ struct SharedFilterTests {
         }
     }
 
-    /// The lines of those who subscribe, some of whom stop reading for a while.
+    /// The lines of all observers. Some of them stop reading for a while.
     private static func history(_ seed: UInt64, of subscribing: [Int]) -> [[String]] {
         var random = SeededRandom(seed: seed)
         let hub = TestHub()

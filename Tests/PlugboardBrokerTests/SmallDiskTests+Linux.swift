@@ -1,4 +1,4 @@
-// A real disk of 3 MB under a broker: one in memory, which only root can make.
+// A real disk of 3 MB under a broker. It is a file system in memory, which only root can mount.
 
 #if os(Linux)
     import Foundation
@@ -23,7 +23,7 @@
             disk = try SmallDisk()
         }
 
-        /// Writes five keys of 5 kB again and again; nothing is refused.
+        /// Writes five keys of 5 kB again and again. No write is refused.
         private func write(_ client: TestClient, _ count: Int) throws {
             let value = String(repeating: "x", count: 5_000)
             for number in 1...count {
@@ -90,7 +90,7 @@
         }
     }
 
-    /// A file system of its own in memory, gone with this.
+    /// A file system of its own in memory. It is removed with this object.
     final class SmallDisk {
         private let folder: TemporaryFolder
         var path: String { folder.path }
@@ -106,14 +106,14 @@
 
         deinit { _ = Self.run("umount", path) }
 
-        /// Takes up all the room that is left.
+        /// Fills all the room that is left.
         func fill(_ name: String) {
             _ = Self.run("dd", "if=/dev/zero", "of=\(path)/\(name)", "bs=4096")
         }
 
         func remove(_ name: String) { unlink("\(path)/\(name)") }
 
-        /// Of all files in a folder, reserved room included.
+        /// The bytes of all files in a folder, with reserved room.
         func bytes(of folder: String) -> Int {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
             return names.reduce(0) { sum, name in

@@ -1,5 +1,5 @@
-// Mistakes in the state of a broker, each made and undone by hand in a small bus that has
-// something of everything: observers, readers that are behind, calls, gates, plugins and quotas.
+// Mistakes in the state of a broker. Each is made and undone in a small bus that has something of
+// everything: observers, slow readers, calls, gates, plugins and quotas.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -8,20 +8,20 @@ import Testing
 
 @testable import PlugboardBroker
 
-/// A bus in which something of everything is going on.
+/// A bus with something of everything.
 final class BusyBus {
     let bare = BareHub()
-    /// Writes, with bounds and durably.
+    /// Writes bound values and durable ones.
     let writer: SessionHandle
-    /// Observes, by names, patterns and at a rhythm; traces.
+    /// Observes keys and patterns, with `every`, and traces.
     let observer: SessionHandle
-    /// Has stopped reading: it is owed keys, lines, a snapshot and a reply.
+    /// Has stopped reading. It is owed keys, lines, a snapshot and a reply.
     let slow: SessionHandle
-    /// Acknowledges, which others wait for.
+    /// Acknowledges. Others wait for it.
     let tax: SessionHandle
-    /// Asks others, and has a quota.
+    /// Calls other clients, and has a quota.
     let guest: SessionHandle
-    /// Was there once.
+    /// A client that has left.
     let stale: SessionHandle
 
     init() throws {
@@ -53,7 +53,7 @@ final class BusyBus {
          "quotas":[{"user":9,"keys":10}]}
         """#
 
-    /// Ends a turn in which everybody who reads has read.
+    /// Ends a turn in which all clients that read have read.
     func endTurn() {
         for index in 0..<bare.hub.touched.count {
             let session = bare.hub.touched[index]
@@ -108,18 +108,18 @@ final class BusyBus {
 
     func observable(_ key: String) throws -> ObservableHandle {
         let bytes = Array(key.utf8)
-        let found = bare.hub.observables.find(bytes.span, hash: bare.hub.observables.hash(bytes.span))
+        let found = bare.hub.keyspace.find(bytes.span)
         return try #require(found)
     }
 
-    /// A subscription by its place in the session's list.
+    /// A subscription by its place in its session's list.
     func subscription(_ place: Int, of session: SessionHandle) -> SubscriptionHandle {
         bare.hub.sessions[session].subscriptions.list[place]
     }
 }
 
-/// A mistake in the state: a number that is wrong, a name of something that is gone, a list that lacks
-/// somebody, a reason that was lost.
+/// A mistake in the state: a wrong number, the name of something that is gone, a list in which an element
+/// is missing, a reason that was lost.
 enum StateMistake: CaseIterable {
     case keyTooMany, bytesTooMany, revisionTooSmall, owedTooOften, forgottenObserver, observerTwice
     case lostBond, lostExpiry, lostGeneration, authorTooOften
@@ -130,16 +130,16 @@ enum StateMistake: CaseIterable {
     case wrongCallPlace, lostCallDeadline, heldTooMany, durableTooMany
     case chargedTooMuch, lostAccount
 
-    /// The structure and the sentence by which it is found.
+    /// The structure and the sentence with which the mistake is found.
     var expected: (structure: String, sentence: String) {
         switch self {
-        case .keyTooMany: ("Hub", "it counts the keys with a value")
+        case .keyTooMany: ("Keyspace", "it counts the keys with a value")
         case .bytesTooMany: ("Hub", "it counts the bytes of their records")
-        case .revisionTooSmall: ("Hub", "no value is newer than the bus")
+        case .revisionTooSmall: ("Keyspace", "no value is newer than the bus")
         case .owedTooOften: ("Observable", "it counts who is owed it")
         case .forgottenObserver: ("Observable", "its observers are those who match")
         case .observerTwice: ("Subscription", "keys have no observers that are gone")
-        case .lostBond: ("Hub", "it binds the keys that say so")
+        case .lostBond: ("Keyspace", "it binds the keys that say so")
         case .lostExpiry: ("Lifetimes", "the deadline of a bond is there")
         case .lostGeneration: ("Observable", "something needs it, or the history names it")
         case .authorTooOften: ("Author", "it counts who refers to it")

@@ -1,5 +1,5 @@
-// Mistakes in the state are found in the turn in which they are made; and mistakes that were
-// found so, which are not made any more.
+// Mistakes in the state are found in the turn in which they are made. Also tests of real mistakes that
+// were found in this way and don't happen any more.
 
 import PlugboardJournal
 import PlugboardWire
@@ -16,7 +16,7 @@ struct StateMistakeTests {
         let bus = try BusyBus()
         #expect(bus.bare.brokenInvariant() == nil)
         let owed = bus.bare.hub.sessions[bus.slow].catchup?.owedCount ?? 0
-        let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.lifetimes.count)
+        let (isHeld, bound) = (bus.bare.hub.sessions[bus.slow].isHeld, bus.bare.hub.keyspace.boundCount)
         #expect(owed > 1 && isHeld && bound == 3)
         let waiting = (bus.bare.hub.gates.isEmpty, bus.bare.hub.durability.waitingCount == 0)
         #expect(waiting == (false, false) && !bus.bare.hub.supervision.heldCalls.isEmpty)

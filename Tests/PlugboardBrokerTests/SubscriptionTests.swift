@@ -108,7 +108,7 @@ struct SubscriptionTests {
             for _ in 0..<count { _ = try client.line() }
         }
         do {
-            // Taking turns, so that the places of each lie among the other's.
+            // They take turns, so that the places of each client are mixed with the other's.
             let leaving = try broker.client()
             for _ in 0..<30 {
                 try subscribe(leaving, 1_000)

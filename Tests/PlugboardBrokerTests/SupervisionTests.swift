@@ -1,4 +1,5 @@
-// Plugins of a supervisor: their names are theirs alone, and they may do what is listed.
+// Plugins of a supervisor: their names belong to them alone, and they may do what the supervisor lists for
+// them.
 
 import PlugboardPosix
 import TestSupport
@@ -10,7 +11,7 @@ import Testing
 struct SupervisionTests {
     private let hub = TestHub()
     private let up: Int
-    /// Of no plugin.
+    /// A client that is no plugin.
     private let other: Int
 
     init() {
@@ -61,7 +62,7 @@ struct SupervisionTests {
         #expect(code("hello up", from: up) == "ok")
         #expect(code("hello cart", from: other) == "ok")
         tell(Self.cart)
-        // Who had the name before has lost it.
+        // The client that had the name before has lost it.
         hub.send("publish a 1", from: other)
         #expect(ask("get a", from: other).contains(##""by":"#2""##))
         for name in ["cart", "up"] { #expect(code("hello \(name)", from: other) == "forbidden") }
@@ -110,7 +111,7 @@ struct SupervisionTests {
         try hub.follow(
             #"{"rules":[{"allow":{"everything":["**"]}},{"plugin":"cart","deny":{"publish":["blind"]}}]}"#
         )
-        // The supervisor connected before; no policy is about it.
+        // The supervisor connected before, and no policy concerns it.
         let up = hub.client(process: 7)
         #expect(tell(Self.cart, from: up) == "ok")
         let cart = hub.client(process: 1200)

@@ -1,19 +1,19 @@
-// A real broker on a socket of its own, on a thread of its own, for one test.
+// A real broker for one test, with its own socket, on its own thread.
 
 import Foundation
 import PlugboardBroker
 import PlugboardJournal
 import PlugboardPosix
 
-/// Runs a broker for as long as the test holds it.
+/// Runs a broker as long as the test holds this.
 final class TestBroker: Sendable {
     let path: String
     private let broker: Broker
     private let folder: TemporaryFolder
     private let finished = DispatchSemaphore(value: 0)
 
-    /// One that is not started yet holds its clients back, so that all they send comes at once.
-    /// One that is given a folder keeps a journal there.
+    /// A broker that isn't started yet lets its clients wait, so that everything they send comes at once.
+    /// With a folder, the broker keeps a journal there.
     init(
         poller: PollerKind = .standard,
         isStarted: Bool = true,
@@ -51,14 +51,14 @@ final class TestBroker: Sendable {
         stop()
     }
 
-    /// Stops the broker and waits until it has.
+    /// Stops the broker and waits until it has ended.
     func stop() {
         broker.stop()
         _ = finished.wait(timeout: .now() + 5)
         finished.signal()
     }
 
-    /// Follows another policy; what comes of it is reported.
+    /// Follows another policy. The result is reported.
     func follow(_ policy: Policy) throws {
         try broker.follow(policy)
     }

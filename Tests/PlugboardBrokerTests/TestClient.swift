@@ -1,4 +1,4 @@
-// A client without a library: lines out, lines in, with a deadline on each.
+// A client without a library: lines out, lines in, with a deadline for each.
 
 import Foundation
 import PlugboardPosix
@@ -12,12 +12,12 @@ final class TestClient {
     private let descriptor: Descriptor
     private var unread: [UInt8] = []
     private var position = 0
-    /// How far the unread bytes are known to hold no line feed.
+    /// The bytes of the unread ones that certainly have no line feed.
     private var searched = 0
-    /// The greeting that the broker began with.
+    /// The broker's greeting.
     private(set) var greeting = ""
 
-    /// One that is not greeted reads the greeting like any other line.
+    /// With `isGreeted` false, the greeting is read like any other line.
     init(path: String, isGreeted: Bool = true) throws {
         descriptor = try UnixSocket.connect(path: path)
         if isGreeted { greeting = try line() }
@@ -30,7 +30,7 @@ final class TestClient {
         try send(bytes: Array(line.utf8) + [0x0A])
     }
 
-    /// Sends bytes as they are, waiting for room.
+    /// Sends bytes as they are. Waits for room.
     func send(bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -42,19 +42,19 @@ final class TestClient {
         }
     }
 
-    /// Sends what can be sent at once; returns how much that was.
+    /// Sends what can be sent at once. Returns how many bytes that were.
     func sendSome(_ bytes: [UInt8]) -> Int {
         if case .bytes(let count) = descriptor.write(bytes.span) { return count }
         return 0
     }
 
-    /// The next line; throws at the end of the stream and after a minute.
+    /// The next line. Throws at the end of the stream, or after a minute.
     func line() throws -> String {
         guard let line = try lineOrEnd() else { throw TestFailure(description: "the broker closed") }
         return line
     }
 
-    /// The next line, or nil where the broker has closed.
+    /// The next line; nil if the broker has closed.
     func lineOrEnd() throws -> String? {
         while true {
             if let feed = lineFeed() {
@@ -76,13 +76,13 @@ final class TestClient {
         }
     }
 
-    /// Sends a line and returns the next one that comes.
+    /// Sends a line and returns the next line that comes.
     func ask(_ line: String) throws -> String {
         try send(line)
         return try self.line()
     }
 
-    /// Sends no more, but goes on reading.
+    /// Ends the sending half. Reading still works.
     func halfClose() {
         shutdown(descriptor.raw, Int32(SHUT_WR))
     }
@@ -108,14 +108,13 @@ final class TestClient {
     }
 }
 
-/// The number behind `"field":` in a line.
+/// The number after `"field":` in a line; nil if there is none.
 func number(_ field: String, in line: String) -> Int? {
     guard let end = end(of: "\"\(field)\":", in: line) else { return nil }
     return Int(line[end...].prefix { $0.isNumber })
 }
 
-/// Where a text ends that a line has. The library's own search takes a second for 300 KB in a debug
-/// build.
+/// The end of a text in a line. The library's own search takes a second for 300 KB in a debug build.
 func end(of text: String, in line: String) -> String.Index? {
     line.withCString { start in
         text.withCString { strstr(start, $0) }.map {

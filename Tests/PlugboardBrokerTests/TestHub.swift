@@ -1,5 +1,5 @@
-// A hub without sockets: lines go in, lines come out, and a client reads just when the
-// test says so. What the loop does at the end of a turn is done here by hand.
+// A hub without sockets: lines go in, lines come out, and a client reads only when the test says so. This
+// does what the loop does at the end of a turn.
 
 import PlugboardPosix
 import PlugboardWire
@@ -14,7 +14,7 @@ final class TestHub {
         var hub = Hub()
     }
     private var box = Box()
-    /// The hub; whoever may change it has it looked at.
+    /// The hub. Whoever may have changed it has its state checked.
     private var hub: Hub {
         _read { yield box.hub }
         _modify {
@@ -23,10 +23,10 @@ final class TestHub {
         }
     }
     private var sessions: [SessionHandle] = []
-    /// Later than any real clock, so that time passes only where the test lets it.
+    /// Later than any real clock, so that time passes only when the test says so.
     private static let start: UInt64 = .max / 2
 
-    /// The user that the hub takes for its own; so are clients that are not told otherwise.
+    /// The user that the hub takes for its own. Clients have this user by default.
     static let owner: UInt32 = 1_000
 
     init() {
@@ -34,7 +34,7 @@ final class TestHub {
         hub.expire(now: Self.start)
     }
 
-    /// A new client; its greeting is dropped.
+    /// A new client. Its greeting is dropped.
     func client(user: UInt32 = TestHub.owner, groups: [UInt32] = [], process: Int32 = 1) -> Int {
         let peer = PeerIdentity(process: process, user: user)
         let number = UInt64(sessions.count + 1)
@@ -46,20 +46,20 @@ final class TestHub {
         return sessions.count - 1
     }
 
-    /// What the newest client was greeted with.
+    /// The greeting of the newest client.
     private(set) var greeting = ""
 
-    /// Has a process say how plugins are. A process from a thousand on is in the session that its
-    /// hundreds name: 1234 in that of 1200.
+    /// Makes a process the supervisor. A process number from 1000 on belongs to the session of its
+    /// hundreds: 1234 to that of 1200.
     func obey(supervisor: Int32) {
         hub.obey(supervisor: supervisor)
         hub.supervision.sessionOf = { $0 >= 1_000 ? $0 / 100 * 100 : 1 }
     }
 
-    /// Names the life of the revisions.
-    var epoch: String { hub.epoch }
+    /// The name of the life of the revision counter.
+    var epoch: String { hub.keyspace.epoch }
 
-    /// Follows a policy from here on. Returns the clients that are to be sent away, and why.
+    /// Follows a policy from now on. Returns the clients that must be sent away, and why.
     @discardableResult
     func follow(_ policy: String) throws -> [String] {
         let nobody = AccountNumbers(user: { _ in nil }, group: { _ in nil })
@@ -67,7 +67,7 @@ final class TestHub {
         return dismissed.map { "\(hub.sessions[$0.0].client - 1) \($0.1.reason)" }
     }
 
-    /// Whether somebody may connect.
+    /// Whether a user may connect.
     func admits(user: UInt32, groups: [UInt32] = []) -> Bool {
         hub.access.admits(PeerIdentity(process: 1, user: user), groups)
     }
@@ -76,27 +76,27 @@ final class TestHub {
 
     func isOpen(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].isOpen }
 
-    /// Whether there is still something to catch up with.
+    /// Whether a client is still catching up from the journal.
     func hasCatchup(_ client: Int) -> Bool {
         isThere(client) && hub.sessions[sessions[client]].catchup != nil
     }
 
-    /// Whether it serves something, or a call waits of it or for it.
+    /// Whether a client serves something, or a call waits for it or for its answer.
     func hasDuties(_ client: Int) -> Bool { isThere(client) && hub.sessions[sessions[client]].duties != nil }
 
-    /// Whether its connection has not ended: nothing is known of who has left.
+    /// Whether a client's connection still exists. Nothing is known about clients that have left.
     private func isThere(_ client: Int) -> Bool { hub.sessions.inSlot(client) == sessions[client] }
 
-    /// What is counted is not what is there.
+    /// Whether a count was changed by `setOwedCount`, so that the state isn't checked.
     private var isPretending = false
 
-    /// Pretends that so many keys are owed.
+    /// Pretends that `count` keys are owed.
     func setOwedCount(_ count: Int, of client: Int) {
         (isPretending, hasChanged) = (true, true)
         hub.sessions[sessions[client]].catchup?.owedCount = count
     }
 
-    /// Executes lines from a client.
+    /// Handles lines from a client.
     func send(_ lines: String, from client: Int) {
         for line in Array(lines.utf8).lines {
             var bytes = line
@@ -107,14 +107,14 @@ final class TestHub {
         endTurn()
     }
 
-    /// Leaves out a line of a client that was too long.
+    /// Handles a line of a client that was too long.
     func refuseOverlong(from client: Int) {
         hub.refuseOverlong(from: sessions[client])
         endTurn()
     }
 
-    /// Ends a connection in a turn that found it too slow and has still something to tell it.
-    /// Returns how many sessions that turn would have looked at afterwards.
+    /// Ends a connection in a turn in which it was found too slow and still has something to be sent.
+    /// Returns how many sessions that turn would still have to visit.
     func leaveInTurn(_ client: Int) -> Int {
         hub.touch(sessions[client])
         hub.setAside(sessions[client], .slow)
@@ -122,7 +122,7 @@ final class TestHub {
         return hub.touched.count + hub.slow.count
     }
 
-    /// What a loop does at the end of a turn, short of writing.
+    /// Does what a loop does at the end of a turn, except writing.
     func endTurn() {
         if !box.hub.touched.isEmpty { hasChanged = true }
         for session in box.hub.touched.all {
@@ -135,17 +135,19 @@ final class TestHub {
         checkNowAndThen()
     }
 
-    /// Looks at the state where it may have changed, after fewer turns the smaller it is.
+    /// Checks the state if it may have changed. The smaller the state, the more often.
     private func checkNowAndThen() {
         turnsToCheck -= 1
         if isPretending || turnsToCheck > 0 || !hasChanged { return }
         hasChanged = false
-        turnsToCheck = (box.hub.observables.count + Int(box.hub.history.count - box.hub.history.oldest)) / 64
+        turnsToCheck =
+            (box.hub.keyspace.count + Int(box.hub.keyspace.history.count - box.hub.keyspace.history.oldest))
+            / 64
         if let broken = box.hub.brokenInvariant() { Issue.record("\(broken)") }
     }
 
     private var turnsToCheck = 0
-    /// Somebody did something since the state was looked at.
+    /// Whether anything was done since the last check.
     private var hasChanged = true
 
     /// Reads what waits for a client, once, without asking for more.
@@ -156,7 +158,7 @@ final class TestHub {
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads on for as long as more comes.
+    /// Reads as long as more comes.
     func read(_ client: Int) -> [String] {
         endTurn()
         var lines: [String] = []
@@ -169,46 +171,46 @@ final class TestHub {
         }
     }
 
-    /// Makes a client one that has stopped reading: what comes is owed.
+    /// Makes a client stop reading, so that what comes is owed.
     func stopReading(_ client: Int) {
         hub.sessions[sessions[client]].isBehind = true
     }
 
-    /// Memory of the outbox and of what waits beside it, without keys owed.
+    /// The memory of the outbox and of lines that wait besides it, without owed keys.
     func waitingBytes(_ client: Int) -> Int {
         let session = sessions[client]
         return hub.sessions[session].outbox.count + (hub.sessions[session].catchup?.queuedBytes ?? 0)
     }
 
-    /// The keys that somebody or something but the history needs.
+    /// The number of keys that are needed by more than the history.
     var keyCount: Int {
         var count = 0
-        var next = hub.observables.first(from: Span())
+        var next = hub.keyspace.first(from: Span())
         while let observable = next {
-            if hub.observables[observable].isNeeded { count += 1 }
-            next = hub.observables.next(after: observable)
+            if hub.keyspace[observable].isNeeded { count += 1 }
+            next = hub.keyspace.next(after: observable)
         }
         return count
     }
 
-    /// All keys that the hub remembers, needed or not.
+    /// The number of keys that the hub remembers, whether or not they are needed.
     var observableCount: Int {
         var count = 0
-        var next = hub.observables.first(from: Span())
+        var next = hub.keyspace.first(from: Span())
         while let observable = next {
             count += 1
-            next = hub.observables.next(after: observable)
+            next = hub.keyspace.next(after: observable)
         }
         return count
     }
 
-    /// Reads what a client is told at the end of the turn of what was traced.
+    /// Reads what a client gets at the end of the turn because it traces.
     func readTraces(_ client: Int) -> [String] {
         hub.tellTraces()
         return read(client)
     }
 
-    /// Lets time pass: whatever falls due within so many milliseconds of the test's start.
+    /// Lets time pass: everything that is due `milliseconds` after the test's start happens.
     func expireAll(after milliseconds: UInt64) {
         let now = Self.start + milliseconds * 1_000_000
         repeat {
@@ -219,8 +221,8 @@ final class TestHub {
 
     var deadlineCount: Int { hub.deadlines.count }
 
-    /// Keys that are bound to a time or a connection.
-    var boundCount: Int { hub.lifetimes.count }
+    /// The number of keys that are bound to a time or a connection.
+    var boundCount: Int { hub.keyspace.boundCount }
 
     /// Ends a client's connection.
     func leave(_ client: Int) {

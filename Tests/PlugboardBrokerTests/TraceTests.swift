@@ -7,7 +7,7 @@ import Testing
 
 @Suite("tracing what the bus does", .someAtATime)
 struct TraceTests {
-    /// What a tracer is told at the end of a turn.
+    /// What a client that traces gets at the end of a turn.
     private func traces(_ test: BareHub, _ tracer: SessionHandle) -> [String] {
         test.hub.tellTraces()
         return test.lines(of: tracer).filter { $0.contains(#""event":"trace""#) || $0.contains("lagged") }
@@ -112,7 +112,7 @@ struct TraceTests {
         test.take("publish \(key) 1", from: writer)
         test.hub.sessions[tracer].isBehind = false
         test.hub.tellTraces()
-        // Most of it waits, as there is more than a client is sent at once.
+        // Most of it waits, because it is more than is sent to a client at once.
         let isBehind = test.hub.sessions[tracer].isBehind
         #expect(isBehind)
         var lines = test.lines(of: tracer)

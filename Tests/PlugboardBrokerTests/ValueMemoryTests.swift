@@ -1,5 +1,5 @@
-// A small value lies with its key, a large one in memory of its own: nobody may be able
-// to tell which, whatever lengths follow each other.
+// A small value is kept together with its key, and a large one in memory of its own. No client may notice
+// the difference, whatever lengths follow each other.
 
 import TestSupport
 import Testing

@@ -22,7 +22,7 @@ struct WaitingOrderTests {
         _ = hub.read(client ?? observer)
     }
 
-    /// The values that the observer is told now.
+    /// The values that the observer gets now.
     private func values() -> [String] {
         hub.read(observer).compactMap { line in
             line.firstRange(of: #""value":"#).map { String(line[$0.upperBound...].prefix { $0 != "," }) }
@@ -82,7 +82,7 @@ struct WaitingOrderTests {
         hub.send("publish b 2\nemit e 3\npublish a 4\npublish c 5", from: writer)
         hub.expireAll(after: 100)
         hub.send("resume 1", from: observer)
-        // What was told lately waits, and with it what comes after.
+        // A key that was sent lately waits, and so does everything after it.
         #expect(values() == ["2", "3"])
         hub.expireAll(after: 999)
         #expect(values().isEmpty)

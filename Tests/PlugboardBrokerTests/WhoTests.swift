@@ -43,7 +43,7 @@ struct WhoTests {
         let lagging = observers(test.read(writer).last).first ?? ""
         #expect(field("state", lagging) == "\"lagging\"")
         #expect(field("owed", lagging) == "2")
-        // The next it gets is b, of revision 3: it misses nothing before that but what is folded.
+        // Its next event is b, with revision 3. It misses nothing before that, except what is folded.
         #expect(field("revision", lagging) == "2")
         _ = test.read(observer)
         test.send("who a", from: writer)
@@ -70,7 +70,7 @@ struct WhoTests {
         test.send("resume 2", from: observer)
         let lines = test.read(observer)
         #expect(lines.first == #"{"ok":"resume","sub":2,"owed":3}"#)
-        // b came and went, so that there is nothing to tell of it.
+        // b came and went, so there is nothing to tell about it.
         #expect(lines.count == 1 + 2)
     }
 

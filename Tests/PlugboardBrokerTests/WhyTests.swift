@@ -6,7 +6,7 @@ import Testing
 
 @Suite("why a key is as it is", .computing)
 struct WhyTests {
-    /// The keys of a chain with their operations, newest first, and what ends it.
+    /// The keys of a chain with their operations, newest first, and what ends the chain.
     private func chain(_ reply: String?) -> String {
         guard let reply, let start = reply.range(of: #""chain":["#) else { return reply ?? "" }
         let steps = reply[start.upperBound...].split(separator: "{").filter { $0.hasPrefix("\"key\"") }

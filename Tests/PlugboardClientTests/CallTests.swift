@@ -95,7 +95,7 @@ struct CallTests {
         try await bus.sync()
         server.close()
         let outcome = await waiting.value
-        // It may have gone before the call.
+        // The provider may have gone before the call.
         #expect(outcome == .providerGone || outcome == .noProvider)
         serving.dispose()
     }

@@ -1,4 +1,4 @@
-// Ends: of a bus, of what was made from it, of a program.
+// How things end: a bus, what was made from it, and a program.
 
 import Observables
 import PlugboardPosix
@@ -157,7 +157,7 @@ struct ClosingTests {
             try peer.send(FakeBroker.greeting())
             try peer.answerSubscribe(snapshot: [])
             let first = try peer.expect("sync")
-            // Longer than a silent broker may delay a stop.
+            // Longer than a broker that doesn't answer may delay a stop.
             for revision in 1...6 {
                 Pause.sleep(seconds: 0.3)
                 let number = #""revision":\#(revision),"value":\#(revision)"#

@@ -117,7 +117,8 @@ struct DeliveryTests {
         var events = subscription.makeAsyncIterator()
         try await second.publish("k", 1)
         _ = try await events.next()
-        // Nobody has asked for an event yet, so it waits until the broker stops waiting.
+        // The loop hasn't asked for the next event, so nothing is acknowledged. The later phase waits
+        // until the broker gives up.
         try await eventually("the later phase is told") { heard.count == 1 }
         #expect(heard.all.first?.unacknowledged == ["slow"])
         let reading = Task { [events] in

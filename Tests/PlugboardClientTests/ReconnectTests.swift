@@ -66,7 +66,7 @@ struct ReconnectTests {
     func sameEpoch() async throws {
         let fake = try FakeBroker { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
-            // Goes away when somebody watches.
+            // Closes as soon as somebody subscribes.
             _ = try peer.line()
         } _: { peer in
             try peer.send(FakeBroker.greeting(epoch: "one"))
@@ -138,7 +138,7 @@ struct ReconnectTests {
         try await other.publish("k.b", 1)
         try await eventually("it is back") { bus.state.isConnected }
         try await bus.sync()
-        // Whether k.b existed when the bus came back is a race. Both outcomes end alike.
+        // It is a race whether k.b existed when the bus came back. Both outcomes end alike.
         let news = Set(heard.all[before...])
         #expect(news.isSuperset(of: ["delete k.a true", "delete k.d true", "synced  false"]))
         #expect(!news.contains("delete k.c true"))

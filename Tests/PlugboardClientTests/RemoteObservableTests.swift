@@ -1,4 +1,4 @@
-// Remote observables with real brokers, and with a scripted one for what only that does.
+// Remote observables with real brokers, and with a scripted one for what a real broker never does.
 
 import Observables
 import PlugboardPosix

@@ -28,7 +28,7 @@ struct ResumeTests {
         try await observable.ready()
         let changes = Log<Int>()
         let watching = observable.observe { changes.add($0.new) }
-        // A value bound to the connection ends with the broker, and the next broker tells it.
+        // A value bound to the connection ends with the broker. The next broker announces that.
         try await bus.publish("k.here", 1, while: .connected)
         try await broker.stop()
         try await eventually("it notices") { !bus.state.isConnected }

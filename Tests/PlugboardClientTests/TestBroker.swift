@@ -7,11 +7,11 @@ import TestSupport
 
 @testable import PlugboardClient
 
-/// Runs one broker after the other on one path, in a folder that is removed with it.
+/// Runs one broker after the other on one path. Its folder is removed with it.
 final class TestBroker: Sendable {
     let folder: TemporaryFolder
     var path: String { folder.path + "/bus.sock" }
-    /// The folder of its journal, where it keeps one.
+    /// The folder of its journal, if it keeps one.
     private let state: TemporaryFolder?
     private let running = Mutex<ServedBroker?>(nil)
 
@@ -34,7 +34,7 @@ final class TestBroker: Sendable {
         try await eventually("the broker ends") { broker?.hasEnded ?? true }
     }
 
-    /// The broker's answer to a typed line, for requests that the library doesn't have.
+    /// The broker's reply to a line in shorthand, for requests that the library doesn't have.
     func ask(_ request: String) throws -> String {
         let peer = try LinePeer(path: path)
         _ = try peer.line()

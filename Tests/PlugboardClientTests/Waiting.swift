@@ -1,4 +1,4 @@
-// What tests hear from other threads.
+// What tests learn from other threads.
 
 import Synchronization
 

@@ -10,13 +10,13 @@ import Testing
 @Suite(.computing) struct JournalCrashTests {
     /// How a session is played.
     struct Manner: CustomStringConvertible {
-        /// Now and then, at once; after each turn; or now and then, some turns later.
+        /// Now and then and at once; after each turn; or now and then, some turns later.
         enum Syncs: CaseIterable { case seldom, always, late }
 
         var syncs: Syncs
-        /// Snapshots are made of the state instead of the files.
+        /// Whether snapshots are made of the state instead of the files.
         var givesState = false
-        /// The next segment is laid out ahead.
+        /// Whether the next segment is laid out ahead.
         var prepares = false
 
         static let seldom = Manner(syncs: .seldom)
@@ -30,7 +30,7 @@ import Testing
             "\(syncs)\(givesState ? ", state given" : "")\(prepares ? ", next segment laid out" : "")"
         }
 
-        /// Files so small that there are many of them, with room laid out for a few turns at a
+        /// Makes files so small that there are many of them, with room laid out for a few turns at a
         /// time.
         var options: JournalOptions {
             JournalOptions(
@@ -54,7 +54,7 @@ import Testing
         var safe = 0
         var told = 0
 
-        /// All up to this mark was said to be on disk.
+        /// Notes that the journal said that everything up to this mark is on disk.
         mutating func noteSynced(_ mark: JournalMark) {
             while safe + 1 < marks.count, marks[safe + 1] <= mark { safe += 1 }
         }
@@ -85,7 +85,7 @@ import Testing
             try journal.close()
             if journal.isWritten { promised.safe = promised.told }
         } catch {
-            // The machine stopped, or the disk failed: what follows is up to the recovery.
+            // The machine stopped, or the disk failed. The recovery must cope with what is left.
             if !disk.isStopped { opened?.fail() }
         }
         return promised
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// The same after a power cut, for a disk that may be as one before.
+    /// The same after a power cut. Equal disks are opened only once.
     private static func check(
         _ disk: SimulatedDisk,
         _ recoveries: Recoveries,
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// What is wrong with what a disk holds, if anything is.
+    /// What is wrong with a disk after it is opened; nil if nothing is.
     static func complaint(
         _ disk: SimulatedDisk,
         _ promised: Promised,
@@ -143,7 +143,7 @@ import Testing
         return complaint(found, promised, least: least)
     }
 
-    /// What is wrong with what was found on a disk.
+    /// What is wrong with the result of opening a disk; nil if nothing is.
     static func complaint(
         _ found: Result<(state: State, epoch: String), any Error>,
         _ promised: Promised,
@@ -153,7 +153,7 @@ import Testing
             let (state, epoch) = try found.get()
             let place = promised.states.lastIndex { $0 == state } ?? -1
             if place < least { return "\(state), promised \(least)" }
-            // Revisions go on only where none of those that were told is missing.
+            // The epoch may stay only if no revision that was told is missing.
             return epoch == "e1" && place < promised.told ? "the epoch goes on without what was told" : nil
         } catch {
             return "\(error)"
@@ -194,7 +194,8 @@ import Testing
         #expect(complaints > 0)
     }
 
-    /// A journal that says that it was closed is taken at its word: what isn't there is damage then.
+    /// If a journal says that it was closed, the recovery believes it, and anything that is missing is
+    /// damage.
     @Test(arguments: Manner.all)
     func `the last line is written when all before it is on disk, and is brought there`(manner: Manner) {
         for turns in 1...25 {
@@ -231,7 +232,8 @@ import Testing
             let disk = SimulatedDisk()
             if fails { disk.refusals[stop] = EIO } else { disk.stopsAt = stop }
             var promised = Self.play(disk, manner)
-            // What was written, and told to nobody, may have been found; what follows builds on it.
+            // The recovery may have found records that nobody was told of. What is written now builds on
+            // them.
             let again = disk.afterKill()
             let journal = try TestJournal(again, options: manner.options)
             promised.states.append(journal.state)
@@ -323,7 +325,7 @@ import Testing
         }
     }
 
-    /// Nothing lost, everything lost, halves, and by chance.
+    /// What survives, by `choice`: nothing lost, everything lost, halves, or random parts.
     static func choose(_ choice: Int, _ count: Int, _ random: inout SeededRandom) -> Int {
         switch choice {
         case 0: 0

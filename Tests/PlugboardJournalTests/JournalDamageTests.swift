@@ -32,7 +32,7 @@ import Testing
         let (disk, states) = try Self.hundred()
         let count = disk.text(name).utf8.count
         var refused = 0
-        // One bit of each byte is changed, or all bits if there is time.
+        // One bit of each byte is changed, or every bit in the long suite.
         let bits = LongSuite.isOn ? Array(0..<(count * 8)) : (0..<count).map { $0 * 8 + $0 % 8 }
         for bit in bits {
             let copy = disk.afterKill()

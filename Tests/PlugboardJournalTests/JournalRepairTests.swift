@@ -51,7 +51,7 @@ struct JournalRepairTests {
     @Test("reads again the segments that a damaged snapshot replaced", arguments: [true, false])
     func snapshot(hasOlder: Bool) throws {
         let (disk, state) = try Self.segments()
-        // As an interrupted compaction leaves it, with older snapshots.
+        // As an interrupted compaction leaves a journal, with older snapshots.
         let journal = try TestJournal(
             disk,
             options: JournalOptions(sync: .never, historyBytes: 1_000_000, looseBytes: 1)

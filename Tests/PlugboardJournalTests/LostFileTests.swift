@@ -102,7 +102,7 @@ struct LostFileTests {
             guard case .damaged(let place, _)? = error as? JournalError else { return false }
             return place.file == name
         }
-        // A machine that stopped may have lost what it was to keep.
+        // A machine that stopped may have lost what wasn't on disk.
         let again = try TestJournal(disk.afterKill(), boot: "boot-2", newEpoch: "e2")
         #expect(again.epoch == "e2")
     }

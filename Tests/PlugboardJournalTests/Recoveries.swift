@@ -19,7 +19,7 @@ final class Recoveries {
     }
     private var outcomes: [Attempt: Outcome] = [:]
     private var stops: [Attempt: [SimulatedDisk]] = [:]
-    /// Of openings whose stops are kept: some twenty disks each, of some kilobytes.
+    /// How many openings have their stops kept. Each has some twenty disks of some kilobytes.
     private static let stopsMax = 500
 
     /// Opens a disk after a start of the machine.

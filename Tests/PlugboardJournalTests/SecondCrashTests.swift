@@ -29,7 +29,7 @@ extension JournalCrashTests {
         LongSuite.print("\(states) states after two crashes of the machine, synced \(manner)")
     }
 
-    /// What is kept of one run that goes on is what runs leave that stop at each of its operations.
+    /// The disks in `stops` of one run are those that runs leave that stop at each of its operations.
     @Test(arguments: [Manner.always, .preparing, Manner(syncs: .late, prepares: true)])
     func `a machine that stops leaves what was kept of one that did not`(manner: Manner) {
         var (ends, random) = (0, SeededRandom(seed: 19))

@@ -28,7 +28,7 @@ final class TestJournal {
     private(set) var news: [JournalNews] = []
     private var records: RecordBuffer
     private let writer: JournalWriter
-    /// Snapshots are made of the state, as a broker does with a small one; otherwise of the files.
+    /// Whether snapshots are made of the state, as a broker does if it is small; otherwise of the files.
     private let givesState: Bool
     static let when: UInt64 = 1_763_730_300_123
 
@@ -90,7 +90,7 @@ final class TestJournal {
     }
 
     var mark: JournalMark { records.commits }
-    /// Nothing waits to be written.
+    /// Whether nothing waits to be written.
     var isWritten: Bool { records.isEmpty }
     var isFull: Bool { records.room == 0 }
 
@@ -169,7 +169,7 @@ final class TestJournal {
         )
     }
 
-    /// This many replies wait for the disk.
+    /// Asks for a sync. `waiting` is how many replies wait for it.
     func sync(for waiting: Int = .max) throws {
         try writer.wantSync(for: waiting)
         try takeNews()
@@ -195,7 +195,7 @@ final class TestJournal {
 }
 
 extension JournalOptions {
-    /// Files so small that a few records make many of them.
+    /// Makes files so small that a few records make many of them.
     static let small = JournalOptions(
         sync: .never,
         historyBytes: 600,

@@ -118,7 +118,7 @@ struct ChildProcessTests {
         Signals.ignoreBrokenPipes()
         let text = try run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status").0
         let masks = text.split(separator: "\n").compactMap { UInt64($0.split(separator: "\t")[1], radix: 16) }
-        // 32 and 33 are the C library's own, which posix_spawn leaves alone.
+        // Signals 32 and 33 are the C library's own, which posix_spawn leaves alone.
         #expect(masks.map { $0 & ~(3 << 31) } == [0, 0])
     }
 

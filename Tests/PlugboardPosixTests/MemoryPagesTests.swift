@@ -14,7 +14,7 @@ struct MemoryPagesTests {
         MemoryPages.giveBack(&part)
         #expect(memory.first == 1)
         #expect(memory.last == 1)
-        // Its pages are gone, and the system gives new ones when somebody writes there.
+        // The pages are gone. The system gives new ones when somebody writes there.
         #expect((memory.count { $0 == 0 } >= count - 2 * 65_536))
         for index in memory.indices { memory[index] = 2 }
         #expect(memory.allSatisfy { $0 == 2 })

@@ -164,7 +164,7 @@ struct PollerTests {
         let wakeup = try Wakeup()
         let poller = try kind.make()
         try poller.add(wakeup.raw, token: 7, interest: .read)
-        // More than the pipe holds: signalling never waits.
+        // More than the pipe holds, because signalling must never wait.
         for _ in 0..<100_000 { wakeup.signal() }
         #expect(try ready(poller).count == 1)
         wakeup.drain()

@@ -1,4 +1,4 @@
-// Where a socket is made, who may use it, and what happens to what was at its path.
+// Where a socket is made, who may use it, and what happens to an earlier file at its path.
 
 import PlugboardPosix
 import TestSupport

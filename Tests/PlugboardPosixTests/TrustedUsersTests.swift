@@ -48,7 +48,7 @@ struct TrustedUsersTests {
         for mode: mode_t in [0o720, 0o702, 0o1777] {
             #expect(chmod(folder.path, mode) == 0)
             #expect(fault(path) == .openFolder(folder.path))
-            // If a person named the path, only the peer counts: such as a socket in /tmp.
+            // If a person named the path, such as a socket in /tmp, only the peer counts.
             try TrustedUsers.own.check(folderOf: path, isOwnPlace: false)
         }
         #expect(chmod(folder.path, 0o755) == 0)

@@ -14,7 +14,7 @@ struct HelpTests {
     func screen() {
         for id in ["", "1", "\"some id\""] {
             let reply = Array(reply(id: id).utf8)
-            // The line itself, the prompt's, and one to type in.
+            // The help must fit a terminal of 24 lines, with the typed line and the prompt.
             #expect(reply.count <= 80 * 22)
             #expect(reply.allSatisfy { $0 < 0x80 })
             for operation in Operation.allCases {

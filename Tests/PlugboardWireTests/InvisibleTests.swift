@@ -8,7 +8,7 @@ struct InvisibleTests {
     private static let drawn: Set<UInt32> = [
         0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
     ]
-    /// They are drawn as nothing, although no property says so.
+    /// Characters that are drawn as nothing, although no property says so.
     private static let blank: Set<UInt32> = [0x2800, 0x16FE4, 0x1D159]
 
     @Test("are all that Unicode calls control, format, line separator or ignorable, and few others")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Differences as merge patches")
 struct MergeDifferenceTests {
-    /// The patch from one value to the other; nil if the whole value must be told.
+    /// The patch from one value to the other; nil if the whole value must be sent.
     private func patch(_ old: String, _ new: String) -> String? {
         var comparer = JSONComparer()
         var buffer = ByteBuffer()
@@ -77,7 +77,7 @@ struct MergeDifferenceTests {
     func untouchedRepeats() {
         let old = #"{"a":{"b":1,"b":2},"c":1}"#
         #expect(patch(old, #"{"a":{"b":1,"b":2},"c":2}"#) == #"{"c":2}"#)
-        // An array is told completely, including repeated names and nulls.
+        // An array is sent completely, including repeated names and nulls.
         #expect(patch(#"{"a":[],"z":"unchanged"}"#, #"{"a":[{"b":null,"b":null}],"z":"unchanged"}"#) != nil)
     }
 

@@ -79,7 +79,7 @@ struct PointerTests {
         #expect(part(#""\u002f\u00E9\u007e1""#, of: #"{"é/":1}"#) == "1")
         #expect(part(#""/\ud83d\ude00""#, of: "{\"😀\":1}") == "1")
         #expect(part(#""/a\\nb""#, of: #"{"a\nb":1,"a\\nb":2}"#) == "2")
-        // Without normalization: e with a combining accent is not the accented e.
+        // There is no normalization: e with a combining accent is not the accented e.
         #expect(part("\"/e\u{301}\"", of: "{\"é\":1}") == nil)
     }
 
@@ -148,7 +148,7 @@ struct PointerTests {
         let long = String(repeating: "é", count: Limits.pointerBytesMax / 2 - 1)
         #expect(refusal("[\"//\(long)\"]") == nil)
         #expect(refusal("[\"//\(long)x\"]")?.code == .limit)
-        // JSON's escapes don't count.
+        // JSON's escapes don't count towards the limit.
         #expect(refusal("[\"\\u002f/\(long)\"]") == nil)
     }
 

@@ -1,4 +1,4 @@
-// Where a subscription goes on: for the commands and for the library.
+// The place at which a subscription resumes, for the commands and for the library.
 
 import PlugboardWire
 import Testing
@@ -52,7 +52,7 @@ struct ResumePlaceTests {
         same(place.isNews(key: "a", revision: 4), true)
         #expect(place.revision == nil)
         place.finish(at: 4)
-        // More of revision 4 may be on its way.
+        // More events of revision 4 may be on their way.
         #expect(place.revision == 3 && place.epoch == "e")
         place.advance(to: 6)
         #expect(place.revision == 5)
@@ -65,7 +65,7 @@ struct ResumePlaceTests {
     }
 }
 
-/// For what changes as it is asked.
+/// Compares a value that changes when it is read.
 private func same(_ value: Bool, _ expected: Bool, _ location: SourceLocation = #_sourceLocation) {
     #expect(value == expected, sourceLocation: location)
 }

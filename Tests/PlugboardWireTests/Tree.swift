@@ -1,7 +1,7 @@
 // JSON as a tree, for the tests. Trees are made at random, written in many spellings, read
 // by a reader of their own, and compared by rules that are written here a second time.
 
-/// A piece of JSON. Strings are their UTF-8: Swift's own find more strings equal than JSON.
+/// A piece of JSON. Strings are UTF-8 bytes, because Swift's strings are equal more often than JSON's.
 indirect enum Tree: Hashable {
     struct Member: Hashable {
         var name: [UInt8]

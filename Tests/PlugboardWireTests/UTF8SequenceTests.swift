@@ -10,7 +10,7 @@ struct UTF8SequenceTests {
         [0xE2, 0x82], [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5], [0xFF],
     ]
 
-    /// ASCII is passed over eight bytes at a time, so any place in eight may be another.
+    /// ASCII is skipped eight bytes at a time, so each place in eight may behave differently.
     @Test("what is malformed is found where it stands, whatever stands round it", arguments: malformed)
     func place(bytes: [UInt8]) {
         for before in 0..<35 {

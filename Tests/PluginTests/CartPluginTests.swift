@@ -234,7 +234,7 @@ struct CartPluginTests {
         #expect(try await shop.text("cart.items") == #"{"what":"is this"}"#)
         try await shop.emit("cart.clear", "null")
         try await shop.waitFor("cart.items", "[]")
-        // Now that it knows a cart, it still checks before it answers.
+        // It knows a cart by now, and still checks before it answers.
         try await shop.publish("cart.items", "5")
         let later = try await rejections(shop, count: 2) {
             try await shop.emit("cart.remove", #"{"sku":"phone"}"#)

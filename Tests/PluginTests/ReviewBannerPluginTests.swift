@@ -97,7 +97,7 @@ struct ReviewBannerPluginTests {
         try await shop.publish("screen", #"{"name":"checkout"}"#)
         try await shop.waitFor("indicator.a", nil)
         try await shop.publish("screen", #"{"name":"list"}"#)
-        // Counted from when it was seen. If the four had come back, this would be a fifth.
+        // Reviews count from when they were seen. If the four had come back, this would be a fifth.
         try await shop.publish("reviews.a", #"{"rating":3.9,"count":19}"#)
         try await shop.waitFor("indicator.a", #"{"new":1}"#)
         #expect(try await shop.text("banner") == nil)

@@ -97,7 +97,7 @@ struct ShopTests {
             lines += try #require(try await shop.bus.entry("cart.items")?.value.elements)
             try await shop.emit("cart.clear", "{}")
             try await shop.waitFor("cart.summary", #"{"items":0,"total":0.00}"#)
-            // Nobody writes without being asked, so this is the last line for now.
+            // Plugins write only when they are asked to, so this is the last line for now.
             try await eventually("the log keeps up") {
                 try all.logEnd().contains(#"{"items":0,"total":0.00}"#)
             }
@@ -114,7 +114,7 @@ struct ShopTests {
     /// The banner works among the others: two new reviews, seen on the phone's screen.
     private func lookAtReviews(_ shop: Shop, _ phones: [Phone]) async throws {
         let phone = try #require(phones.last)
-        // The feed was no news, because it was the first to mention every product.
+        // The feed gave no news, because it was the first to mention every product.
         #expect(try await shop.bus.keys("indicator.*").isEmpty)
         let count = phone.count + 2
         try await shop.publish("reviews.\(phone.sku)", #"{"rating":4.5,"count":\#(count)}"#)

@@ -1,10 +1,10 @@
-// Texts of many bytes, which the tests have in such numbers that their making must not take long:
-// in a debug build every step of the standard library's loops costs as much as a line of ours.
+// Large texts. Tests make many of them, so it must be quick. In a debug build, each step of a loop in the
+// standard library is as slow as a line of our own code.
 
 import PlugboardPosix
 
 extension String {
-    /// One text so many times, by doubling it.
+    /// `text` repeated `count` times, made by doubling.
     public static func filler(_ text: String, _ count: Int) -> String {
         guard count > 1 else { return count == 1 ? text : "" }
         let half = filler(text, count / 2)
@@ -13,7 +13,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// The lines, without their ends and without those that are empty.
+    /// The lines without their line feeds. Empty lines are left out.
     public var lines: [[UInt8]] {
         var found: [[UInt8]] = []
         withUnsafeBytes { bytes in

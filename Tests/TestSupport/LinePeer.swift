@@ -1,13 +1,13 @@
-// One end of a connection, a line at a time, without a library. Every wait has a deadline, and sending
-// reads what arrives meanwhile: the broker stops reading from a client that doesn't.
+// One end of a connection, a line at a time, without a library. Every wait has a deadline. Sending reads
+// what arrives meanwhile, because the broker stops reading from a client that doesn't read.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 
-/// A connection of a test's own. Used by one thread.
+/// A test's own connection. Only one thread uses it.
 public final class LinePeer {
-    /// What a wait came to that should have ended otherwise.
+    /// Why a wait failed.
     public enum Problem: Error, CustomStringConvertible {
         case nothingCame(after: Double)
         case notTaken(after: Double)
@@ -35,7 +35,7 @@ public final class LinePeer {
         self.seconds = seconds
     }
 
-    /// Somebody who connects in time.
+    /// The next peer that connects. Throws if none does in time.
     public static func accept(_ listener: borrowing Descriptor, seconds: Double = 20) throws -> LinePeer {
         let limit = TimeLimit(seconds: seconds)
         while !limit.isOver {
@@ -71,7 +71,7 @@ public final class LinePeer {
         }
     }
 
-    /// Sends what is taken at once: how many bytes that was.
+    /// Sends what the socket takes at once. Returns how many bytes that were.
     public func sendSome(_ bytes: [UInt8]) -> Int {
         guard case .bytes(let count) = socket.send(bytes.span) else { return 0 }
         return count
@@ -96,7 +96,7 @@ public final class LinePeer {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Lines that are there, without waiting for more.
+    /// The lines that have arrived. Doesn't wait for more.
     public func available() -> [String] {
         var count = -1
         while count != socket.count, !isEnded {

@@ -1,12 +1,12 @@
-// Whether there is time for everything, and the figures that are printed.
+// Whether the long suite runs, and how tests print figures.
 
 import PlugboardPosix
 
-/// The long suite: `.ci/long`.
+/// The long suite, which `.ci/long` runs.
 public enum LongSuite {
     public static let isOn = SocketPath.variable("PLUGBOARD_LONG") == "1"
 
-    /// How many of something there is time for.
+    /// How many of something to do: `long` in the long suite, otherwise `quick`.
     public static func count(_ long: Int, quick: Int) -> Int { isOn ? long : quick }
 
     /// Prints a figure on a line.

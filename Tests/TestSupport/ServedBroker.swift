@@ -4,7 +4,7 @@ import PlugboardBroker
 import PlugboardPosix
 import Synchronization
 
-/// A broker that runs until it is stopped or let go of.
+/// A broker that runs until it is stopped or released.
 public final class ServedBroker: Sendable {
     private let broker: Broker
     private let end = EndMark()
@@ -26,10 +26,10 @@ public final class ServedBroker: Sendable {
     /// Whether its socket and its lock are free.
     public var hasEnded: Bool { end.hasCome.load(ordering: .acquiring) }
 
-    /// Tells its clients, and ends.
+    /// Tells the clients that the broker ends, and ends it. Doesn't wait.
     public func stop() { broker.stop() }
 
-    /// The same, and waits for that.
+    /// Stops the broker and waits until it has ended.
     public func stopAndWait(seconds: Double = 10) {
         stop()
         let limit = TimeLimit(seconds: seconds)

@@ -1,11 +1,11 @@
-// A disk in memory that can stop at any operation, refuse one, and forget what was not
-// synced in time, as a crash of the machine does.
+// A disk in memory. It can stop at any operation, refuse one, and forget what wasn't synced in time, as
+// in a crash of the machine.
 
 import PlugboardJournal
 import PlugboardPosix
 import Synchronization
 
-/// The files of one folder, and what of them is safe.
+/// The files of one folder, and which parts of them would survive a crash ("safe").
 public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// The contents of a file. What was written since the last sync is known piece by piece.
     public final class Contents: @unchecked Sendable {
@@ -20,7 +20,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         fileprivate var safe: [UInt8] = []
         /// What was written since then, and where.
         fileprivate var unsafe: [(offset: Int, bytes: [UInt8])] = []
-        /// Some of it will never be safe, because a sync has failed.
+        /// Whether some bytes will never be safe, because a sync has failed.
         private var isPatchy = false
 
         fileprivate func write(_ piece: [UInt8], at offset: Int) {
@@ -45,8 +45,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             unsafe = []
         }
 
-        /// What is not safe now will never be, although it can be read: the next sync takes it for
-        /// done.
+        /// Makes what isn't safe now stay so, although it can be read. The next sync takes it for done.
         fileprivate func failSync() {
             isPatchy = true
             unsafe = []
@@ -76,7 +75,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     public var nextChangeFails: Int32?
     /// Files whose syncs only pretend (the folder's own name is ""), for tests of the tests.
     public var pretends: (String) -> Bool = { _ in false }
-    /// Half of a failed write was done.
+    /// Whether half of a failed write is done.
     public var tearsRefusedWrites = false
     /// The kind of each operation: `write`, `sync`, `rename` and so on.
     public private(set) var kinds: [String] = []
@@ -88,15 +87,14 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
     /// Bytes that were written, including laid-out room.
     public private(set) var writtenBytes = 0
 
-    /// Whether it is kept what each operation would leave if the machine stopped during it. One run
-    /// tells of all its stops so.
+    /// Whether `stops` gets a disk for each operation. One run then shows all its possible stops.
     public var keepsStops = false
-    /// The disk of a machine that stopped at each operation, as one with that `stopsAt` would be.
+    /// For each operation, the disk that a machine leaves that stops during it, as with `stopsAt`.
     public private(set) var stops: [SimulatedDisk] = []
 
     public var isStopped: Bool { operations >= stopsAt }
 
-    /// If the machine stopped now, every present file would be complete.
+    /// Whether every present file would be complete if the machine stopped now.
     public var isSafe: Bool {
         files.allSatisfy { name, contents in safeNames[name] === contents && contents.unsafe.isEmpty }
     }
@@ -108,7 +106,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         safeNames = files
     }
 
-    /// Does an operation, or fails it. A machine that stops during it has half of what it writes.
+    /// Counts an operation. Throws if it must fail. With `keepsStops`, keeps the disk of a machine that
+    /// stops during it and writes half of `piece`.
     private func step(_ name: String, writing piece: (Contents, [UInt8])? = nil) throws {
         if keepsStops { stops.append(copy(withHalf: piece)) }
         defer { operations += 1 }
@@ -201,15 +200,15 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
 
     public var used: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
-    /// The same, including reserved room.
+    /// The bytes of all files, with reserved room.
     public var occupied: Int { files.values.reduce(0) { $0 + $1.room } }
 
     public func freeBytes() -> Int? { canReserve ? max(0, capacity - occupied) : nil }
 
     // MARK: After a crash
 
-    /// The disk of the same machine after only the program was killed: what is not safe is there,
-    /// and still isn't safe.
+    /// The disk after only the program was killed, not the machine. What isn't safe is still there, and
+    /// still isn't safe.
     public func afterKill() -> SimulatedDisk { copy() }
 
     private func copy(withHalf piece: (contents: Contents, bytes: [UInt8])? = nil) -> SimulatedDisk {
@@ -231,7 +230,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         return disk
     }
 
-    /// The disk after the machine stopped. `choose` says each time how many things of a number
+    /// The disk after the machine stopped. `choose` gets a number of things and returns how many of them
     /// happened: changes of names, removals before their turn, appends, and how much of each.
     public func afterPowerCut(_ choose: (Int) -> Int) -> SimulatedDisk {
         let states = [safeNames] + unsafeNames
@@ -241,8 +240,8 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         return SimulatedDisk(names.mapValues { Self.remains(of: $0, choose) })
     }
 
-    /// Each unsafe write is there, or lost, or there in its first half. A lost one shows what was
-    /// there before, or zeros.
+    /// What is left of a file: each unsafe write is complete, or lost, or its first half. A lost one
+    /// shows what was there before, or zeros.
     private static func remains(of contents: Contents, _ choose: (Int) -> Int) -> Contents {
         let copy = Contents()
         copy.bytes = contents.safe
@@ -266,7 +265,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
         func read(at offset: Int, into buffer: inout MutableSpan<UInt8>) throws -> Int {
             let count = max(0, min(buffer.count, contents.count - offset))
             guard count > 0 else { return 0 }
-            // At once: byte by byte it takes half of a debug build's time.
+            // In one step, because byte by byte it takes half of a debug build's time.
             contents.withUnsafeBytes { bytes in
                 buffer.withUnsafeMutableBytes { buffer in
                     buffer.copyMemory(
@@ -293,7 +292,7 @@ public final class SimulatedDisk: FileStore, @unchecked Sendable {
             let piece = Array(bytes)
             disk.beforeWrite(piece)
             let left = disk.capacity - disk.occupied + contents.room - contents.end
-            // A machine that stops meanwhile has written some of it.
+            // If the machine stops during the write, half of it is written.
             let stops = disk.operations == disk.stopsAt
             do { try disk.step("write", writing: (contents, piece)) } catch {
                 if stops || disk.tearsRefusedWrites { add(bytes[..<(bytes.count / 2)]) }

@@ -1,14 +1,13 @@
-// Another user's broker, for tests of whom a client trusts. It is `nc`, run as nobody,
-// which says a few lines and keeps what it gets. Only root can start one, and only Linux
-// tells when it listens.
+// Another user's broker, for tests of which users a client trusts. It is `nc`, run as nobody. It says a
+// few lines and keeps what it gets. Only root can start one, and only Linux tells when it listens.
 
 import PlugboardPosix
 import Testing
 
-/// Another user at a socket, for one connection.
+/// A socket of another user, for one connection.
 public final class Stranger {
     public static let user: UInt32 = 65_534
-    /// Whether there can be one here. If not, that is printed once.
+    /// Whether there can be one on this system. If not, that is printed once.
     public static let isPossible: Bool = {
         let tools = ["/usr/bin/setpriv", "/usr/bin/nc"].allSatisfy { FileStatus.isRunnable(path: $0) }
         let isPossible = Accounts.ownUser == 0 && tools && FileStatus(path: sockets).kind != .missing
@@ -23,7 +22,8 @@ public final class Stranger {
     private var isOver = false
     private static let sockets = "/proc/net/unix"
 
-    /// At a path in a folder of its own, or else in a folder of the test.
+    /// Listens at `path`, or else in a temporary folder, and says `lines`. The folder is made if it is
+    /// missing, and given to the other user.
     public init(at path: String? = nil, saying lines: [String] = []) throws {
         folder = try TemporaryFolder(named: "pbx")
         self.path = path ?? folder.path + "/s"
@@ -38,7 +38,7 @@ public final class Stranger {
             """
         let arguments = ["-c", script, "sh", self.path, folder.path]
         child = try ChildProcess(starting: ChildStart(program: "/bin/sh", arguments: arguments))
-        // A client that waits for it may have come and gone already.
+        // A client that waits for the socket may have come and gone already.
         try eventually("\(self.path) is listened at", seconds: 20) { listens() || hasEnded() }
     }
 

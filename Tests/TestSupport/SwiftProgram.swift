@@ -50,8 +50,7 @@ public enum SwiftProgram {
         }
     }
 
-    /// The objects of the client library: those of a program that links it, without the program's
-    /// own.
+    /// The objects of the client library: those of a program that links it, without the program's own.
     private static func libraryObjects() throws -> [String] {
         let list = try String(
             contentsOfFile: products + "/cart.product/Objects.LinkFileList",

@@ -1,4 +1,4 @@
-// A folder of a test's own, with a name short enough for sockets, gone afterwards.
+// A test's own folder, which is removed afterwards. Its name is short enough for sockets.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -8,12 +8,12 @@ extension TemporaryFolder {
         try self.init(named: "pb")
     }
 
-    /// Where a test's broker is.
+    /// The path of the socket of a test's broker.
     public var socket: String { path + "/s" }
 
     public func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// Writes a file, in a folder that is made where it is missing.
+    /// Writes a file. Makes its folder if it is missing.
     @discardableResult
     public func write(_ name: String, _ text: String, mode: mode_t = 0o600) throws -> String {
         try write(name, Array(text.utf8), mode: mode)
@@ -36,13 +36,13 @@ extension TemporaryFolder {
         return file
     }
 
-    /// A shell script that can be run.
+    /// Writes a shell script that can be run.
     @discardableResult
     public func script(_ name: String, _ lines: String) throws -> String {
         try write(name, "#!/bin/sh\n\(lines)\n", mode: 0o700)
     }
 
-    /// A file's text; empty where there is none.
+    /// A file's text; empty if there is no file.
     public func text(_ name: String) -> String {
         let bytes = try? InputFile.contents(path: path + "/" + name, limit: 1 << 28)
         return String(decoding: bytes ?? [], as: UTF8.self)
@@ -54,7 +54,7 @@ extension TemporaryFolder {
         FileStatus(path: path + "/" + name).kind != .missing
     }
 
-    /// The permission bits of a path; nil where nothing is.
+    /// The permission bits of a path; nil if nothing is there.
     public static func mode(_ path: String) -> mode_t? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil

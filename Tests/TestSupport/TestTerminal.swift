@@ -1,4 +1,4 @@
-// A terminal that a test holds the other end of.
+// A terminal whose other end a test holds.
 
 import Foundation
 import PlugboardPosix
@@ -9,9 +9,9 @@ public final class TestTerminal {
     private static let unlock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 
-    /// What a program opens to write to it.
+    /// The path that a program opens to use it.
     public let path: String
-    /// The same, opened, for a program's standard output.
+    /// The opened terminal, for a program's standard output.
     public private(set) lazy var program = FileHandle(
         fileDescriptor: open(path, O_RDWR | O_NOCTTY),
         closeOnDealloc: true
@@ -19,7 +19,7 @@ public final class TestTerminal {
     private let screen: Descriptor
     private var bytes: [UInt8] = []
 
-    /// Without `columns` it doesn't say how wide it is.
+    /// Without `columns`, the terminal doesn't know its size.
     public init(columns: UInt16? = 80, rows: UInt16 = 24) throws {
         let fd = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard fd >= 0 else { throw SystemError.last("open", "/dev/ptmx") }
@@ -33,7 +33,7 @@ public final class TestTerminal {
         if let columns { try resize(columns: columns, rows: rows) }
     }
 
-    /// Another size; who uses it is told by its own SIGWINCH.
+    /// Changes the size. Whoever uses the terminal learns of it with SIGWINCH.
     public func resize(columns: UInt16, rows: UInt16) throws {
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard ioctl(screen.raw, UInt(TIOCSWINSZ), &size) == 0 else {
@@ -41,26 +41,26 @@ public final class TestTerminal {
         }
     }
 
-    /// Types.
+    /// Types as a person does.
     public func type(_ text: String) {
         let bytes = Array(text.utf8)
         _ = PipeCalls.write(screen.raw, bytes.span)
     }
 
-    /// Whether it puts lines together and echoes what is typed, as a shell has it.
+    /// Whether it collects lines and echoes what is typed, as a shell wants it.
     public var isPlain: Bool {
         var mode = termios()
         guard tcgetattr(screen.raw, &mode) == 0 else { return false }
         return mode.c_lflag & tcflag_t(ICANON) != 0 && mode.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Everything that was written to it so far, as it came.
+    /// Everything that was written to it so far, unchanged.
     public func written() -> String {
         while case (.bytes, let piece) = PipeCalls.read(screen.raw, upTo: 65_536) { bytes += piece }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The same, with the terminal's own line ends as LF.
+    /// Everything that was written so far, with LF for the terminal's CR LF.
     public func shown() -> String {
         written().split(separator: "\r\n", omittingEmptySubsequences: false).joined(separator: "\n")
     }

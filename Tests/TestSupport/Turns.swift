@@ -1,11 +1,11 @@
-// How tests share the machine. Swift Testing starts all of them at once, on as many threads
-// as there are processors. Tests that block would delay every other one beyond its
-// deadline, and hundreds of brokers at once leave none enough time.
+// How tests share the machine. Swift Testing starts all of them at once, on as many threads as there are
+// processors. Tests that block would delay all others beyond their deadlines, and hundreds of brokers at
+// once would all be too slow.
 
 import Testing
 
-/// Tests with this trait run on threads of their own, and only so many at a time. The
-/// others wait without a thread.
+/// Tests with this trait run on threads of their own, and only a few at a time. The others wait without a
+/// thread.
 public struct Turns: SuiteTrait, TestTrait, TestScoping {
     public var isRecursive: Bool { true }
     fileprivate let kind: Kind
@@ -38,13 +38,13 @@ extension Trait where Self == Turns {
     /// that no processor is idle.
     public static var computing: Turns { Turns(kind: .computing) }
 
-    /// For tests that measure time or load, or concern the whole process: none of those that
-    /// take turns runs beside them. They come when the others are over: before that, all would
-    /// have to stop for each of them, and wait for whoever takes longest.
+    /// For tests that measure time or load, or concern the whole process. No other test with a turn runs
+    /// at the same time. They come last: if they came earlier, all others would have to stop for each of
+    /// them and wait for the slowest.
     public static var oneAtATime: Turns { Turns(kind: .alone) }
 }
 
-/// Which tests run, and who waits for that, in the order of asking.
+/// Which tests run, and which wait for a place, in the order in which they asked.
 private actor Places {
     static let shared = Places()
     private var running: [Turns.Kind: Int] = [:]
@@ -70,7 +70,7 @@ private actor Places {
 
     private func hasPlace(for kind: Turns.Kind) -> Bool {
         switch kind {
-        // Most tests wait for something most of the time.
+        // Tests of this kind wait for something most of the time.
         case .waiting: running[.alone, default: 0] == 0 && running[kind, default: 0] < 6
         case .computing: running[.alone, default: 0] == 0 && running[kind, default: 0] < 2
         case .alone: running.values.allSatisfy { $0 == 0 }

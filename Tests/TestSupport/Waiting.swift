@@ -1,9 +1,9 @@
-// Waiting in tests: for conditions, with a deadline, never for a time.
+// Waiting in tests: for a condition, with a deadline, and never just for a time.
 
 import PlugboardPosix
 import Testing
 
-/// Something that was never so within the time that is more than enough.
+/// Something didn't happen within a generous time.
 public struct NeverHappened: Error, CustomStringConvertible {
     public let description: String
 
@@ -12,7 +12,7 @@ public struct NeverHappened: Error, CustomStringConvertible {
     }
 }
 
-/// Waits for a condition on the test's own thread, looking again and again until the deadline.
+/// Waits for a condition on the test's own thread. Checks it again and again until the deadline.
 public func eventually(
     _ what: String,
     seconds: Double = 120,
@@ -29,7 +29,7 @@ public func eventually(
     }
 }
 
-/// The same without a thread: with two processors all tests share two.
+/// Waits for a condition without blocking a thread: with two processors, all tests share two threads.
 public func eventually(
     _ what: String,
     seconds: Double = 300,

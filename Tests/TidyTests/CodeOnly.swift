@@ -35,7 +35,7 @@ struct CodeOnly {
 
     private func starts(_ text: StaticString, at offset: Int = 0) -> Bool {
         let from = index + offset
-        // Most bytes begin nothing: one look is enough for them.
+        // Most bytes begin nothing, so the first byte is compared on its own.
         guard from + text.utf8CodeUnitCount <= bytes.count, bytes[from] == text.utf8Start[0] else {
             return false
         }

@@ -21,11 +21,11 @@ enum Layers {
         "Sources/Observables/SystemThread+Linux.swift",
         "Sources/PlugboardWire/JSON/JSONScanner.swift",
         "Sources/PlugboardWire/JSON/JSONScanner+Strings.swift",
-        "Sources/PlugboardBroker/State/KeptBytes.swift",
+        "Sources/PlugboardBroker/Keyspace/KeptBytes.swift",
     ]
 
-    /// From the bottom up. Foundation makes every program start more slowly. So only modules that
-    /// need it for Codable may import it, and plugins that choose to.
+    /// All layers, from the bottom up. Foundation makes every program start more slowly, so only modules
+    /// that need it for Codable may import it, and plugins that choose to.
     static let all: [Layer] = [
         Layer(folder: "Sources/Observables", allowed: system.union(["Synchronization", "Dispatch"])),
         Layer(folder: "Sources/PlugboardMemory", allowed: system),

@@ -1,12 +1,12 @@
-// The names of types: each stands for one thing in the whole project, so that who searches for it
-// finds that thing.
+// The names of types. Each stands for one thing in the whole project, with few exceptions, so that a
+// search for the name finds that thing.
 
 enum Names {
-    /// The library's words for what the broker keeps: the broker's own types still share them.
+    /// Names that the client library and the broker's own types still share.
     static let shared: Set<String> = ["Call", "Event", "Subscription"]
 
-    /// Types that more than one file sees, and that another file declares again. What stands within a
-    /// condition of the compiler isn't at the beginning of its line: one system has one of them.
+    /// Types that more than one file sees and that are declared more than once. A declaration inside
+    /// `#if` is indented and isn't found, because each system has only one of them.
     static func repeated(in files: [SourceFile]) -> [String] {
         var places: [String: [String]] = [:]
         for file in files {
@@ -21,7 +21,7 @@ enum Names {
 
     private static let keywords = ["struct ", "class ", "enum ", "protocol ", "actor ", "typealias "]
 
-    /// The type that a line declares for other files.
+    /// The type that a line declares and other files can see; nil if there is none.
     static func declared(_ line: String) -> String? {
         guard let first = line.first, first != " ", !line.contains("private ") else { return nil }
         // A regular expression for every line would take most of the time.

@@ -1,5 +1,5 @@
-// The way of a publish, as the page for contributors tells it, against the code: each function stands
-// in the file that is named, and calls those that stand below it.
+// Compares the path of a publish in CONTRIBUTING.md with the code. Each function must be in the named
+// file and call those that are listed below it.
 
 import Testing
 
@@ -26,7 +26,7 @@ struct PublishTraceTests {
         }
     }
 
-    /// The bodies of all functions of that name in a file.
+    /// The bodies of all functions with the step's name in its file.
     private static func bodies(of step: Step) throws -> [[String]] {
         let file = try #require(
             try SourceTree.files(in: "Sources").first { $0.path == step.path },

@@ -1,20 +1,24 @@
-// The walls of the broker's rooms: who owns a field, and how much the hub still owns itself.
+// The boundaries of the broker's parts ("rooms"): who owns a field, and how many fields and files the hub
+// still has.
 
 import Testing
 
 @Suite("the broker's rooms have walls")
 struct RoomTests {
-    /// Folder and structure.
-    private static let rooms = [("Access", "Access"), ("Durability", "Durability")]
-    /// Both only ever fall.
-    private static let hubFieldsMax = 45
+    /// Each room's folder and structure.
+    private static let rooms = [
+        ("Access", "Access"), ("Durability", "Durability"), ("Keyspace", "Keyspace"),
+        ("Matching", "Matching"),
+    ]
+    /// Limits of the hub. They may only be lowered.
+    private static let hubFieldsMax = 35
     private static let hubFilesMax = 35
 
     private static func broker() throws -> [SourceFile] {
         try SourceTree.files(in: "Sources/PlugboardBroker")
     }
 
-    /// The stored properties of the structure that a file is named after, as they are declared.
+    /// The lines that declare stored properties of the structure that a file is named after.
     private static func fields(of file: SourceFile) -> [String] {
         file.code.filter { line in
             line.hasPrefix("    ") && !line.hasPrefix("     ") && !line.hasSuffix("{")
@@ -44,7 +48,7 @@ struct RoomTests {
         let files = try Self.broker()
         let hub = try #require(files.first { $0.path.hasSuffix("/Hub/Hub.swift") })
         #expect(Self.fields(of: hub).count <= Self.hubFieldsMax)
-        // Those that only look whether what always holds does are no part of its work.
+        // Extensions that only check invariants don't count.
         let extending = files.filter {
             $0.code.contains("extension Hub {") && !$0.path.contains("Invariants")
         }

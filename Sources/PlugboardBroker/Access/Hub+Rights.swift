@@ -58,7 +58,7 @@ extension Hub {
         let before = clearance.rights
         if rights === before { return false }
         clearance.rights = rights
-        patterns.outdate()
+        matching.outdate()
         noteNewSight(of: session)
         endForbiddenDuties(of: session)
         return before?.mayShowMore(than: rights) ?? true
@@ -67,7 +67,7 @@ extension Hub {
     /// What it knows of a key may be older than what is there: a piece of a value would say too little.
     func noteNewSight(of session: SessionHandle) {
         for subscription in sessions[session].subscriptions.list.all {
-            subscriptions[subscription].filter?.noteHidden(upTo: revision)
+            matching[subscription].filter?.noteHidden(upTo: revision)
         }
     }
 
@@ -92,28 +92,6 @@ extension Hub {
             }
             fail(call, Refusal(.providerGone, "its server may not answer it any more"))
         }
-    }
-
-    /// Takes those out of `matches` who may not be told of a key.
-    @inline(never)
-    mutating func dropForbidden(_ key: Span<UInt8>) {
-        Self.dropForbidden(key, from: &matches, subscriptions, sessions)
-    }
-
-    /// Takes those out of a list who may not be told of a key.
-    static func dropForbidden(
-        _ key: Span<UInt8>,
-        from found: inout List<SubscriptionHandle>,
-        _ subscriptions: borrowing Slab<Subscription>,
-        _ sessions: borrowing SessionTable
-    ) {
-        var allowed = 0
-        for index in found.indices
-        where sessions[subscriptions[found[index]].session].authorize(.subscribe, key) {
-            found[allowed] = found[index]
-            allowed += 1
-        }
-        found.truncate(to: allowed)
     }
 
     /// Counts anew what a client is owed. One whose user is owed too much by that is closed.

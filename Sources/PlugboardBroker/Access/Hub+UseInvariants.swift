@@ -8,10 +8,10 @@ extension Hub {
         guard access.counts else { return use }
         for session in living.sessions { countUse(of: session, &use) }
         for observable in living.observables
-        where observables[observable].hasValue && !observables[observable].isReserved {
-            use.add(to: authors.account(observables[observable].writer)) {
+        where keyspace[observable].hasValue && !keyspace[observable].isReserved {
+            use.add(to: keyspace.account(of: observable)) {
                 $0.keys += 1
-                $0.kept += observables[observable].keptBytes
+                $0.kept += keyspace[observable].keptBytes
             }
         }
         return use
@@ -27,11 +27,11 @@ extension Hub {
             $0.subscriptions += services
         }
         for subscription in sessions[session].subscriptions.list.all {
-            let observed = subscriptions[subscription].keys.count + subscriptions[subscription].patterns.count
-            let traced = subscriptions[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
+            let observed = matching[subscription].keys.count + matching[subscription].patterns.count
+            let traced = matching[subscription].isTracer ? tracing.patterns(of: subscription).count : 0
             use.add(to: clearance.account) {
                 $0.subscriptions += observed + traced
-                $0.kept += subscriptions[subscription].filter?.bytes ?? 0
+                $0.kept += matching[subscription].filter?.bytes ?? 0
             }
         }
     }

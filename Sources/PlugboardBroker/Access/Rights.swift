@@ -25,14 +25,14 @@ final class Rights {
             && !Self.contains(deny[action]) { Pattern.matches($0, key) }
     }
 
-    /// Whether an action is permitted on every key that a pattern matches. One of the allowed
+    /// Whether an action is permitted on every key that a pattern matching.found. One of the allowed
     /// patterns has to cover all of them.
     func permitAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.covers($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.overlaps($0, pattern) }
     }
 
-    /// Whether an action may be permitted on some key that a pattern matches.
+    /// Whether an action may be permitted on some key that a pattern matching.found.
     func permitSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         Self.contains(allow[action]) { Pattern.overlaps($0, pattern) }
             && !Self.contains(deny[action]) { Pattern.covers($0, pattern) }

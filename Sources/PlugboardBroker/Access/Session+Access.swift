@@ -10,12 +10,12 @@ extension Session {
         clearance == nil || isPermitted(action, key)
     }
 
-    /// Whether it may do so with every key that a pattern matches.
+    /// Whether it may do so with every key that a pattern matching.found.
     func authorizeAll(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitAll(action, pattern) ?? true
     }
 
-    /// Whether it may do so with any key that a pattern matches.
+    /// Whether it may do so with any key that a pattern matching.found.
     func authorizeSome(_ action: PolicyAction, _ pattern: Span<UInt8>) -> Bool {
         clearance?.permitSome(action, pattern) ?? true
     }

@@ -36,13 +36,13 @@ extension Hub {
         if sessions[server].isGuarded { noteAsked(server, at: now) }
         let time = Deadlines.time(milliseconds: UInt64(timeout), after: now)
         call.deadline = deadlines.add(at: time, .call(call.number))
-        let author = sessions[session].author(&authors)
+        let author = sessions[session].author(&keyspace)
         scratch.removeAll()
         CallEncoder.appendEvent(
             call: call.number,
             key: key,
             value: request.has(.value) ? request.value.bytes(of: line) : nil,
-            by: authors[author].by,
+            by: keyspace.authors[author].by,
             cause: request.cause,
             to: &scratch
         )
@@ -99,8 +99,8 @@ extension Hub {
         guard room(of: caller) >= max(value.count, message.count) + Self.wrappingBytes else {
             return fail(call, Self.unreadAnswer)
         }
-        let author = sessions[call.server].author(&authors)
-        let by = authors[author].by
+        let author = sessions[call.server].author(&keyspace)
+        let by = keyspace.authors[author].by
         scratch.removeAll()
         if request.has(.error) {
             CallEncoder.appendFailure(

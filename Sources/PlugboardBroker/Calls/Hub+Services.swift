@@ -56,7 +56,7 @@ extension Hub {
         buffer.append(#","server":{"client":"#)
         buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        sessions[session].appendName(authors, to: &buffer)
+        sessions[session].appendName(keyspace, to: &buffer)
         if sessions[session].peer.process > 0 {
             buffer.append(#","pid":"#)
             buffer.append(decimal: UInt64(sessions[session].peer.process))

@@ -116,12 +116,12 @@ extension Backlog {
     /// What it counts is what it has. Counts in `owedBy` whom each key is owed to.
     func checkInvariants(
         _ living: borrowing Living,
-        _ observables: borrowing ObservableTable,
+        _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
-        try keys.checkInvariants(living, observables, &owedBy)
+        try keys.checkInvariants(living, keyspace, &owedBy)
         try lines.checkInvariants()
-        try replay?.gathered.checkInvariants(living, observables, &owedBy)
+        try replay?.gathered.checkInvariants(living, keyspace, &owedBy)
         var awaited = 0
         keys.forEach { if $0.isAwaited { awaited += 1 } }
         try Self.always.agree("what comes before synced is counted", awaitedCount, awaited)

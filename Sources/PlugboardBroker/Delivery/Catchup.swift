@@ -26,9 +26,9 @@ final class Catchup {
 
     /// A piece of the journal is on its way to one of them, which isn't paused, with what was
     /// written up to a revision.
-    func isReading(upTo revision: UInt64 = .max, _ subscriptions: borrowing Slab<Subscription>) -> Bool {
+    func isReading(upTo revision: UInt64 = .max, _ matching: borrowing Matching) -> Bool {
         for place in replaying.indices {
-            guard let backlog = subscriptions[replaying[place]].backlog, !backlog.isPaused else { continue }
+            guard let backlog = matching[replaying[place]].backlog, !backlog.isPaused else { continue }
             if let replay = backlog.replay, replay.isReading, replay.frontRevision <= revision { return true }
         }
         return false
@@ -74,7 +74,7 @@ extension Catchup {
 
         init(_ session: SessionHandle, _ hub: borrowing Hub) {
             for subscription in hub.sessions[session].subscriptions.list.all {
-                guard let backlog = hub.subscriptions[subscription].backlog else { continue }
+                guard let backlog = hub.matching[subscription].backlog else { continue }
                 owedCount += backlog.keys.count
                 queuedBytes += backlog.lineBytes
                 if backlog.isReady { ready.insert(subscription) }

@@ -95,7 +95,7 @@ extension GateTable {
     ) throws(BrokenInvariant) {
         for (subscription, told) in awaited {
             let acknowledges =
-                living.subscriptions.contains(subscription) && hub.subscriptions[subscription].acknowledges
+                living.subscriptions.contains(subscription) && hub.matching[subscription].acknowledges
             try Self.always.hold("who is to acknowledge is there", acknowledges && !told.isEmpty)
             for entry in told {
                 let isThere = living.observables.contains(entry.observable)
@@ -117,7 +117,7 @@ extension GateTable {
         of observable: ObservableHandle,
         _ hub: borrowing Hub
     ) throws(BrokenInvariant) {
-        let key = String(hub.observables[observable].key)
+        let key = String(hub.keyspace[observable].key)
         let isFound = bySerial[gate.serial] == observable
         try Self.always.hold("a gate is found by its serial", isFound, of: key)
         let isTimed = hub.deadlines.deadline(of: gate.ticket) == .gate(gate.serial)

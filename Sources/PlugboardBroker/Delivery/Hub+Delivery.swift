@@ -8,17 +8,17 @@ extension Hub {
     /// Brings an observable's list of observers up to date.
     @inline(__always)
     mutating func refreshObservers(of observable: ObservableHandle) {
-        if observables[observable].observersGeneration != patterns.generation {
-            rebuildObservers(of: observable)
+        if keyspace[observable].observersGeneration != matching.generation {
+            matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
         }
     }
 
     /// Whether there is anybody to be told of an event of a key.
     @inline(__always)
     mutating func isObserved(_ observable: ObservableHandle) -> Bool {
-        if let known = observables[observable].isObserved(asOf: patterns.generation) { return known }
-        rebuildObservers(of: observable)
-        return !observables[observable].observers.isEmpty
+        if let known = keyspace[observable].isObserved(asOf: matching.generation) { return known }
+        matching.rebuildObservers(of: observable, &keyspace, sessions, isSelective: isSelective)
+        return !keyspace[observable].observers.isEmpty
     }
 
     /// Tells the observers of a key, if it has any, what becomes of it now. Call it before the value changes.
@@ -46,8 +46,8 @@ extension Hub {
         _ cause: WriteCause,
         _ reason: EventReason?
     ) {
-        let by = authors[author].by
-        let tail = observables[observable].tail(
+        let by = keyspace.authors[author].by
+        let tail = keyspace[observable].tail(
             of: event,
             revision: revision,
             to: value,
@@ -62,7 +62,7 @@ extension Hub {
     /// the old one.
     @inline(always)
     private mutating func tell(_ event: Event, _ tail: borrowing EventTail, to observable: ObservableHandle) {
-        if observables[observable].hasAcknowledgers, event != .emit {
+        if keyspace[observable].hasAcknowledgers, event != .emit {
             return tellInPhases(event, tail, of: observable)
         }
         deliver(event, tail, of: observable)
@@ -77,8 +77,8 @@ extension Hub {
         log.beginEvent()
         // Lent meanwhile: nobody else asks for the observers of a key while they are told of it.
         var observers = List<Recipient>()
-        swap(&observers, &observables[observable].observers)
-        defer { swap(&observers, &observables[observable].observers) }
+        swap(&observers, &keyspace[observable].observers)
+        defer { swap(&observers, &keyspace[observable].observers) }
         own.events &+= UInt64(observers.count)
         var latest = LatestLine()
         let told = observers.span
@@ -99,7 +99,7 @@ extension Hub {
         _ latest: inout LatestLine
     ) {
         guard sessions[observer.session].keepsUp else { return }
-        let line = log.line(event, tail, observer.kind, for: &texts[observer.text])
+        let line = log.line(event, tail, observer.kind, for: &matching[observer.text])
         latest = LatestLine(observer, line)
     }
 
@@ -133,44 +133,6 @@ extension Hub {
         for place in touched.indices { takeOverLog(touched[place]) }
         log.removeAll()
         log.beginEvent()
-    }
-
-    private mutating func rebuildObservers(of observable: ObservableHandle) {
-        matches.removeAll()
-        for place in observables[observable].exactObservers.indices {
-            matches.append(observables[observable].exactObservers[place])
-        }
-        patterns.match(observables[observable].key, into: &matches)
-        if isSelective { dropForbidden(observables[observable].key) }
-        Self.arrange(&matches, subscriptions)
-        observables[observable].observers.removeAll()
-        for place in matches.indices {
-            let observer = Recipient(matches[place], subscriptions[matches[place]])
-            observables[observable].observers.append(observer)
-        }
-        if matches.isEmpty { observables[observable].observers.releaseMemory() }
-        observables[observable].hasAcknowledgers = matches.indices.contains {
-            subscriptions[matches[$0]].acknowledges
-        }
-        observables[observable].observersGeneration = patterns.generation
-    }
-
-    /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
-    /// told once.
-    static func arrange(
-        _ found: inout List<SubscriptionHandle>,
-        _ subscriptions: borrowing Slab<Subscription>
-    ) {
-        found.sort {
-            let (one, other) = (subscriptions[$0].rank, subscriptions[$1].rank)
-            return one < other
-        }
-        var kept = 0
-        for index in found.indices where kept == 0 || found[kept - 1] != found[index] {
-            found[kept] = found[index]
-            kept += 1
-        }
-        found.truncate(to: kept)
     }
 }
 

@@ -8,19 +8,19 @@ extension Hub {
     func checkDelivery(_ living: borrowing Living) throws(BrokenInvariant) {
         var owedBy: [ObservableHandle: Int] = [:]
         for subscription in living.subscriptions {
-            guard let backlog = subscriptions[subscription].backlog else { continue }
-            try backlog.checkInvariants(living, observables, &owedBy)
+            guard let backlog = matching[subscription].backlog else { continue }
+            try backlog.checkInvariants(living, keyspace, &owedBy)
             try whoIsOwedWaitsForSomething(subscription, backlog)
         }
         try gates.checkInvariants(living, self, &owedBy)
         let always = Invariants(of: "Observable")
         for observable in living.observables {
-            let (stated, found) = (Int(observables[observable].owedBy), owedBy[observable] ?? 0)
+            let (stated, found) = (Int(keyspace[observable].owedBy), owedBy[observable] ?? 0)
             try always.agree(
                 "it counts who is owed it",
                 stated,
                 found,
-                of: String(observables[observable].key)
+                of: String(keyspace[observable].key)
             )
         }
         for session in living.sessions { try whoIsBehindHasAReason(session) }
@@ -31,7 +31,7 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) throws(BrokenInvariant) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard sessions[session].isOpen, !backlog.isEmpty, !backlog.isReady else { return }
         let always = Invariants(of: "Backlog")
         let name = "client \(sessions[session].client)"
@@ -57,7 +57,7 @@ extension Hub {
             isReplyWaiting,
             of: client
         )
-        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(subscriptions) } ?? false
+        let isCatchingUp = catchup.map { !$0.ready.isEmpty || $0.isReading(matching) } ?? false
         let isBehind = sessions[session].isBehind
         try always.hold(
             "it is behind while something is to come first",

@@ -13,7 +13,7 @@ extension Hub {
         of observable: ObservableHandle?,
         for subscription: SubscriptionHandle
     ) -> ByteRange? {
-        guard let filter = subscriptions[subscription].filter else {
+        guard let filter = matching[subscription].filter else {
             return plainLine(event, tail, for: subscription)
         }
         let wasSent = observable.map { self.wasSent($0, subscription) } ?? false
@@ -28,14 +28,14 @@ extension Hub {
         case .nothing: return nil
         case .event: return plainLine(event, tail, for: subscription)
         case .leaving, .change:
-            let text = subscriptions[subscription].text
+            let text = matching[subscription].text
             return log.ownLine(
                 event,
                 tail,
                 telling,
                 change,
-                subscriptions[subscription].kind,
-                for: texts[text]
+                matching[subscription].kind,
+                for: matching[text]
             )
         }
     }
@@ -45,8 +45,8 @@ extension Hub {
         _ tail: borrowing EventTail,
         for subscription: SubscriptionHandle
     ) -> ByteRange {
-        let (text, kind) = (subscriptions[subscription].text, subscriptions[subscription].kind)
-        return log.line(event, tail, kind, for: &texts[text])
+        let (text, kind) = (matching[subscription].text, matching[subscription].kind)
+        return log.line(event, tail, kind, for: &matching[text])
     }
 
     /// What an observer is told of an event; the piece of a `change` is left in `change`.
@@ -56,7 +56,7 @@ extension Hub {
         wasSent: Bool,
         _ subscription: SubscriptionHandle
     ) -> Telling {
-        guard let filter = subscriptions[subscription].filter else { return .event }
+        guard let filter = matching[subscription].filter else { return .event }
         judgement.forget()
         var old = event == .emit ? Span() : tail.old
         let standing = self.standing(event, filter, from: old, to: tail.value)
@@ -75,7 +75,7 @@ extension Hub {
         _ subscription: SubscriptionHandle
     ) -> Telling {
         let value = tail.value
-        guard let filter = subscriptions[subscription].filter, event != .delete, !value.isEmpty else {
+        guard let filter = matching[subscription].filter, event != .delete, !value.isEmpty else {
             return .event
         }
         judgement.forget()
@@ -95,7 +95,7 @@ extension Hub {
         from old: Span<UInt8>,
         to value: Span<UInt8>
     ) -> Bool {
-        guard let filter = subscriptions[subscription].filter else { return true }
+        guard let filter = matching[subscription].filter else { return true }
         let old = event == .emit ? Span() : old
         let standing = self.standing(event, filter, from: old, to: value)
         guard standing == .inside || standing == .entered, let parts = filter.parts,
@@ -113,9 +113,9 @@ extension Hub {
         _ observable: ObservableHandle?,
         _ subscription: SubscriptionHandle
     ) -> Bool {
-        guard subscriptions[subscription].filter != nil else { return true }
-        if event != .emit, subscriptions[subscription].delivery == .latest, let observable,
-            let backlog = subscriptions[subscription].backlog,
+        guard matching[subscription].filter != nil else { return true }
+        if event != .emit, matching[subscription].delivery == .latest, let observable,
+            let backlog = matching[subscription].backlog,
             place(of: observable, in: backlog) != nil || backlog.replay?.gathers == true
         {
             return true
@@ -126,10 +126,10 @@ extension Hub {
     /// Whether the observer was sent the value that a key has, and will not be sent another first; of
     /// one who asked for no differences, whether it might have been.
     func wasSent(_ observable: ObservableHandle, _ subscription: SubscriptionHandle) -> Bool {
-        guard let filter = subscriptions[subscription].filter else { return false }
-        guard filter.tellsDifferences else { return observables[observable].revision > filter.hiddenRevision }
-        guard observables[observable].revision > filter.unsentRevision else { return false }
-        return subscriptions[subscription].backlog?.keys.find(observable) == nil
+        guard let filter = matching[subscription].filter else { return false }
+        guard filter.tellsDifferences else { return keyspace[observable].revision > filter.hiddenRevision }
+        guard keyspace[observable].revision > filter.unsentRevision else { return false }
+        return matching[subscription].backlog?.keys.find(observable) == nil
     }
 
     /// How the value before and the one after stand to the conditions.

@@ -15,26 +15,26 @@ extension Hub {
         for subscription: SubscriptionHandle
     ) -> Outcome {
         guard isConcerned(subscription, event, from: old, to: value) else { return .filtered }
-        if subscriptions[subscription].backlog?.isPaused == true { return .paused }
-        if let barrier, barrier.holds(subscriptions[subscription]) { return .waiting(barrier) }
-        let hash = observables.hash(key)
-        if subscriptions[subscription].isFree(hash), !sessions[subscriptions[subscription].session].isBehind {
+        if matching[subscription].backlog?.isPaused == true { return .paused }
+        if let barrier, barrier.holds(matching[subscription]) { return .waiting(barrier) }
+        let hash = keyspace.hash(key)
+        if matching[subscription].isFree(hash), !sessions[matching[subscription].session].isBehind {
             return .sent
         }
         // What waits for a phase holds up all that comes after.
         if let barrier = frontBarrier(of: subscription) { return .waiting(barrier) }
-        guard event == .emit || subscriptions[subscription].delivery == .all else { return .conflated }
-        let hasGap = subscriptions[subscription].backlog?.lines.hasGap == true
-        return hasGap && !isReadBack(event, observables.find(key, hash: hash)) ? .dropped : .queued
+        guard event == .emit || matching[subscription].delivery == .all else { return .conflated }
+        let hasGap = matching[subscription].backlog?.lines.hasGap == true
+        return hasGap && !isReadBack(event, keyspace.find(key, hash: hash)) ? .dropped : .queued
     }
 
     /// What holds back that which a subscription is to be told next.
     private func frontBarrier(of subscription: SubscriptionHandle) -> AckBarrier? {
-        guard !gates.isEmpty, let backlog = subscriptions[subscription].backlog,
+        guard !gates.isEmpty, let backlog = matching[subscription].backlog,
             let observable = frontObservable(of: subscription, backlog), let gate = gates.gates[observable]
         else { return nil }
         let barrier = AckBarrier(phase: gate.phase, told: [], earlier: gate.waiting)
-        return barrier.holds(subscriptions[subscription]) ? barrier : nil
+        return barrier.holds(matching[subscription]) ? barrier : nil
     }
 }
 
@@ -83,7 +83,7 @@ extension Hub {
 
     /// Adds the member that says which phase is waited for, and whom of it.
     private func append(_ barrier: AckBarrier, to buffer: inout ByteBuffer) {
-        let waitedFor = barrier.subscriptions.filter { sessions[subscriptions[$0].session].isOpen }
+        let waitedFor = barrier.subscriptions.filter { sessions[matching[$0].session].isOpen }
         buffer.append(#","awaits":{"phase":"#)
         buffer.append(decimal: UInt64(barrier.phase))
         buffer.append(#","observers":["#)
@@ -97,12 +97,12 @@ extension Hub {
 
     /// Adds the members that say whose a subscription is and what it is called.
     func appendSource(of subscription: SubscriptionHandle, to buffer: inout ByteBuffer) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         buffer.append(#""client":"#)
         buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        sessions[session].appendName(authors, to: &buffer)
+        sessions[session].appendName(keyspace, to: &buffer)
         buffer.append(#","sub":"#)
-        buffer.append(texts[subscriptions[subscription].text].sub)
+        buffer.append(matching.sub(of: subscription))
     }
 }

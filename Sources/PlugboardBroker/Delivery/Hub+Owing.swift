@@ -13,10 +13,10 @@ extension Hub {
         of observable: ObservableHandle?,
         to subscription: SubscriptionHandle
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         let hash = keyHash(observable, tail)
-        guard !sessions[session].isBehind, subscriptions[subscription].isFree(hash) else {
+        guard !sessions[session].isBehind, matching[subscription].isFree(hash) else {
             return owe(event, tail, of: observable, to: subscription)
         }
         guard let line = line(event, tail, of: observable, for: subscription) else { return }
@@ -34,7 +34,7 @@ extension Hub {
         _ revision: UInt64,
         to subscription: SubscriptionHandle
     ) -> Bool {
-        guard let backlog = subscriptions[subscription].backlog, backlog.isRenewed,
+        guard let backlog = matching[subscription].backlog, backlog.isRenewed,
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isPlain
         else { return false }
         backlog.keys[owed].countSkipped()
@@ -45,9 +45,9 @@ extension Hub {
     /// Where a key stands among those that an observer is owed, if it does.
     @inline(__always)
     mutating func place(of observable: ObservableHandle, in backlog: Backlog) -> OwedKeys.Place? {
-        let hint = observables[observable].owedPlace
+        let hint = keyspace[observable].owedPlace
         guard let place = backlog.keys.find(observable, hint: hint) else { return nil }
-        if place != hint { observables[observable].owedPlace = place }
+        if place != hint { keyspace[observable].owedPlace = place }
         return place
     }
 
@@ -68,9 +68,9 @@ extension Hub {
         to subscription: SubscriptionHandle,
         isGated: Bool = false
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        if subscriptions[subscription].delivery == .all, event != .emit, let observable,
+        if matching[subscription].delivery == .all, event != .emit, let observable,
             !writeAwaited(observable, event, tail.revision, of: subscription)
         {
             return readyIfFree(subscription)
@@ -78,7 +78,7 @@ extension Hub {
         guard isOwed(event, tail, observable, subscription) else { return }
         makeBacklog(of: subscription)
         sessions[session].makeCatchup()
-        if let observable, event != .emit, subscriptions[subscription].delivery == .latest {
+        if let observable, event != .emit, matching[subscription].delivery == .latest {
             oweKey(event, tail, observable, subscription, isGated)
         } else {
             queueLine(event, tail, observable, subscription, isGated)
@@ -94,12 +94,12 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = subscriptions[subscription].backlog else { return }
+        guard let backlog = matching[subscription].backlog else { return }
         guard let owed = place(of: observable, in: backlog) else {
             let needsOld =
-                subscriptions[subscription].kind.hasOld || subscriptions[subscription].filter != nil
+                matching[subscription].kind.hasOld || matching[subscription].filter != nil
             let held = needsOld ? holdOld(tail) : nil
-            let hash = observables[observable].hash
+            let hash = keyspace[observable].hash
             var owed = OwedKey(
                 observable,
                 hash,
@@ -121,29 +121,29 @@ extension Hub {
 
     /// Owes one key more. A session that is owed too many is given up.
     mutating func appendOwed(_ owed: OwedKey, to subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog,
-            let catchup = sessions[subscriptions[subscription].session].catchup
+        guard let backlog = matching[subscription].backlog,
+            let catchup = sessions[matching[subscription].session].catchup
         else { return }
         backlog.keys.append(owed)
-        observables[owed.observable].owedBy += 1
+        keyspace[owed.observable].owedBy += 1
         if owed.isAwaited { backlog.awaitedCount += 1 }
         catchup.owedCount += 1
         if catchup.owedCount > Limits.owedKeysMax {
-            setAside(subscriptions[subscription].session, .slow)
+            setAside(matching[subscription].session, .slow)
         } else if access.counts, catchup.owedCount % Self.owedKeysPerCount == 0 {
-            recountOwed(subscriptions[subscription].session)
+            recountOwed(matching[subscription].session)
         }
     }
 
     /// Takes a key out of what is owed. Its observable may be needed no longer.
     mutating func forgetOwed(_ place: OwedKeys.Place, of subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog else { return }
+        guard let backlog = matching[subscription].backlog else { return }
         let owed = backlog.keys.remove(place)
-        observables[owed.observable].owedBy -= 1
+        keyspace[owed.observable].owedBy -= 1
         if owed.isAwaited { backlog.awaitedCount -= 1 }
         let written = owed.writtenCost
-        sessions[subscriptions[subscription].session].catchup?.owedCount -= 1
-        sessions[subscriptions[subscription].session].catchup?.queuedBytes -= written
+        sessions[matching[subscription].session].catchup?.owedCount -= 1
+        sessions[matching[subscription].session].catchup?.queuedBytes -= written
     }
 
     /// Who is told all is still owed the value from before this event, as that is about to change:
@@ -154,8 +154,8 @@ extension Hub {
         _ revision: UInt64,
         of subscription: SubscriptionHandle
     ) -> Bool {
-        guard let backlog = subscriptions[subscription].backlog,
-            let catchup = sessions[subscriptions[subscription].session].catchup,
+        guard let backlog = matching[subscription].backlog,
+            let catchup = sessions[matching[subscription].session].catchup,
             let owed = place(of: observable, in: backlog), !backlog.keys[owed].isWritten
         else { return true }
         var line = ByteBuffer()
@@ -189,7 +189,7 @@ extension Hub {
             forgetOwed(owed, of: subscription)
         }
         backlog.lines.drop(revision: revision, event: log.eventNumber, before: before)
-        subscriptions[subscription].filter?.unsentRevision = self.revision
+        matching[subscription].filter?.unsentRevision = self.revision
     }
 
     /// The value before this event, kept once for all who are to be told of it later.
@@ -209,8 +209,8 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ isGated: Bool
     ) {
-        guard let backlog = subscriptions[subscription].backlog,
-            let catchup = sessions[subscriptions[subscription].session].catchup
+        guard let backlog = matching[subscription].backlog,
+            let catchup = sessions[matching[subscription].session].catchup
         else { return }
         guard let place = self.line(event, tail, of: observable, for: subscription) else { return }
         let line = log.bytes(of: place).kept
@@ -223,9 +223,9 @@ extension Hub {
         )
         let before = journalPlace(of: event, observable)
         if !queue(line, header, backlog, catchup, before: before) {
-            subscriptions[subscription].filter?.unsentRevision = revision
+            matching[subscription].filter?.unsentRevision = revision
         }
-        if access.counts { recountOwed(subscriptions[subscription].session) }
+        if access.counts { recountOwed(matching[subscription].session) }
     }
 
     /// How many events of this revision lie before this one in the journal; nil where it isn't there.
@@ -235,7 +235,7 @@ extension Hub {
 
     /// Whether an event that there was no room for is read again from the journal.
     func isReadBack(_ event: Event, _ observable: ObservableHandle?) -> Bool {
-        durability.isKept && event != .emit && observable.map({ observables[$0].isReserved }) != true
+        durability.isKept && event != .emit && observable.map({ keyspace[$0].isReserved }) != true
     }
 
     /// Keeps a line where there is room for it; else its place is a gap, and this is false.
@@ -264,9 +264,9 @@ extension Hub {
         revision: UInt64,
         to subscription: SubscriptionHandle
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
-        if subscriptions[subscription].isDirect, !sessions[session].isBehind {
+        if matching[subscription].isDirect, !sessions[session].isBehind {
             touch(session)
             openOwn(of: session)
             sessions[session].outbox.own.append(line)
@@ -275,7 +275,7 @@ extension Hub {
         }
         makeBacklog(of: subscription)
         sessions[session].makeCatchup()
-        guard let backlog = subscriptions[subscription].backlog, let catchup = sessions[session].catchup
+        guard let backlog = matching[subscription].backlog, let catchup = sessions[session].catchup
         else {
             return
         }
@@ -294,14 +294,14 @@ extension Hub {
     /// A subscription that is owed something and waits for nothing but room joins those
     /// that `settle` goes through.
     mutating func readyIfFree(_ subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog, !backlog.isReady,
+        guard let backlog = matching[subscription].backlog, !backlog.isReady,
             !backlog.isEmpty, !isBlocked(subscription, backlog)
         else { return }
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard sessions[session].isOpen else { return }
         sessions[session].makeCatchup()
         let isPlain =
-            subscriptions[subscription].delivery == .latest && subscriptions[subscription].filter == nil
+            matching[subscription].delivery == .latest && matching[subscription].filter == nil
         backlog.beginReady(isPlain: isPlain)
         sessions[session].catchup?.ready.append(subscription)
         sessions[session].isBehind = true
@@ -309,8 +309,8 @@ extension Hub {
     }
 
     private func keyHash(_ observable: ObservableHandle?, _ tail: borrowing EventTail) -> UInt64 {
-        if let observable { return observables[observable].hash }
-        return observables.hash(tail.keyPrefix)
+        if let observable { return keyspace[observable].hash }
+        return keyspace.hash(tail.keyPrefix)
     }
 
     /// Something other than room in the outbox stands in the way of what comes next.
@@ -319,7 +319,7 @@ extension Hub {
         guard !gates.isEmpty, let observable = frontObservable(of: subscription, backlog) else {
             return false
         }
-        return gates.holds(observable, from: subscriptions[subscription].phase)
+        return gates.holds(observable, from: matching[subscription].phase)
     }
 
     /// What comes next waits for the gate of this observable, if that is closed. An event of the journal
@@ -329,10 +329,10 @@ extension Hub {
         _ backlog: Backlog
     ) -> ObservableHandle? {
         guard let replay = backlog.replay else { return backlog.frontObservable }
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         return replay.withFrontKey { key in
             guard sessions[session].authorize(.subscribe, key) else { return nil }
-            return observables.find(key, hash: observables.hash(key))
+            return keyspace.find(key)
         } ?? nil
     }
 

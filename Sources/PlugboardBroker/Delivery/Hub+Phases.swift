@@ -10,13 +10,13 @@ extension Hub {
 
     /// Tells the first phases at once, up to the first that acknowledges; owes the others.
     mutating func tellInPhases(_ event: Event, _ tail: EventTail, of observable: ObservableHandle) {
-        let observers = observables[observable].observers.all.map(\.subscription)
+        let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: tail.old, to: tail.value)
         log.beginEvent()
         own.events &+= UInt64(observers.count)
         var isHeld = false
-        for subscription in observers where sessions[subscriptions[subscription].session].isOpen {
-            if let barrier, barrier.holds(subscriptions[subscription]) {
+        for subscription in observers where sessions[matching[subscription].session].isOpen {
+            if let barrier, barrier.holds(matching[subscription]) {
                 isHeld = true
                 owe(event, tail, of: observable, to: subscription, isGated: true)
             } else {
@@ -36,7 +36,7 @@ extension Hub {
         from old: Span<UInt8>,
         to value: Span<UInt8>
     ) -> AckBarrier? {
-        guard event != .emit, observable.map({ observables[$0].hasAcknowledgers }) != false else {
+        guard event != .emit, observable.map({ keyspace[$0].hasAcknowledgers }) != false else {
             return nil
         }
         // Who isn't told won't acknowledge, unless an earlier write that is still held.
@@ -49,20 +49,20 @@ extension Hub {
                 acknowledging.append(subscription)
             }
         }
-        var phase = acknowledging.first.map { subscriptions[$0].phase }
+        var phase = acknowledging.first.map { matching[$0].phase }
         var earlier: [Acknowledger] = []
         if let gate, gate.phase <= phase ?? .max {
             earlier = gate.waiting.filter { !acknowledging.contains($0.subscription) }
             if !earlier.isEmpty { phase = gate.phase }
         }
         guard let phase else { return nil }
-        let told = acknowledging.filter { subscriptions[$0].phase == phase }
+        let told = acknowledging.filter { matching[$0].phase == phase }
         return AckBarrier(phase: phase, told: told, earlier: earlier)
     }
 
     /// The observers that acknowledge, by phase.
     private func acknowledgers(among observers: [SubscriptionHandle]) -> [SubscriptionHandle] {
-        observers.filter { subscriptions[$0].acknowledges && sessions[subscriptions[$0].session].isOpen }
+        observers.filter { matching[$0].acknowledges && sessions[matching[$0].session].isOpen }
     }
 
     /// Waits for the observers of a phase.
@@ -71,7 +71,7 @@ extension Hub {
             let awaited = Awaited(observable: observable, revision: revision)
             gates.awaited[subscription, default: []].append(awaited)
             // What the gate names must live as long as it does.
-            observables[observable].owedBy += 1
+            keyspace[observable].owedBy += 1
         }
         // Who writes on and on does not put off the end of the wait.
         let end = gates.gates[observable]?.end ?? clock() + Self.acknowledgementNanoseconds
@@ -89,7 +89,7 @@ extension Hub {
             end: end,
             ticket: ticket
         )
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
     }
 
     /// Takes a gate away without letting anything through.
@@ -97,7 +97,7 @@ extension Hub {
         deadlines.cancel(gate.ticket)
         gates.bySerial[gate.serial] = nil
         gates.gates[observable] = nil
-        observables[observable].owedBy -= 1
+        keyspace[observable].owedBy -= 1
     }
 
     mutating func acknowledge(
@@ -106,8 +106,8 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try subscription(request, line, of: session)
-        guard subscriptions[subscription].acknowledges else {
-            let sub = String(texts[subscriptions[subscription].text].sub)
+        guard matching[subscription].acknowledges else {
+            let sub = String(matching.sub(of: subscription))
             let message = "subscription \(sub) does not acknowledge"
             throw Refusal(.conflict, message, hint: "subscribe with \"ack\":true", at: request.sub.start)
         }
@@ -123,8 +123,8 @@ extension Hub {
         gates.awaited[subscription] = rest.isEmpty ? nil : Array(rest)
         for entry in done {
             release(entry, by: subscription)
-            observables[entry.observable].owedBy -= 1
-            removeIfUnneeded(entry.observable)
+            keyspace[entry.observable].owedBy -= 1
+            keyspace.removeIfUnneeded(entry.observable)
         }
     }
 
@@ -140,7 +140,7 @@ extension Hub {
         guard let observable = gates.bySerial[serial], let gate = gates.gates[observable] else { return }
         // Who let one write pass by doesn't hold up those that it isn't told of.
         for late in gate.waiting {
-            observables[observable].owedBy -= gates.giveUp(observable, from: late)
+            keyspace[observable].owedBy -= gates.giveUp(observable, from: late)
         }
         let text = names(of: gate.waiting.map(\.subscription))
         let names = HeldBytes(text.bytes)
@@ -152,11 +152,11 @@ extension Hub {
         var text = ByteBuffer()
         var named: Set<UInt64> = []
         for subscription in late {
-            let session = subscriptions[subscription].session
+            let session = matching[subscription].session
             guard named.insert(sessions[session].client).inserted else { continue }
             text.append(named.count == 1 ? #","unacked":["# : ",")
-            let author = sessions[session].author(&authors)
-            text.append(authors[author].name)
+            let author = sessions[session].author(&keyspace)
+            text.append(keyspace.authors[author].name)
         }
         if !named.isEmpty { text.append("]") }
         return text
@@ -169,33 +169,33 @@ extension Hub {
         unacknowledged: HeldBytes?
     ) {
         refreshObservers(of: observable)
-        let later = acknowledgers(among: observables[observable].observers.all.map(\.subscription))
-            .filter { subscriptions[$0].phase > gate.phase }
+        let later = acknowledgers(among: keyspace[observable].observers.all.map(\.subscription))
+            .filter { matching[$0].phase > gate.phase }
         var told: [SubscriptionHandle] = []
         for subscription in later where isToBeTold(of: observable, subscription) { told.append(subscription) }
         // Who isn't told of this write may still have to acknowledge one before it.
         let earlier = later.filter { !told.contains($0) }.compactMap { gates.awaits(observable, from: $0) }
-        let next = (told + earlier.map(\.subscription)).map { subscriptions[$0].phase }.min()
+        let next = (told + earlier.map(\.subscription)).map { matching[$0].phase }.min()
         // Kept by one more, so that letting go of the gate doesn't end it.
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
         open(observable, gate)
-        let behind = observables[observable].observers.all.map(\.subscription).filter {
-            subscriptions[$0].phase > gate.phase
+        let behind = keyspace[observable].observers.all.map(\.subscription).filter {
+            matching[$0].phase > gate.phase
         }
-        let free = behind.filter { subscriptions[$0].phase <= next ?? .max }
+        let free = behind.filter { matching[$0].phase <= next ?? .max }
         for subscription in free { note(unacknowledged, observable, of: subscription) }
         if let next, free.count < behind.count {
             let barrier = AckBarrier(
                 phase: next,
-                told: told.filter { subscriptions[$0].phase == next },
-                earlier: earlier.filter { subscriptions[$0.subscription].phase == next }
+                told: told.filter { matching[$0].phase == next },
+                earlier: earlier.filter { matching[$0.subscription].phase == next }
             )
             close(observable, revision: gate.revision, barrier)
         }
         // Telling one tells all that its client is owed: by now the next gate is closed.
         for subscription in free { tellOwed(to: subscription) }
-        observables[observable].owedBy -= 1
-        removeIfUnneeded(observable)
+        keyspace[observable].owedBy -= 1
+        keyspace.removeIfUnneeded(observable)
     }
 
     /// Whether an observer that could not be told of a key yet will be; one without a filter is.
@@ -203,11 +203,11 @@ extension Hub {
         of observable: ObservableHandle,
         _ subscription: SubscriptionHandle
     ) -> Bool {
-        if subscriptions[subscription].filter == nil { return true }
-        guard let backlog = subscriptions[subscription].backlog else { return false }
+        if matching[subscription].filter == nil { return true }
+        guard let backlog = matching[subscription].backlog else { return false }
         return place(of: observable, in: backlog) != nil
-            || subscriptions[subscription].delivery == .all
-                && backlog.lines.contains(keyHash: observables[observable].hash)
+            || matching[subscription].delivery == .all
+                && backlog.lines.contains(keyHash: keyspace[observable].hash)
     }
 
     private mutating func note(
@@ -215,7 +215,7 @@ extension Hub {
         _ observable: ObservableHandle,
         of subscription: SubscriptionHandle
     ) {
-        guard let unacknowledged, let backlog = subscriptions[subscription].backlog,
+        guard let unacknowledged, let backlog = matching[subscription].backlog,
             let owed = place(of: observable, in: backlog), backlog.keys[owed].isGated,
             backlog.keys[owed].unacknowledged == nil
         else { return }

@@ -34,17 +34,17 @@ extension Hub {
         after revision: UInt64,
         skipping: Int = 0
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         makeBacklog(of: subscription)
         sessions[session].makeCatchup()
-        subscriptions[subscription].backlog?.replay = Replay(
+        matching[subscription].backlog?.replay = Replay(
             replays.begin(subscription),
             from: place,
             patterns: patterns(of: subscription),
             after: revision,
             skipping: skipping,
             upTo: self.revision,
-            gathers: subscriptions[subscription].delivery == .latest
+            gathers: matching[subscription].delivery == .latest
         )
         sessions[session].catchup?.replaying.append(subscription)
         sessions[session].isBehind = true
@@ -54,17 +54,17 @@ extension Hub {
     /// Takes a piece of the journal for who asked, if it is still there.
     mutating func take(_ piece: ReadPiece) {
         guard let subscription = replays.subscriptions[piece.number],
-            let replay = subscriptions[subscription].backlog?.replay
+            let replay = matching[subscription].backlog?.replay
         else { return }
         replay.take(piece)
         if replay.gathers {
-            gather(replay, for: subscriptions[subscription].session)
+            gather(replay, for: matching[subscription].session)
             goOn(replay, of: subscription)
         } else if replay.readyCount == 0 {
             goOn(replay, of: subscription)
         }
         dropEmptyBacklog(of: subscription)
-        touch(subscriptions[subscription].session)
+        touch(matching[subscription].session)
         readyIfFree(subscription)
     }
 
@@ -80,16 +80,16 @@ extension Hub {
 
     /// Forgets the replay of a subscription.
     mutating func endReplay(of subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog, let replay = backlog.replay else { return }
+        guard let backlog = matching[subscription].backlog, let replay = backlog.replay else { return }
         while let owed = replay.gathered.front {
             let observable = replay.gathered.remove(owed).observable
-            observables[observable].owedBy -= 1
-            removeIfUnneeded(observable)
+            keyspace[observable].owedBy -= 1
+            keyspace.removeIfUnneeded(observable)
         }
         durability.endReading(at: replay.place)
         replays.end(replay.number)
         backlog.replay = nil
-        if let catchup = sessions[subscriptions[subscription].session].catchup,
+        if let catchup = sessions[matching[subscription].session].catchup,
             let place = catchup.replaying.firstIndex(of: subscription)
         {
             catchup.replaying.removeSwapping(at: place)
@@ -99,15 +99,15 @@ extension Hub {
     /// A subscription goes on: where a piece of the journal is on its way to it, the replies of its
     /// session wait again.
     mutating func waitForReplay(of subscription: SubscriptionHandle) {
-        guard subscriptions[subscription].backlog?.replay?.isReading == true else { return }
-        sessions[subscriptions[subscription].session].isBehind = true
-        touch(subscriptions[subscription].session)
+        guard matching[subscription].backlog?.replay?.isReading == true else { return }
+        sessions[matching[subscription].session].isBehind = true
+        touch(matching[subscription].session)
     }
 
     /// A session has nothing to be told before more of the journal is read.
     func awaitsJournal(_ session: SessionHandle) -> Bool {
         guard let catchup = sessions[session].catchup else { return false }
-        return catchup.ready.isEmpty && catchup.isReading(subscriptions)
+        return catchup.ready.isEmpty && catchup.isReading(matching)
     }
 
     // MARK: Piece by piece
@@ -132,7 +132,7 @@ extension Hub {
         _ replay: Replay,
         _ subscription: SubscriptionHandle
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return }
         let kind: Event = record.kind == .delete ? .delete : .update
@@ -154,12 +154,20 @@ extension Hub {
             cause: record.cause,
             reason: record.reason
         )
-        let hash = observables.hash(key)
         let telling = tellingMissed(kind, tail, subscription)
-        guard replay.isNews(telling, kind, of: hash, subscriptions[subscription].filter) else { return }
+        let hash = keyspace.hash(key)
+        guard replay.isNews(telling, kind, of: hash, matching[subscription].filter) else { return }
         openOwn(of: session)
-        let (text, form) = (subscriptions[subscription].text, subscriptions[subscription].kind)
-        TurnLog.append(kind, tail, telling, change, form, for: texts[text], to: &sessions[session].outbox.own)
+        let (text, form) = (matching[subscription].text, matching[subscription].kind)
+        TurnLog.append(
+            kind,
+            tail,
+            telling,
+            change,
+            form,
+            for: matching[text],
+            to: &sessions[session].outbox.own
+        )
         own.events &+= 1
         noteWindow(of: subscription, hash)
     }
@@ -171,7 +179,7 @@ extension Hub {
         while let (entry, bytes) = replay.popNext() {
             gather(entry.record, entry.place.bytes(of: bytes.span), replay, session, &restored)
         }
-        restored.release(&authors)
+        restored.release(&keyspace)
     }
 
     private mutating func gather(
@@ -183,13 +191,12 @@ extension Hub {
     ) {
         let key = record.key.bytes(of: event)
         guard sessions[session].authorize(.subscribe, key) else { return }
-        let hash = observables.hash(key)
-        let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if record.kind == .delete, !observables[observable].hasValue {
-            let deleter = restored.author(record.by.bytes(of: event), nil, &authors)
-            observables.keepDeleter(deleter, of: observable, &authors)
-            observables[observable].cause = record.cause
-            observables[observable].marks.reason = record.reason
+        let observable = keyspace.findOrInsert(key)
+        if record.kind == .delete, !keyspace[observable].hasValue {
+            let deleter = restored.author(record.by.bytes(of: event), nil, &keyspace)
+            keyspace.keepDeleter(deleter, of: observable)
+            keyspace[observable].cause = record.cause
+            keyspace[observable].marks.reason = record.reason
         }
         if let owed = replay.gathered.find(observable) {
             replay.gathered[owed].countSkipped()
@@ -199,15 +206,15 @@ extension Hub {
     }
 
     private mutating func gather(_ observable: ObservableHandle, _ revision: UInt64, _ replay: Replay) {
-        let hash = observables[observable].hash
+        let hash = keyspace[observable].hash
         replay.gathered.append(OwedKey(observable, hash, revision: revision, .unsure))
-        observables[observable].owedBy += 1
+        keyspace[observable].owedBy += 1
     }
 
     /// Owes what was gathered, and behind it what has come since.
     private mutating func oweGathered(_ replay: Replay, _ subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog,
-            let catchup = sessions[subscriptions[subscription].session].catchup
+        guard let backlog = matching[subscription].backlog,
+            let catchup = sessions[matching[subscription].session].catchup
         else { return }
         let owedBefore = backlog.keys.count
         var awaitedCount = replay.gathered.count
@@ -218,7 +225,7 @@ extension Hub {
                 owed.skipped = UInt32(clamping: skipped)
                 owed.knowledge = .unsure
                 replay.gathered.remove(missed)
-                observables[owed.observable].owedBy -= 1
+                keyspace[owed.observable].owedBy -= 1
             } else if owed.isAwaited {
                 awaitedCount += 1
             }
@@ -227,7 +234,7 @@ extension Hub {
         swap(&backlog.keys, &replay.gathered)
         catchup.owedCount += backlog.keys.count - owedBefore
         backlog.awaitedCount = awaitedCount
-        if catchup.owedCount > Limits.owedKeysMax { setAside(subscriptions[subscription].session, .slow) }
+        if catchup.owedCount > Limits.owedKeysMax { setAside(matching[subscription].session, .slow) }
     }
 
     // MARK: What can't be read
@@ -235,11 +242,11 @@ extension Hub {
     /// A file went while somebody read very slowly, or is damaged: says from where on, and of
     /// each key tells the newest that there is.
     private mutating func noteUnreadable(_ replay: Replay, of subscription: SubscriptionHandle) {
-        let session = subscriptions[subscription].session
-        let first = max(replay.after, subscriptions[subscription].backlog?.lastRevision ?? 0) + 1
+        let session = matching[subscription].session
+        let first = max(replay.after, matching[subscription].backlog?.lastRevision ?? 0) + 1
         openOwn(of: session)
         EventEncoder.appendLagged(
-            sub: texts[subscriptions[subscription].text].sub,
+            sub: matching.sub(of: subscription),
             dropped: replay.upTo - min(replay.upTo, first) + 1,
             first: first,
             last: max(first, replay.upTo),
@@ -247,10 +254,10 @@ extension Hub {
         )
         guard replay.gathers else { return }
         for observable in currentValues(of: replay.patterns, for: sessions[session].clearance)
-        where observables[observable].revision > replay.after
-            && observables[observable].revision <= replay.upTo
+        where keyspace[observable].revision > replay.after
+            && keyspace[observable].revision <= replay.upTo
         {
-            let revision = observables[observable].revision
+            let revision = keyspace[observable].revision
             if let owed = replay.gathered.find(observable) {
                 replay.gathered.renew(owed, revision: revision, event: 0)
             } else {
@@ -261,9 +268,9 @@ extension Hub {
 
     /// The patterns of a subscription.
     private func patterns(of subscription: SubscriptionHandle) -> [[UInt8]] {
-        let exact = subscriptions[subscription].keys.all.map { Array(observables[$0.observable].key) }
+        let exact = matching[subscription].keys.all.map { Array(keyspace[$0.observable].key) }
         return exact
-            + subscriptions[subscription].patterns.map { place in
+            + matching[subscription].patterns.map { place in
                 var pattern = ByteBuffer()
                 place.node.appendPattern(to: &pattern)
                 return Array(pattern.bytes)

@@ -35,7 +35,7 @@ extension Hub {
             }
         }
         if sessions[session].isHeld { releaseDeferred(session, catchup) }
-        if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(subscriptions) {
+        if catchup.ready.isEmpty, !sessions[session].isHeld, !catchup.isReading(matching) {
             sessions[session].isBehind = false
         }
         sessions[session].dropEmptyCatchup()
@@ -43,8 +43,8 @@ extension Hub {
 
     /// One subscription's share of a turn.
     private mutating func settle(_ subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog else { return }
-        let session = subscriptions[subscription].session
+        guard let backlog = matching[subscription].backlog else { return }
+        let session = matching[subscription].session
         let end = sessions[session].outbox.count + Limits.lowWaterBytes / 4
         while !isBlocked(subscription, backlog), sessions[session].outbox.count < end,
             examinedBytes < Self.examinedBytesMax
@@ -78,7 +78,7 @@ extension Hub {
     }
 
     func examinedBytes(of observable: ObservableHandle) -> Int {
-        observables[observable].value.count + Self.examinedBytesMin
+        keyspace[observable].value.count + Self.examinedBytesMin
     }
 
     /// Tells an owed key as it is now; false where the observer has nothing to be told of it.
@@ -91,9 +91,9 @@ extension Hub {
         let observable = owed.observable
         defer {
             forgetOwed(place, of: subscription)
-            removeIfUnneeded(observable)
+            keyspace.removeIfUnneeded(observable)
         }
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         let before = sessions[session].outbox.own.count
         if owed.isWritten {
             if let line = owed.held { sessions[session].outbox.own.append(line.bytes) }
@@ -104,7 +104,7 @@ extension Hub {
         }
         guard sessions[session].outbox.own.count > before else { return false }
         backlog.lastRevision = owed.revision
-        noteWindow(of: subscription, observables[observable].hash)
+        noteWindow(of: subscription, keyspace[observable].hash)
         return true
     }
 
@@ -114,12 +114,12 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         to buffer: inout ByteBuffer
     ) {
-        var tail = tail(of: owed.observable, isInitial: owed.isInitial)
+        var tail = keyspace.tail(of: owed.observable, isInitial: owed.isInitial)
         if let held = owed.held { tail.old = held.bytes.kept }
         tail.skipped = owed.skipped
         tail.revision = owed.revision
         if let names = owed.unacknowledged { tail.unacknowledged = names.bytes.kept }
-        let event: Event = observables[owed.observable].hasValue ? .update : .delete
+        let event: Event = keyspace[owed.observable].hasValue ? .update : .delete
         // What was there at the start and is gone by now was never there for this observer.
         if event == .delete, owed.isInitial { return }
         let telling =
@@ -127,15 +127,15 @@ extension Hub {
             ? tellingMissed(event, tail, subscription)
             : self.telling(event, tail, wasSent: owed.wasSent, subscription)
         if case .nothing = telling { return }
-        let (text, kind) = (subscriptions[subscription].text, subscriptions[subscription].kind)
-        TurnLog.append(event, tail, telling, change, kind, for: texts[text], to: &buffer)
+        let (text, kind) = (matching[subscription].text, matching[subscription].kind)
+        TurnLog.append(event, tail, telling, change, kind, for: matching[text], to: &buffer)
     }
 
     private mutating func appendQueuedLine(
         _ subscription: SubscriptionHandle,
         _ backlog: Backlog
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         guard let header = backlog.lines.frontHeader else {
             if let gap = backlog.lines.gap { close(gap, of: subscription, backlog) }
             return
@@ -158,11 +158,11 @@ extension Hub {
         let dropped = place == nil ? gap.dropped : gap.lost
         if dropped > 0 {
             EventEncoder.appendLagged(
-                sub: texts[subscriptions[subscription].text].sub,
+                sub: matching.sub(of: subscription),
                 dropped: dropped,
                 first: gap.first,
                 last: gap.last,
-                to: &sessions[subscriptions[subscription].session].outbox.own
+                to: &sessions[matching[subscription].session].outbox.own
             )
         }
         guard let place else {
@@ -176,20 +176,20 @@ extension Hub {
     private mutating func appendSynced(_ subscription: SubscriptionHandle, _ backlog: Backlog) {
         let isAll = backlog.keys.isEmpty && backlog.lines.isEmpty
         EventEncoder.appendSynced(
-            sub: texts[subscriptions[subscription].text].sub,
+            sub: matching.sub(of: subscription),
             revision: isAll ? revision : backlog.lastRevision,
-            to: &sessions[subscriptions[subscription].session].outbox.own
+            to: &sessions[matching[subscription].session].outbox.own
         )
         backlog.owesSynced = false
     }
 
     private func isDone(_ subscription: SubscriptionHandle) -> Bool {
-        guard let backlog = subscriptions[subscription].backlog else { return true }
+        guard let backlog = matching[subscription].backlog else { return true }
         return backlog.isEmpty || isBlocked(subscription, backlog)
     }
 
     private mutating func finish(_ subscription: SubscriptionHandle) {
-        if let backlog = subscriptions[subscription].backlog {
+        if let backlog = matching[subscription].backlog {
             backlog.endReady()
             // Steps are for what was owed, even where it came to nothing.
             if backlog.isEmpty { backlog.steps = 0 }
@@ -200,9 +200,9 @@ extension Hub {
     /// A reply that waited follows as soon as everything up to its revision was told.
     private mutating func releaseDeferred(_ session: SessionHandle, _ catchup: Catchup) {
         let until = catchup.deferredUntil
-        if catchup.isReading(upTo: until, subscriptions) { return }
+        if catchup.isReading(upTo: until, matching) { return }
         for subscription in catchup.ready.all {
-            if let front = subscriptions[subscription].backlog?.frontRevision, front <= until { return }
+            if let front = matching[subscription].backlog?.frontRevision, front <= until { return }
         }
         openOwn(of: session)
         sessions[session].outbox.own.append(catchup.deferred.bytes)
@@ -214,7 +214,7 @@ extension Hub {
     /// The new subscriptions whose replies were just queued may be told something.
     private mutating func beginAnswered(_ catchup: Catchup) {
         while let subscription = catchup.unanswered.popLast() {
-            subscriptions[subscription].backlog?.awaitsReply = false
+            matching[subscription].backlog?.awaitsReply = false
             dropEmptyBacklog(of: subscription)
             readyIfFree(subscription)
         }

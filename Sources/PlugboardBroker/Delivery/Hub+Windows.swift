@@ -7,13 +7,13 @@ extension Hub {
     mutating func throttle(_ subscription: SubscriptionHandle, milliseconds: UInt32) {
         guard milliseconds > 0 else { return }
         makeBacklog(of: subscription)
-        subscriptions[subscription].backlog?.window = Window(milliseconds: milliseconds)
-        windowed[subscriptions[subscription].serial] = subscription
+        matching[subscription].backlog?.window = Window(milliseconds: milliseconds)
+        windowed[matching[subscription].serial] = subscription
     }
 
     /// Notes that a throttled subscription was told of a key.
     mutating func noteWindow(of subscription: SubscriptionHandle, _ keyHash: UInt64) {
-        guard let backlog = subscriptions[subscription].backlog, let span = backlog.window?.span else {
+        guard let backlog = matching[subscription].backlog, let span = backlog.window?.span else {
             return
         }
         let now = clock()
@@ -26,7 +26,7 @@ extension Hub {
     /// A window ends: what is owed passes. Where something was told meanwhile, another one follows, a
     /// whole span behind that.
     mutating func endWindow(_ serial: UInt64) {
-        guard let subscription = windowed[serial], let backlog = subscriptions[subscription].backlog,
+        guard let subscription = windowed[serial], let backlog = matching[subscription].backlog,
             let window = backlog.window
         else { return }
         backlog.window?.ticket = nil
@@ -43,9 +43,9 @@ extension Hub {
 
     /// Forgets the rhythm of a subscription that ends.
     mutating func endThrottle(of subscription: SubscriptionHandle) {
-        guard let window = subscriptions[subscription].backlog?.window else { return }
+        guard let window = matching[subscription].backlog?.window else { return }
         if let ticket = window.ticket { deadlines.cancel(ticket) }
-        windowed[subscriptions[subscription].serial] = nil
+        windowed[matching[subscription].serial] = nil
     }
 
     private mutating func tick(
@@ -53,6 +53,6 @@ extension Hub {
         _ backlog: Backlog,
         at time: UInt64
     ) {
-        backlog.window?.ticket = deadlines.add(at: time, .window(subscriptions[subscription].serial))
+        backlog.window?.ticket = deadlines.add(at: time, .window(matching[subscription].serial))
     }
 }

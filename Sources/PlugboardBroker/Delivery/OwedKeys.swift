@@ -82,7 +82,7 @@ struct OwedKey {
     }
 }
 
-/// Owed keys by age, each found at once. Who adds and removes counts them in their observables.
+/// Owed keys by age, each found at once. Who adds and removes counts them in their keyspace.
 struct OwedKeys: ~Copyable {
     /// Where a key stands among those that are owed.
     typealias Place = Int32
@@ -250,7 +250,7 @@ extension OwedKeys {
     /// `owedBy`.
     func checkInvariants(
         _ living: borrowing Living,
-        _ observables: borrowing ObservableTable,
+        _ keyspace: borrowing Keyspace,
         _ owedBy: inout [ObservableHandle: Int]
     ) throws(BrokenInvariant) {
         var (previous, place, found) = (Place(-1), first, 0)
@@ -258,8 +258,8 @@ extension OwedKeys {
         while place >= 0, found <= entries.count {
             let owed = entries[Int(place)]
             try Self.always.hold("what is owed is there", living.observables.contains(owed.observable))
-            let key = String(observables[owed.observable].key)
-            let isOfKey = observables[owed.observable].hash == owed.keyHash
+            let key = String(keyspace[owed.observable].key)
+            let isOfKey = keyspace[owed.observable].hash == owed.keyHash
             try Self.always.hold("each knows the hash of its key", isOfKey, of: key)
             try Self.always.hold("each knows who is before it", owed.previous == previous, of: key)
             try Self.always.hold("each is found", find(owed.observable) == place, of: key)

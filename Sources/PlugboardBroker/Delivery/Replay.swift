@@ -144,10 +144,10 @@ struct ReplayTable: ~Copyable {
     }
 
     /// What is to be asked for now.
-    mutating func takeRequests(_ all: borrowing Slab<Subscription>) -> [ReadRequest] {
+    mutating func takeRequests(_ matching: borrowing Matching) -> [ReadRequest] {
         defer { toAsk = [] }
         return toAsk.compactMap { number in
-            subscriptions[number].flatMap { all[$0].backlog?.replay?.request }
+            subscriptions[number].flatMap { matching[$0].backlog?.replay?.request }
         }
     }
 }
@@ -158,15 +158,15 @@ extension ReplayTable {
     /// Each replay under way is its subscription's.
     func checkInvariants(
         _ living: borrowing Living,
-        _ all: borrowing Slab<Subscription>
+        _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         var replaying = 0
         for subscription in living.subscriptions
-        where all[subscription].backlog?.replay != nil { replaying += 1 }
+        where matching[subscription].backlog?.replay != nil { replaying += 1 }
         for (number, subscription) in subscriptions {
             let isThere = living.subscriptions.contains(subscription)
             try Self.always.hold("who is told again is there", isThere, of: "replay \(number)")
-            let isOwn = all[subscription].backlog?.replay?.number == number
+            let isOwn = matching[subscription].backlog?.replay?.number == number
             try Self.always.hold("a replay is its subscription's", isOwn, of: "replay \(number)")
         }
         try Self.always.agree("it knows all replays", subscriptions.count, replaying)

@@ -40,10 +40,10 @@ extension EventLoop {
         ) { record, line in
             hub.restore(record, line, &authors)
         }
-        authors.release(&hub.authors)
-        hub.resumeEpoch(epoch, at: recovered.revision)
+        authors.release(&hub.keyspace)
+        hub.keyspace.resume(epoch, at: recovered.revision)
         try hub.durability.begin(writer, records)
-        tell(recovered, hub.keyCount)
+        tell(recovered, hub.keyspace.keyCount)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
         try keepRecords()
     }
@@ -78,7 +78,7 @@ extension EventLoop {
 
     /// Has a snapshot made of what there is now, if it is time for one.
     private func compact() {
-        hub.durability.compact(keys: hub.keyCount) { add in
+        hub.durability.compact(keys: hub.keyspace.keyCount) { add in
             try hub.forEachCarried(now: time.nanoseconds(), wall: time.millisecondsSince1970(), add)
         }
     }
@@ -91,7 +91,7 @@ extension EventLoop {
     /// Asks for what is to be read again; all of it was written by now.
     mutating func readAgain() {
         guard hub.durability.hasJournal, hub.durability.isWritten else { return }
-        for request in hub.replays.takeRequests(hub.subscriptions) { hub.durability.read(request) }
+        for request in hub.replays.takeRequests(hub.matching) { hub.durability.read(request) }
     }
 
     /// When the journal is looked after next; nil where there is nothing to do.

@@ -15,12 +15,12 @@ extension Hub {
         _ request: Request,
         _ reason: EventReason?
     ) {
-        if observables[observable].isReserved { return durability.pass(revision) }
+        if keyspace[observable].isReserved { return durability.pass(revision) }
         var commit = Commit(
-            keyPrefix: observables[observable].keyPrefix,
+            keyPrefix: keyspace[observable].keyPrefix,
             revision: revision,
             value: value,
-            by: authors.recorded(observables[observable].writer),
+            by: keyspace.authors.recorded(keyspace[observable].writer),
             cause: request.cause,
             reason: reason
         )
@@ -34,12 +34,12 @@ extension Hub {
         _ cause: WriteCause,
         _ reason: EventReason?
     ) {
-        if observables[observable].isReserved { return durability.pass(revision) }
+        if keyspace[observable].isReserved { return durability.pass(revision) }
         let commit = Commit(
-            keyPrefix: observables[observable].keyPrefix,
+            keyPrefix: keyspace[observable].keyPrefix,
             revision: revision,
             value: Span(),
-            by: authors[author].by,
+            by: keyspace.authors[author].by,
             cause: cause,
             reason: reason
         )
@@ -120,7 +120,7 @@ extension Hub {
 
     /// Before the first record of an earlier broker.
     mutating func beginRestoring() {
-        observables.beginLoading()
+        keyspace.beginRestoring()
     }
 
     /// Takes a record of an earlier broker into an empty bus.
@@ -130,28 +130,21 @@ extension Hub {
         _ restored: inout RestoredAuthors
     ) {
         let key = record.key.bytes(of: line)
-        let hash = observables.hash(key)
-        let known = observables.find(key, hash: hash)
+        let hash = keyspace.hash(key)
+        let known = keyspace.find(key, hash: hash)
         let account = record.user.map { access.restoredAccount(of: $0) }
-        let author = restored.author(record.by.bytes(of: line), account, &authors)
+        let author = restored.author(record.by.bytes(of: line), account, &keyspace)
         guard record.kind == .update else {
-            return forgetRestored(known ?? observables.insert(key, hash: hash), record, author)
+            return forgetRestored(known ?? keyspace.insert(key, hash: hash), record, author)
         }
-        let observable = known ?? observables.insert(key, hash: hash, valueCount: record.value.count)
-        if !observables[observable].hasValue { keyCount += 1 }
-        durability.noteGrowth(observables[observable].growth(to: record.value.count))
+        let observable = known ?? keyspace.insert(key, hash: hash, valueCount: record.value.count)
+        durability.noteGrowth(keyspace[observable].growth(to: record.value.count))
         if access.counts { charge(observable, count: record.value.count, to: author) }
-        observables.set(
-            observable,
-            record.value.bytes(of: line),
-            revision: record.revision,
-            cause: record.cause,
-            writer: author,
-            &authors
-        )
+        let value = record.value.bytes(of: line)
+        keyspace.set(observable, value, revision: record.revision, cause: record.cause, writer: author)
         remember(.publish, observable, author, record)
-        observables[observable].marks.reason = record.reason
-        if record.isWhileConnected || record.expires > 0 || observables[observable].marks.bond != nil {
+        keyspace[observable].marks.reason = record.reason
+        if record.isWhileConnected || record.expires > 0 || keyspace[observable].marks.bond != nil {
             restoreLifetime(of: observable, record)
         }
     }
@@ -161,14 +154,13 @@ extension Hub {
         _ record: RecordLine,
         _ author: AuthorHandle
     ) {
-        if observables[observable].hasValue {
+        if keyspace[observable].hasValue {
             unbind(observable)
-            keyCount -= 1
-            durability.noteGrowth(-observables[observable].recordBytes)
+            durability.noteGrowth(-keyspace[observable].recordBytes)
             if access.counts { discharge(observable) }
         }
-        observables.removeValue(of: observable, cause: record.cause, writer: author, &authors)
-        observables[observable].marks.reason = record.reason
+        keyspace.removeValue(of: observable, cause: record.cause, writer: author)
+        keyspace[observable].marks.reason = record.reason
         remember(.delete, observable, author, record)
     }
 
@@ -180,28 +172,27 @@ extension Hub {
         _ author: AuthorHandle,
         _ record: RecordLine
     ) {
-        if record.isOfSnapshot { return }
-        history.restore(operation, observable, author, record, &observables, &authors)
-        if history.isGenerationFull { history.endTurn(removingFrom: &observables, &authors) }
+        if !record.isOfSnapshot { keyspace.restore(operation, observable, author, record) }
     }
 
     /// A connection that a value was to last as long as has ended with the broker; time went on.
     private mutating func restoreLifetime(of observable: ObservableHandle, _ record: RecordLine) {
         unbind(observable)
         if record.isWhileConnected {
-            let legacy = lifetimes.legacies.insert(Legacy())
-            _ = lifetimes.bind(observable, to: legacy, &observables)
-            return lifetimes.end(legacy)
+            let legacy = keyspace.makeLegacy()
+            _ = keyspace.bind(observable, to: legacy)
+            _ = keyspace.end(legacy)
+            return
         }
         guard record.expires > 0 else { return }
         // Where the clock was set back meanwhile, it is no longer than was left when it was written.
         let now = max(self.time.millisecondsSince1970(), record.when)
-        let bond = lifetimes.bind(observable, to: nil, &observables)
+        let bond = keyspace.bind(observable, to: nil)
         let time = Deadlines.time(
             milliseconds: record.expires > now ? record.expires - now : 0,
             after: clock()
         )
-        lifetimes.note(
+        keyspace.note(
             deadlines.add(at: time, .expiry(bond: bond, revision: record.revision)),
             ofBondAt: bond
         )
@@ -210,9 +201,7 @@ extension Hub {
     /// After the last: ends what ended with the earlier broker. Of its writes up to
     /// `snapshotRevision` only what was left of them is known.
     mutating func endRestoring(snapshotRevision: UInt64) {
-        history.begin(after: snapshotRevision)
-        observables.endLoading(&authors)
-        history.endTurn(removingFrom: &observables, &authors)
+        keyspace.endRestoring(snapshotRevision: snapshotRevision)
         deleteEnded(goingOnAt: 0)
     }
 }
@@ -229,32 +218,34 @@ struct RestoredAuthors: ~Copyable {
     mutating func author(
         _ name: Span<UInt8>,
         _ account: UserAccount? = nil,
-        _ authors: inout Authors
+        _ keyspace: inout Keyspace
     ) -> AuthorHandle {
-        if let last, authors[last].name.isEqual(to: name), authors[last].presence.account === account {
+        if let last, keyspace.authors[last].name.isEqual(to: name),
+            keyspace.authors[last].presence.account === account
+        {
             return last
         }
         var key = Array(name)
         if let account { key += [0] + Array("\(account.user)".utf8) }
-        let author = known[key] ?? Self.make(name, account, &authors)
+        let author = known[key] ?? Self.make(name, account, &keyspace)
         known[key] = author
         last = author
         return author
     }
 
     /// No more will be asked for: each stays for as long as a value or the history names it.
-    consuming func release(_ authors: inout Authors) {
-        for author in known.values { authors.release(author) }
+    consuming func release(_ keyspace: inout Keyspace) {
+        for author in known.values { keyspace.release(author) }
     }
 
     private static func make(
         _ name: Span<UInt8>,
         _ account: UserAccount?,
-        _ authors: inout Authors
+        _ keyspace: inout Keyspace
     ) -> AuthorHandle {
         let presence = Presence(client: 0, account: account)
         presence.end()
         let characters = JSONText.characters(name.count < 2 ? Span() : name[1..<(name.count - 1)])
-        return authors.make(name: characters.span, presence: presence)
+        return keyspace.makeAuthor(name: characters.span, presence: presence)
     }
 }

@@ -19,7 +19,7 @@ extension Hub {
         if !durability.hasRoom(for: bytes) {
             try durability.makeRoom(for: bytes, isBatch: true, revision: revision)
         }
-        if decoder.writes.contains(where: { $0.operation != .emit }) { revision += 1 }
+        if decoder.writes.contains(where: { $0.operation != .emit }) { keyspace.advance() }
         durability.beginBatch(revision: revision)
         for index in batch.writes.indices { commitWrite(at: index, line, session) }
         durability.endBatch()
@@ -88,7 +88,7 @@ extension Hub {
     ) {
         let write = decoder.writes[index]
         let hash = batch.writes[index].hash
-        let observable = observables.find(write.key.bytes(of: line), hash: hash)
+        let observable = keyspace.find(write.key.bytes(of: line), hash: hash)
         let planned = PlannedWrite(hash: hash, observable: observable)
         let value =
             write.operation == .patch

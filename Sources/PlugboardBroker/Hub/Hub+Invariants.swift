@@ -9,17 +9,16 @@ extension Hub {
     /// Looks at the whole state, between two turns. Throws the first thing that doesn't hold.
     func checkInvariants() throws(BrokenInvariant) {
         var living = Living()
-        try observables.checkInvariants(&living)
         try sessions.checkInvariants(&living)
+        try keyspace.checkInvariants(&living, deadlines, legacies(living))
         try deadlines.checkInvariants()
         try checkSubscriptions(living)
         try checkKeys(living)
         try checkDelivery(living)
         try checkCalls(living)
-        try lifetimes.checkInvariants(living, deadlines, observables, legacies(living))
         try checkDeadlines(living)
         try access.checkInvariants(foundUse(living))
-        try checkAuthors(living)
+        try keyspace.checkAuthors(living, signatures(living))
         try durability.checkInvariants(living, sessions)
         try bufferMemory.checkInvariants()
         try checkTurn(living)
@@ -29,55 +28,29 @@ extension Hub {
 
     private func checkSubscriptions(_ living: borrowing Living) throws(BrokenInvariant) {
         for session in living.sessions {
-            try sessions[session].subscriptions.checkInvariants(of: session, self)
+            try sessions[session].subscriptions.checkInvariants(of: session, matching)
         }
         let always = Invariants(of: "Session")
         for session in living.sessions {
-            let found = sessions[session].subscriptions.list.all.count { !subscriptions[$0].isDirect }
+            let found = sessions[session].subscriptions.list.all.count { !matching[$0].isDirect }
             let (client, stated) = (
                 "client \(sessions[session].client)", Int(sessions[session].indirectCount)
             )
             try always.agree("it counts what can't be told at once", stated, found, of: client)
         }
-        try patterns.checkInvariants(living, subscriptions)
-        try texts.checkInvariants(living, subscriptions)
-        try replays.checkInvariants(living, subscriptions)
-        try tracing.checkInvariants(living, subscriptions)
-        try exactObserversAreWhereTheySay(living)
+        try matching.checkInvariants(living, keyspace, sessions, isSelective: isSelective)
+        try replays.checkInvariants(living, matching)
+        try tracing.checkInvariants(living, matching)
         try rhythmsAreKept(living)
-    }
-
-    private func exactObserversAreWhereTheySay(_ living: borrowing Living) throws(BrokenInvariant) {
-        let always = Invariants(of: "Subscription")
-        var (places, observers) = (0, 0)
-        for subscription in living.subscriptions {
-            let isDirect =
-                subscriptions[subscription].backlog == nil && subscriptions[subscription].filter == nil
-            try always.agree(
-                "it is direct while nothing waits",
-                subscriptions[subscription].isDirect,
-                isDirect
-            )
-            for place in subscriptions[subscription].keys.all {
-                places += 1
-                try always.hold("its keys are there", living.observables.contains(place.observable))
-                let there = observables[place.observable].exactObservers.all
-                let isThere = place.index < there.count && there[Int(place.index)] == subscription
-                let key = String(observables[place.observable].key)
-                try always.hold("it observes its keys where it says", isThere, of: key)
-            }
-        }
-        for observable in living.observables { observers += observables[observable].exactObservers.count }
-        try always.agree("keys have no observers that are gone", places, observers)
     }
 
     private func rhythmsAreKept(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Window")
         var found = 0
         for subscription in living.subscriptions {
-            guard let window = subscriptions[subscription].backlog?.window else { continue }
+            guard let window = matching[subscription].backlog?.window else { continue }
             found += 1
-            let serial = subscriptions[subscription].serial
+            let serial = matching[subscription].serial
             let name = "subscription \(serial)"
             try always.hold("a rhythm is found by its serial", windowed[serial] == subscription, of: name)
             guard let ticket = window.ticket else { continue }
@@ -91,57 +64,23 @@ extension Hub {
 
     private func checkKeys(_ living: borrowing Living) throws(BrokenInvariant) {
         let always = Invariants(of: "Hub")
-        var (values, bytes) = (0, 0)
-        var found = List<SubscriptionHandle>()
+        var bytes = 0
         for observable in living.observables {
-            try observables[observable].checkInvariants()
-            let key = String(observables[observable].key)
-            try always.hold(
-                "no value is newer than the bus",
-                observables[observable].revision <= revision,
-                of: key
-            )
-            try observersAreThoseWhoMatch(observable, &found)
-            if observables[observable].isReserved { continue }
-            if observables[observable].hasValue { values += 1 }
-            bytes += observables[observable].recordBytes
+            if !keyspace[observable].isReserved { bytes += keyspace[observable].recordBytes }
         }
-        try always.agree("it counts the keys with a value", keyCount, values)
         try always.agree("it counts the bytes of their records", durability.liveBytes, bytes)
-        try history.checkInvariants(living, observables)
-        try always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
-        var bound = 0
-        for observable in living.observables where observables[observable].marks.bond != nil { bound += 1 }
-        try always.agree("it binds the keys that say so", lifetimes.count, bound)
-    }
-
-    private func observersAreThoseWhoMatch(
-        _ observable: ObservableHandle,
-        _ found: inout List<SubscriptionHandle>
-    ) throws(BrokenInvariant) {
-        if observables[observable].observersGeneration != patterns.generation { return }
-        let key = observables[observable].key
-        found.removeAll()
-        for subscription in observables[observable].exactObservers.all { found.append(subscription) }
-        patterns.match(key, into: &found)
-        if isSelective { Self.dropForbidden(key, from: &found, subscriptions, sessions) }
-        Self.arrange(&found, subscriptions)
-        let always = Invariants(of: "Observable")
-        let listed = observables[observable].observers.all.map(\.subscription)
-        try always.hold(
-            "its observers are those who match",
-            listed.elementsEqual(found.all),
-            of: String(key)
-        )
-        let acknowledges = found.all.contains { subscriptions[$0].acknowledges }
-        let isNoted = observables[observable].hasAcknowledgers == acknowledges
-        try always.hold("it knows whether one of them acknowledges", isNoted, of: String(key))
     }
 
     // MARK: Deadlines
 
+    /// What clients that live would leave behind.
     private func legacies(_ living: borrowing Living) -> [LegacyHandle] {
         living.sessions.compactMap { sessions[$0].legacy }
+    }
+
+    /// Who refers to authors beside values and the history: clients and the broker itself.
+    private func signatures(_ living: borrowing Living) -> [AuthorHandle] {
+        [own.author] + living.sessions.compactMap { sessions[$0].signature }
     }
 
     /// What falls due is what somebody waits for, and no more.
@@ -151,28 +90,13 @@ extension Hub {
         for deadline in deadlines.all { due.note(deadline) }
         var ticking = 0
         for subscription in living.subscriptions
-        where subscriptions[subscription].backlog?.window?.isTicking == true { ticking += 1 }
+        where matching[subscription].backlog?.window?.isTicking == true { ticking += 1 }
         try always.agree("one for each gate", due.gates, gates.gates.count)
         try always.agree("one for each rhythm that ticks", due.windows, ticking)
         try always.agree("one for each call", due.calls, calls.count)
-        try always.agree("one for each bond to a time", due.expiries, lifetimes.timedCount)
-        try always.agree("one while keys of the departed are to go", due.ends, lifetimes.isGoingOn ? 1 : 0)
+        try always.agree("one for each bond to a time", due.expiries, keyspace.timedCount)
+        try always.agree("one while keys of the departed are to go", due.ends, keyspace.isEnding ? 1 : 0)
         try always.agree("one while the broker is watched", due.ownStates, own.isActive ? 1 : 0)
-    }
-
-    // MARK: Authors
-
-    /// Who refers to an author: values, the history, clients and the broker itself.
-    private func checkAuthors(_ living: borrowing Living) throws(BrokenInvariant) {
-        var found: [AuthorHandle: Int] = [own.author: 1]
-        for author in history.keptAuthors { found[author, default: 0] += 1 }
-        for observable in living.observables {
-            if let writer = observables[observable].writer { found[writer, default: 0] += 1 }
-        }
-        for session in living.sessions {
-            if let author = sessions[session].signature { found[author, default: 0] += 1 }
-        }
-        try authors.checkInvariants(found)
     }
 
     // MARK: The turn

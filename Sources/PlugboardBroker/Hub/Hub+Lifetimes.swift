@@ -32,11 +32,11 @@ extension Hub {
     private mutating func fire(_ deadline: Deadline, _ now: UInt64) {
         switch deadline {
         case .expiry(let bond, let revision):
-            guard let observable = lifetimes.find(bond, revision: revision) else { return }
+            guard let observable = keyspace.bound(at: bond, revision: revision) else { return }
             if durability.hasOwnRoom { return end(observable, .expired) }
-            lifetimes.note(deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline), ofBondAt: bond)
+            keyspace.note(deadlines.add(at: now &+ Self.roomPatienceNanoseconds, deadline), ofBondAt: bond)
         case .ended:
-            lifetimes.isGoingOn = false
+            keyspace.isEnding = false
             deleteEnded(goingOnAt: now &+ 1)
         case .window(let serial): endWindow(serial)
         case .gate(let serial): expireGate(serial)
@@ -55,21 +55,21 @@ extension Hub {
         _ session: SessionHandle
     ) {
         unbind(observable)
-        observables[observable].marks.reason = reason
-        if let reason { history.note(reason) }
+        keyspace[observable].marks.reason = reason
+        if let reason { keyspace.note(reason) }
         guard request.isBounded else { return }
         let legacy = request.has(.whileConnected) ? makeLegacy(of: session) : nil
-        let bond = lifetimes.bind(observable, to: legacy, &observables)
-        if observables[observable].isReserved { takeReport(observable, from: session) }
+        let bond = keyspace.bind(observable, to: legacy)
+        if keyspace[observable].isReserved { takeReport(observable, from: session) }
         guard request.has(.timeToLive) else { return }
         let time = Deadlines.time(milliseconds: request.timeToLive, after: clock())
-        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: observables[observable].revision))
-        lifetimes.note(ticket, ofBondAt: bond)
+        let ticket = deadlines.add(at: time, .expiry(bond: bond, revision: keyspace[observable].revision))
+        keyspace.note(ticket, ofBondAt: bond)
     }
 
     /// Frees a key of what would delete it.
     mutating func unbind(_ observable: ObservableHandle) {
-        if let ticket = lifetimes.unbind(observable, &observables) { deadlines.cancel(ticket) }
+        if let ticket = keyspace.unbind(observable) { deadlines.cancel(ticket) }
     }
 
     /// Keeps a write to be made when the connection ends, or forgets the one that was kept.
@@ -96,22 +96,22 @@ extension Hub {
         let bytes = Legacy.bytes(of: will)
         try access.replaceWill(of: sessions[session], willBytes(of: session), by: bytes)
         if bytes > 0 {
-            lifetimes.legacies[makeLegacy(of: session)].will = will
+            keyspace.keep(will, in: makeLegacy(of: session))
         } else if let legacy = sessions[session].legacy {
-            lifetimes.legacies[legacy].will = nil
+            keyspace.keep(nil, in: legacy)
         }
     }
 
     /// What the will of a client takes up.
     func willBytes(of session: SessionHandle) -> Int {
         guard let legacy = sessions[session].legacy else { return 0 }
-        return lifetimes.legacies[legacy].willBytes
+        return keyspace.willBytes(of: legacy)
     }
 
     /// The place for what is to be done when a connection ends, made where there is none yet.
     private mutating func makeLegacy(of session: SessionHandle) -> LegacyHandle {
         if let legacy = sessions[session].legacy { return legacy }
-        let made = lifetimes.legacies.insert(Legacy())
+        let made = keyspace.makeLegacy()
         sessions[session].legacy = made
         return made
     }
@@ -134,15 +134,14 @@ extension Hub {
     /// ends for everybody.
     mutating func executeLegacy(of session: SessionHandle) {
         guard let legacy = sessions[session].legacy.take() else {
-            return sessions[session].endPresence(authors)
+            return sessions[session].endPresence(keyspace)
         }
-        sessions[session].clearance?.account?.kept -= lifetimes.legacies[legacy].willBytes
-        let will = lifetimes.legacies[legacy].will.take()
-        lifetimes.end(legacy)
+        sessions[session].clearance?.account?.kept -= keyspace.willBytes(of: legacy)
+        let will = keyspace.end(legacy)
         if isStopping { return }
         // A client that has written nothing yet is nobody until now.
-        if will != nil { _ = sessions[session].author(&authors) }
-        sessions[session].endPresence(authors)
+        if will != nil { _ = sessions[session].author(&keyspace) }
+        sessions[session].endPresence(keyspace)
         if let will { write(will, session) }
         deleteEnded(goingOnAt: 0)
     }
@@ -160,12 +159,12 @@ extension Hub {
     /// is due at `time`, or when there may be room.
     mutating func deleteEnded(goingOnAt time: UInt64) {
         var deleted = 0
-        while let observable = lifetimes.nextEnded() {
+        while let observable = keyspace.nextEnded() {
             let hasRoom = durability.hasOwnRoom
             guard hasRoom, deleted < Deadlines.firedPerTurnMax, log.count <= Self.logBytesPerTurn else {
                 let next = hasRoom ? time : clock() &+ Self.roomPatienceNanoseconds
-                if !lifetimes.isGoingOn { deadlines.add(at: next, .ended) }
-                lifetimes.isGoingOn = true
+                if !keyspace.isEnding { deadlines.add(at: next, .ended) }
+                keyspace.isEnding = true
                 return
             }
             deleted += 1
@@ -176,10 +175,10 @@ extension Hub {
     /// Deletes a key whose time is over, in the name of who wrote it.
     private mutating func end(_ observable: ObservableHandle, _ reason: EventReason) {
         unbind(observable)
-        guard let author = observables[observable].writer else { return }
-        authors.retain(author)
-        revision += 1
+        guard let author = keyspace[observable].writer else { return }
+        keyspace.retain(author)
+        keyspace.advance()
         delete(observable, by: author, cause: .none, reason: reason)
-        authors.release(author)
+        keyspace.release(author)
     }
 }

@@ -15,7 +15,7 @@ extension Hub {
         number: UInt64,
         from session: SessionHandle
     ) -> Bool {
-        switch Self.read(place, of: bytes.span, number, into: &group.next, &decoder, observables.hash) {
+        switch Self.read(place, of: bytes.span, number, into: &group.next, &decoder, keyspace.hash) {
         case .nothing: break
         case .publish:
             group.countNext(from: session)
@@ -68,7 +68,7 @@ extension Hub {
 
     private mutating func publishWaiting(in bytes: Span<UInt8>) {
         guard let session = group.session else { return }
-        if observables.count > Self.cachedKeysMax, group.count > 1 { fetchWaiting() }
+        if keyspace.count > Self.cachedKeysMax, group.count > 1 { fetchWaiting() }
         let count = group.count
         var publishes = group.takeOut()
         begin(session)
@@ -81,10 +81,10 @@ extension Hub {
     /// compiler would leave the reading out.
     private mutating func fetchWaiting() {
         var sum: UInt64 = 0
-        for index in 0..<group.count { sum &+= observables.touch(group[index].hash) }
+        for index in 0..<group.count { sum &+= keyspace.touch(group[index].hash) }
         for index in 0..<group.count {
-            if let observable = observables.candidate(group[index].hash) {
-                sum &+= observables[observable].touch()
+            if let observable = keyspace.candidate(group[index].hash) {
+                sum &+= keyspace[observable].touch()
             }
         }
         fetched = sum

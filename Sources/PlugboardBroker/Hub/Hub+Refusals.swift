@@ -77,7 +77,7 @@ extension Hub {
             searches += 1
             hint = NearestKeys.hint(
                 for: request.key.bytes(of: line),
-                in: observables,
+                in: keyspace,
                 to: sessions[session].clearance
             )
         }

@@ -33,10 +33,10 @@ extension Hub {
         if request.isDurable { try durability.checkDurable(awaited: sessions[session].awaitedWrites) }
         let value = request.value.bytes(of: line)
         if !durability.hasRoom(for: value.count) { try makeRoom(for: value.count, key) }
-        revision += 1
+        keyspace.advance()
         let observable =
-            planned.observable ?? observables.insert(key, hash: hash, valueCount: value.count)
-        let writer = author ?? sessions[session].author(&authors)
+            planned.observable ?? keyspace.insert(key, hash: hash, valueCount: value.count)
+        let writer = author ?? sessions[session].author(&keyspace)
         set(.publish, observable, value, request, session, writer, nil, isUnobserved: planned.isUnobserved)
         if request.isDurable {
             replyWritten(request, line, session)
@@ -64,7 +64,7 @@ extension Hub {
                     guard request.operation == .delete, durability.hasOwnRoom else { throw error }
                 }
             }
-            revision += 1
+            keyspace.advance()
         }
         let value = request.operation == .patch ? scratch.bytes.kept : request.value.bytes(of: line)
         commit(planned, request, value: value, line, session, reason: reason)
@@ -78,7 +78,7 @@ extension Hub {
     ) throws(Refusal) -> PlannedWrite {
         let key = request.key.bytes(of: line)
         let isGuarded = sessions[session].isGuarded
-        let hash = observables.hash(key)
+        let hash = keyspace.hash(key)
         return try plan(request.operation, request, key, line, hash: hash, session, isGuarded: isGuarded)
     }
 
@@ -93,11 +93,11 @@ extension Hub {
         _ session: SessionHandle,
         isGuarded: Bool
     ) throws(Refusal) -> PlannedWrite {
-        let observable = observables.find(key, hash: hash)
+        let observable = keyspace.find(key, hash: hash)
         var current: UInt64 = 0
         var isUnobserved = false
         if let observable {
-            let known = observables[observable].standing(asOf: patterns.generation)
+            let known = keyspace[observable].standing(asOf: matching.generation)
             current = known.revision
             isUnobserved = known.isUnobserved
             if known.isReserved { try checkOwn(request, line, session) }
@@ -129,22 +129,15 @@ extension Hub {
         case .emit: emit(key, planned, value, request.cause, session, reason)
         case .delete:
             guard let observable = planned.observable else { return }
-            if observables[observable].isReserved { dropReport(observable) }
-            delete(observable, by: sessions[session].author(&authors), cause: request.cause, reason: reason)
+            if keyspace[observable].isReserved { dropReport(observable) }
+            delete(observable, by: sessions[session].author(&keyspace), cause: request.cause, reason: reason)
         default:
             let observable =
                 planned.observable
-                ?? observables.insert(key, hash: planned.hash, valueCount: value.count)
-            let author = sessions[session].author(&authors)
+                ?? keyspace.insert(key, hash: planned.hash, valueCount: value.count)
+            let author = sessions[session].author(&keyspace)
             set(request.operation, observable, value, request, session, author, reason)
         }
-    }
-
-    /// What is kept of a key, if it is known at all.
-    @_lifetime(immortal)
-    func value(of observable: ObservableHandle?) -> Span<UInt8> {
-        guard let observable else { return Span() }
-        return observables[observable].value
     }
 
     /// Throws where a value of `count` bytes would be too much for its writer's user.
@@ -156,8 +149,8 @@ extension Hub {
     ) throws(Refusal) {
         guard let account = sessions[session].clearance?.account else { return }
         let own = observable.flatMap {
-            observables[$0].hasValue && authors.account(observables[$0].writer) === account
-                ? observables[$0].keptBytes : nil
+            keyspace[$0].hasValue && keyspace.account(of: $0) === account
+                ? keyspace[$0].keptBytes : nil
         }
         try access.checkQuota(account, keys: own == nil ? 1 : 0, bytes: key.count + count - (own ?? 0))
     }
@@ -166,19 +159,19 @@ extension Hub {
     @inline(never)
     func charge(_ observable: ObservableHandle, count: Int, to author: AuthorHandle) {
         discharge(observable)
-        guard !observables[observable].isReserved, let account = authors.account(author) else { return }
+        guard !keyspace[observable].isReserved, let account = keyspace.authors.account(author) else { return }
         account.keys += 1
-        account.kept += observables[observable].key.count + count
+        account.kept += keyspace[observable].key.count + count
     }
 
     /// A value is about to go.
     @inline(never)
     func discharge(_ observable: ObservableHandle) {
-        guard observables[observable].hasValue, !observables[observable].isReserved,
-            let account = authors.account(observables[observable].writer)
+        guard keyspace[observable].hasValue, !keyspace[observable].isReserved,
+            let account = keyspace.account(of: observable)
         else { return }
         account.keys -= 1
-        account.kept -= observables[observable].keptBytes
+        account.kept -= keyspace[observable].keptBytes
     }
 
     /// Leaves the merged value in `scratch`.
@@ -191,7 +184,7 @@ extension Hub {
         scratch.removeAll()
         MergePatch.apply(
             request.value.bytes(of: line),
-            to: value(of: planned.observable),
+            to: keyspace.value(of: planned.observable),
             into: &scratch
         )
         guard scratch.count > Limits.valueBytesMax else {
@@ -218,21 +211,10 @@ extension Hub {
         if tracing.isOn {
             noteTrace(operation, reason, observable, to: value, by: author, cause: cause)
         }
-        let revision = revision
         if !isUnobserved { tellNews(.update, of: observable, to: value, by: author, cause, reason) }
         if access.counts { charge(observable, count: value.count, to: author) }
-        let change = observables.set(
-            observable,
-            value,
-            revision: revision,
-            cause: cause,
-            writer: author,
-            &authors
-        )
-        if !change.isReserved {
-            if change.isFirst { keyCount += 1 }
-            durability.noteGrowth(change.growth)
-        }
+        let change = keyspace.set(observable, value, cause: cause, writer: author)
+        if !change.isReserved { durability.noteGrowth(change.growth) }
         note(operation, observable, author, cause)
         if reason != nil || request.isBounded || change.hasMarks {
             renewLifetime(of: observable, request, reason, session)
@@ -249,18 +231,17 @@ extension Hub {
     ) {
         if tracing.isOn { noteTrace(.delete, reason, observable, to: Span(), by: author, cause: cause) }
         tellNews(.delete, of: observable, to: Span(), by: author, cause, reason)
-        if !observables[observable].isReserved {
-            keyCount -= 1
-            durability.noteGrowth(-observables[observable].recordBytes)
+        if !keyspace[observable].isReserved {
+            durability.noteGrowth(-keyspace[observable].recordBytes)
         }
         if access.counts { discharge(observable) }
-        observables.removeValue(of: observable, cause: cause, writer: author, &authors)
+        keyspace.removeValue(of: observable, cause: cause, writer: author)
         unbind(observable)
-        observables[observable].marks.reason = reason
+        keyspace[observable].marks.reason = reason
         note(.delete, observable, author, cause)
-        if let reason { history.note(reason) }
+        if let reason { keyspace.note(reason) }
         if durability.isKept { recordDelete(of: observable, by: author, cause, reason) }
-        history.keep(observable, &observables)
+        keyspace.keepForHistory(observable)
     }
 
     @inline(never)
@@ -272,17 +253,17 @@ extension Hub {
         _ session: SessionHandle,
         _ reason: EventReason?
     ) {
-        let author = sessions[session].author(&authors)
+        let author = sessions[session].author(&keyspace)
         guard let observable = planned.observable ?? observableToEmit(key, planned.hash) else {
             if tracing.isOn { noteTrace(ofUnheard: key, reason, by: author, cause: cause) }
             return
         }
         if tracing.isOn { noteTrace(.emit, reason, observable, to: value, by: author, cause: cause) }
         tellNews(.emit, of: observable, to: value, by: author, cause, reason)
-        if observables[observable].observers.isEmpty { return }
+        if keyspace[observable].observers.isEmpty { return }
         note(.emit, observable, author, cause)
-        if let reason { history.note(reason) }
-        if !observables[observable].hasValue { history.keep(observable, &observables) }
+        if let reason { keyspace.note(reason) }
+        if !keyspace[observable].hasValue { keyspace.keepForHistory(observable) }
     }
 
     /// Makes the observable of a key that nobody has named yet, if a pattern matches it: then
@@ -291,10 +272,8 @@ extension Hub {
         _ key: Span<UInt8>,
         _ hash: UInt64
     ) -> ObservableHandle? {
-        matches.removeAll()
-        patterns.match(key, into: &matches)
-        if isSelective { dropForbidden(key) }
-        return matches.isEmpty ? nil : observables.insert(key, hash: hash)
+        matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
+        return matching.found.isEmpty ? nil : keyspace.insert(key, hash: hash)
     }
 
     /// Remembers a write that was just made.
@@ -305,15 +284,8 @@ extension Hub {
         _ author: AuthorHandle,
         _ cause: WriteCause
     ) {
-        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
+        keyspace.note(operation, observable, author, cause)
         if cause.isNamed { noteReturns() }
-    }
-
-    /// Lets go of a key that has neither a value nor an observer of its own, unless the
-    /// history still points to it.
-    mutating func removeIfUnneeded(_ observable: ObservableHandle) {
-        guard !observables[observable].isNeeded, observables[observable].generation == 0 else { return }
-        observables.remove(observable, &authors)
     }
 }
 

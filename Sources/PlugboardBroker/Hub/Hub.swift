@@ -10,27 +10,18 @@ import PlugboardWire
 /// The state of a bus.
 struct Hub: ~Copyable {
     let time: TimeSource
-    /// Names this life of the revision counter.
-    private(set) var epoch: String
-    /// The revision of the last committed write.
-    var revision: UInt64 = 0
-    var observables = ObservableTable()
-    /// Who wrote what there is.
-    var authors = Authors()
+    var keyspace: Keyspace
     /// What is kept of it all.
     var durability = Durability()
     /// Who is told again what the journal has.
     var replays = ReplayTable()
-    /// What was written last.
-    var history: History
     var warnings = Warnings()
     /// What became of the writes of this turn, for those who trace.
     var tracing: Tracing
     /// What the broker tells of itself.
     var own: OwnState
-    /// Keys with a value, the broker's own left out.
-    var keyCount = 0
-    let patterns = PatternTree()
+    /// Who observes what.
+    var matching = Matching()
     var decoder = RequestDecoder()
     /// Publishes that were read and not yet made.
     var group = PublishGroup()
@@ -38,16 +29,13 @@ struct Hub: ~Copyable {
     var fetched: UInt64 = 0
     /// The events of this turn.
     var log = TurnLog()
-    var texts = SubscriptionTexts()
     /// Memory for the outboxes of this turn.
     var bufferMemory = BufferPool()
     /// Sessions that have something to be sent.
     var touched = List<SessionHandle>(reserving: 64)
     /// Sessions that were found to be too slow: the loop says goodbye.
     var slow = List<SessionHandle>()
-    var lastSerial: UInt64 = 0
     var sessions = SessionTable()
-    var subscriptions = Slab<Subscription>()
     /// Throttled subscriptions by serial.
     var windowed: [UInt64: SubscriptionHandle] = [:]
     /// Keys that have not reached all of their observers yet.
@@ -58,8 +46,6 @@ struct Hub: ~Copyable {
     var deadlines = Deadlines()
     /// The time by which things fell due last, in monotonic nanoseconds.
     var lastMoment: UInt64 = 0
-    /// Keys that are deleted by themselves.
-    var lifetimes = Lifetimes()
     /// Who may do what, and what users take up.
     var access = Access()
     /// Who looks after plugins, and what they are.
@@ -75,7 +61,6 @@ struct Hub: ~Copyable {
     var searches = 0
     /// Work space, kept from request to request.
     var scratch = ByteBuffer()
-    var matches = List<SubscriptionHandle>()
     var batch = PlannedBatch()
     /// Compares values for observers with a filter; the parts or the patch that one is told.
     var comparer = JSONComparer()
@@ -86,24 +71,20 @@ struct Hub: ~Copyable {
 
     init(time: TimeSource = .system) {
         self.time = time
-        epoch = Journal.newEpoch()
-        history = History(time: time)
+        keyspace = Keyspace(time: time)
         tracing = Tracing(time: time)
-        let author = authors.make(name: StaticString("$broker").bytes, presence: Presence(client: 0))
+        let author = keyspace.makeAuthor(name: StaticString("$broker").bytes, presence: Presence(client: 0))
         own = OwnState(time: time, author: author)
     }
 
-    /// Goes on with the revision counter of an earlier broker.
-    mutating func resumeEpoch(_ epoch: String, at revision: UInt64) {
-        self.epoch = epoch
-        self.revision = revision
-    }
+    /// The revision of the last committed write.
+    var revision: UInt64 { keyspace.revision }
 
     /// Greets a new client; the first thing it is ever sent.
     mutating func greet(_ session: SessionHandle) {
         openReply(to: session)
         EventEncoder.appendHello(
-            epoch: epoch,
+            epoch: keyspace.epoch,
             revision: revision,
             client: sessions[session].client,
             name: sessions[session].clearance?.plugin?.name,
@@ -166,7 +147,7 @@ struct Hub: ~Copyable {
         if supervision.reporter == session { supervision.reporter = nil }
         noteOwnDeparture(of: session)
         strike(session)
-        sessions.remove(session, &authors)
+        sessions.remove(session, &keyspace)
     }
 
     /// Takes a session that ends out of what the turn still has to do. What it waited for may have
@@ -249,7 +230,7 @@ struct Hub: ~Copyable {
         heldOld = nil
         searches = 0
         durability.endTurn()
-        history.endTurn(removingFrom: &observables, &authors)
+        keyspace.endTurn()
     }
 
     @inline(__always)
@@ -311,7 +292,7 @@ struct Hub: ~Copyable {
     ) throws(Refusal) {
         let name = decoder.options.name.bytes(of: line)
         try checkName(name, at: decoder.options.name.start, session)
-        sessions[session].rename(name, &authors)
+        sessions[session].rename(name, &keyspace)
         noteSupervisor(name, session)
         noteName(name, of: session)
         openReply(to: session)

@@ -18,10 +18,10 @@ extension Hub {
         // What is refused may be no key at all, of which there is nothing to be asked.
         let isSeen = refusal == nil && sessions[session].authorize(.subscribe, key)
         if refusal == nil {
-            let observable = observables.find(key, hash: observables.hash(key))
+            let observable = keyspace.find(key)
             if let observable { refreshObservers(of: observable) }
-            findObservers(of: key, observable)
-            if !isSeen { matches.removeAll() }
+            matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
+            if !isSeen { matching.forgetFound() }
         }
         openReply(to: session)
         var reply = takeOwn(of: session)
@@ -67,8 +67,8 @@ extension Hub {
     ) {
         let event = Event(write.operation)
         let key = write.key.bytes(of: line)
-        let observable = observables.find(key, hash: observables.hash(key))
-        let old = self.value(of: observable)
+        let observable = keyspace.find(key)
+        let old = keyspace.value(of: observable)
         let value: Span<UInt8> =
             event == .delete
             ? Span() : write.operation == .patch ? scratch.bytes.kept : write.value.bytes(of: line)
@@ -80,7 +80,7 @@ extension Hub {
             buffer.append(#","value":"#)
             buffer.append(value)
         }
-        let barrier = barrier(for: event, of: observable, matches.all, from: old, to: value)
+        let barrier = barrier(for: event, of: observable, matching.found.all, from: old, to: value)
         buffer.append(#","observers":["#)
         for (index, subscription) in listedObservers().enumerated() {
             buffer.append(index == 0 ? "{" : ",{")
@@ -91,9 +91,9 @@ extension Hub {
             )
             buffer.append("}")
         }
-        buffer.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        buffer.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
         // Of a key that the client may not see it isn't told whether somebody observes it.
-        if isSeen, matches.isEmpty { buffer.append(event.nobodysNote) }
+        if isSeen, matching.found.isEmpty { buffer.append(event.nobodysNote) }
     }
 }
 

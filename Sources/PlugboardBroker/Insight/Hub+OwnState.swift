@@ -57,7 +57,7 @@ extension Hub {
             return
         }
         own.nextSlot = 0
-        own.isActive = patterns.hasBranch("$broker") || hasExactOwnObserver()
+        own.isActive = matching.hasBranch("$broker") || hasExactOwnObserver()
         if own.isActive {
             deadlines.add(at: max(now, own.roundStart + OwnState.intervalNanoseconds), .ownState)
         }
@@ -75,7 +75,7 @@ extension Hub {
         own.departedLines += sessions[session].line
         guard own.isActive else { return }
         own.setKey(client: sessions[session].client)
-        guard let observable = ownObservable(), observables[observable].hasValue else { return }
+        guard let observable = ownObservable(), keyspace[observable].hasValue else { return }
         beginOwnWrites()
         takeOwnRevision()
         delete(own: observable)
@@ -114,7 +114,7 @@ extension Hub {
 
     private mutating func refreshStats(_ now: UInt64) {
         let isFresh = own.sampledAt > 0 && now - own.sampledAt < OwnState.freshNanoseconds
-        if isFresh, let observable = ownObservable(), observables[observable].hasValue { return }
+        if isFresh, let observable = ownObservable(), keyspace[observable].hasValue { return }
         own.value.removeAll()
         appendStats(now)
         writeOwn()
@@ -128,60 +128,57 @@ extension Hub {
     private mutating func takeOwnRevision() {
         if own.hasRevision { return }
         own.hasRevision = true
-        revision += 1
+        keyspace.advance()
         durability.pass(revision)
     }
 
     private func ownObservable() -> ObservableHandle? {
         let key = own.key.bytes
-        return observables.find(key, hash: observables.hash(key))
+        return keyspace.find(key)
     }
 
     private mutating func isOwnKeyObserved() -> Bool {
         if let observable = ownObservable() {
             refreshObservers(of: observable)
-            return !observables[observable].observers.isEmpty
+            return !keyspace[observable].observers.isEmpty
         }
-        matches.removeAll()
-        let key = own.key.bytes.kept
-        patterns.match(key, into: &matches)
-        if isSelective { dropForbidden(key) }
-        return !matches.isEmpty
+        let (key, isSelective) = (own.key.bytes.kept, isSelective)
+        matching.find(key, nil, keyspace, sessions, isSelective: isSelective)
+        return !matching.found.isEmpty
     }
 
     /// Writes `own.value` to `own.key`, unless that is what it says already.
     private mutating func writeOwn() {
         let (key, value) = (own.key.bytes.kept, own.value.bytes.kept)
-        let hash = observables.hash(key)
-        let observable = observables.find(key, hash: hash) ?? observables.insert(key, hash: hash)
-        if observables[observable].value.isEqual(to: value) { return }
+        let observable = keyspace.findOrInsert(key)
+        if keyspace[observable].value.isEqual(to: value) { return }
         takeOwnRevision()
         if tracing.isOn { noteTrace(.publish, nil, observable, to: value, by: own.author, cause: .none) }
         tellNews(.update, of: observable, to: value, by: own.author, .none)
-        observables.set(observable, value, revision: revision, cause: .none, writer: own.author, &authors)
+        keyspace.set(observable, value, cause: .none, writer: own.author)
     }
 
     /// Takes `own.key` away without a word: nobody observes it.
     private mutating func removeOwn() {
-        guard let observable = ownObservable(), observables[observable].hasValue else { return }
-        observables.removeValue(of: observable, cause: .none, writer: own.author, &authors)
-        removeIfUnneeded(observable)
+        guard let observable = ownObservable(), keyspace[observable].hasValue else { return }
+        keyspace.removeValue(of: observable, cause: .none, writer: own.author)
+        keyspace.removeIfUnneeded(observable)
     }
 
     private mutating func delete(own observable: ObservableHandle) {
         if tracing.isOn { noteTrace(.delete, nil, observable, to: Span(), by: own.author, cause: .none) }
         tellNews(.delete, of: observable, to: Span(), by: own.author, .none)
-        observables.removeValue(of: observable, cause: .none, writer: own.author, &authors)
-        removeIfUnneeded(observable)
+        keyspace.removeValue(of: observable, cause: .none, writer: own.author)
+        keyspace.removeIfUnneeded(observable)
     }
 
     /// Whether somebody waits for an own key by its name, there or not.
     private func hasExactOwnObserver() -> Bool {
         let prefix = Self.ownPrefix
-        var next = observables.first(from: prefix)
-        while let observable = next, observables[observable].key.starts(with: prefix) {
-            if !observables[observable].exactObservers.isEmpty { return true }
-            next = observables.next(after: observable)
+        var next = keyspace.first(from: prefix)
+        while let observable = next, keyspace[observable].key.starts(with: prefix) {
+            if !keyspace[observable].exactObservers.isEmpty { return true }
+            next = keyspace.next(after: observable)
         }
         return false
     }

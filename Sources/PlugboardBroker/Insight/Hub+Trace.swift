@@ -15,7 +15,7 @@ extension Hub {
         try access.checkPatterns(wanted, line, sessions[session])
         let sub = try chooseSub(request, patterns: wanted.count, line, session)
         let subscription = register(sub, [], nil, line, session)
-        subscriptions[subscription].isTracer = true
+        matching[subscription].isTracer = true
         tracing.add(subscription, wanted.map { Array($0.bytes(of: line)) })
         charge(subscription, traced: wanted.count)
         replyRegistered(subscription, request, line)
@@ -30,17 +30,24 @@ extension Hub {
         by author: AuthorHandle,
         cause: WriteCause
     ) {
-        let key = observables[observable].key
-        guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
-        tracing.begin(operation, reason, key, by: authors[author].by, revision: revision, cause: cause)
+        let key = keyspace[observable].key
+        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
+        tracing.begin(
+            operation,
+            reason,
+            key,
+            by: keyspace.authors[author].by,
+            revision: revision,
+            cause: cause
+        )
         refreshObservers(of: observable)
-        let (event, old) = (Event(operation), observables[observable].value)
-        let observers = observables[observable].observers.all.map(\.subscription)
+        let (event, old) = (Event(operation), keyspace[observable].value)
+        let observers = keyspace[observable].observers.all.map(\.subscription)
         let barrier = barrier(for: event, of: observable, observers, from: old, to: value)
         for subscription in observers
-        where sessions[subscriptions[subscription].session].isOpen {
+        where sessions[matching[subscription].session].isOpen {
             let outcome = outcome(of: event, key, from: old, to: value, behind: barrier, for: subscription)
-            let session = subscriptions[subscription].session
+            let session = matching[subscription].session
             var text = ByteBuffer()
             text.append("{")
             appendSource(of: subscription, to: &text)
@@ -56,8 +63,8 @@ extension Hub {
         by author: AuthorHandle,
         cause: WriteCause
     ) {
-        guard tracing.takes(key, revision: revision, subscriptions, sessions) else { return }
-        tracing.begin(.emit, reason, key, by: authors[author].by, revision: revision, cause: cause)
+        guard tracing.takes(key, revision: revision, matching, sessions) else { return }
+        tracing.begin(.emit, reason, key, by: keyspace.authors[author].by, revision: revision, cause: cause)
     }
 
     /// Tells the turn's traces. What is told is sent in the same turn.
@@ -65,10 +72,10 @@ extension Hub {
         for index in tracing.tracers.indices {
             let tracer = tracing.tracers[index]
             for place in 0..<tracing.count
-            where tracer.isConcerned(tracing.key(place), subscriptions, sessions) {
+            where tracer.isConcerned(tracing.key(place), matching, sessions) {
                 scratch.removeAll()
                 scratch.append(#"{"event":"trace","sub":"#)
-                scratch.append(texts[subscriptions[tracer.subscription].text].sub)
+                scratch.append(matching.sub(of: tracer.subscription))
                 tracing.appendLine(place, to: &scratch)
                 let line = scratch.bytes.kept
                 tellOrQueue(line, revision: tracing.revision(place), to: tracer.subscription)
@@ -79,13 +86,13 @@ extension Hub {
     }
 
     private mutating func tell(_ gap: Gap, to subscription: SubscriptionHandle) {
-        if let backlog = subscriptions[subscription].backlog {
+        if let backlog = matching[subscription].backlog {
             backlog.lines.drop(gap)
             return readyIfFree(subscription)
         }
         scratch.removeAll()
         EventEncoder.appendLagged(
-            sub: texts[subscriptions[subscription].text].sub,
+            sub: matching.sub(of: subscription),
             dropped: gap.dropped,
             first: gap.first,
             last: gap.last,

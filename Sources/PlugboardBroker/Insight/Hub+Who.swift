@@ -12,11 +12,11 @@ extension Hub {
     ) throws(Refusal) {
         try Self.checkKey(request.key, line)
         let key = request.key.bytes(of: line)
-        let observable = observables.find(key, hash: observables.hash(key))
+        let observable = keyspace.find(key)
         let queued = sessions[session].outbox.count
         let isSeen = sessions[session].authorize(.subscribe, key)
-        findObservers(of: key, observable)
-        if !isSeen { matches.removeAll() }
+        matching.find(key, observable, keyspace, sessions, isSelective: isSelective)
+        if !isSeen { matching.forgetFound() }
         openReply(to: session)
         var reply = takeOwn(of: session)
         ReplyEncoder.appendStart(.who, id: request.id.bytes(of: line), to: &reply)
@@ -27,34 +27,23 @@ extension Hub {
         for subscription in listedObservers() {
             reply.append(isFirst ? "{" : ",{")
             isFirst = false
-            let isAsker = subscriptions[subscription].session == session
+            let isAsker = matching[subscription].session == session
             appendObserver(subscription, of: key, queued: isAsker ? queued : nil, &reply)
             reply.append("}")
         }
-        reply.append(matches.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
+        reply.append(matching.found.count > Limits.listedObserversMax ? #"],"more":true"# : "]")
         if isSeen, let observable { appendWriter(of: observable, &reply) }
         if isSeen || sessions[session].authorize(.call, key) { appendServer(of: key, &reply) }
         reply.append("}\n")
         giveBack(reply, to: session)
     }
 
-    /// Leaves those whom a write of a key would reach in `matches`.
-    mutating func findObservers(of key: Span<UInt8>, _ observable: ObservableHandle?) {
-        matches.removeAll()
-        if let observable {
-            for subscription in observables[observable].exactObservers.all { matches.append(subscription) }
-        }
-        patterns.match(key, into: &matches)
-        if isSelective { dropForbidden(key) }
-        Self.arrange(&matches, subscriptions)
-    }
-
-    /// Of `matches` as many as one reply names. Where those are not all, the ones that are
+    /// Of those who were found as many as one reply names. Where those are not all, the ones that are
     /// not up to date come first: they are what is looked for.
     func listedObservers() -> [SubscriptionHandle] {
-        guard matches.count > Limits.listedObserversMax else { return matches.all }
+        guard matching.found.count > Limits.listedObserversMax else { return matching.found.all }
         var (behind, live): ([SubscriptionHandle], [SubscriptionHandle]) = ([], [])
-        for subscription in matches.all where behind.count < Limits.listedObserversMax {
+        for subscription in matching.found.all where behind.count < Limits.listedObserversMax {
             if state(of: subscription) != .live {
                 behind.append(subscription)
             } else if live.count < Limits.listedObserversMax {
@@ -73,14 +62,14 @@ extension Hub {
         _ buffer: inout ByteBuffer
     ) {
         appendIdentity(of: subscription, of: key, &buffer)
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         buffer.append(#","state":""#)
         buffer.append(state(of: subscription).name)
         buffer.append(#"","queued":"#)
         let waiting = sessions[session].catchup?.queuedBytes ?? 0
         buffer.append(decimal: UInt64((queued ?? sessions[session].outbox.count) + waiting))
         buffer.append(#","owed":"#)
-        buffer.append(decimal: UInt64(subscriptions[subscription].backlog?.owedCount ?? 0))
+        buffer.append(decimal: UInt64(matching[subscription].backlog?.owedCount ?? 0))
         buffer.append(#","revision":"#)
         buffer.append(decimal: toldRevision(of: subscription))
     }
@@ -91,50 +80,52 @@ extension Hub {
         of key: Span<UInt8>,
         _ buffer: inout ByteBuffer
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         buffer.append(#""client":"#)
         buffer.append(decimal: sessions[session].client)
         buffer.append(#","name":"#)
-        sessions[session].appendName(authors, to: &buffer)
+        sessions[session].appendName(keyspace, to: &buffer)
         if sessions[session].peer.process > 0 {
             buffer.append(#","pid":"#)
             buffer.append(decimal: UInt64(sessions[session].peer.process))
         }
         buffer.append(#","sub":"#)
-        buffer.append(texts[subscriptions[subscription].text].sub)
+        buffer.append(matching.sub(of: subscription))
         buffer.append(#","pattern":""#)
-        subscriptions[subscription].appendPattern(matching: key, observables, to: &buffer)
+        matching[subscription].appendPattern(matching: key, keyspace, to: &buffer)
         buffer.append(#"","phase":"#)
-        buffer.append(decimal: UInt64(subscriptions[subscription].phase))
+        buffer.append(decimal: UInt64(matching[subscription].phase))
     }
 
     private func state(of subscription: SubscriptionHandle) -> ObserverState {
-        if let backlog = subscriptions[subscription].backlog {
+        if let backlog = matching[subscription].backlog {
             if backlog.isPaused { return .paused }
             if !backlog.isEmpty { return .lagging }
         }
-        return sessions[subscriptions[subscription].session].isBehind ? .lagging : .live
+        return sessions[matching[subscription].session].isBehind ? .lagging : .live
     }
 
     /// Everything up to this revision that concerns a subscription is on its way to it.
     private func toldRevision(of subscription: SubscriptionHandle) -> UInt64 {
-        guard let front = subscriptions[subscription].backlog?.frontRevision else { return revision }
+        guard let front = matching[subscription].backlog?.frontRevision else { return revision }
         return front > 0 ? min(front - 1, revision) : 0
     }
 
     private func appendWriter(of observable: ObservableHandle, _ buffer: inout ByteBuffer) {
-        guard observables[observable].hasValue, let writer = observables[observable].writer else { return }
+        guard keyspace[observable].hasValue, let writer = keyspace[observable].writer else { return }
         buffer.append(#","writer":{"#)
         // Who wrote to an earlier broker has no number in this one.
-        if authors[writer].client > 0 {
+        if keyspace.authors[writer].client > 0 {
             buffer.append(#""client":"#)
-            buffer.append(decimal: authors[writer].client)
+            buffer.append(decimal: keyspace.authors[writer].client)
             buffer.append(",")
         }
         buffer.append(#""name":"#)
-        buffer.append(authors[writer].name)
-        buffer.append(authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#)
-        buffer.append(decimal: observables[observable].revision)
+        buffer.append(keyspace.authors[writer].name)
+        buffer.append(
+            keyspace.authors[writer].isLive ? #","live":true,"revision":"# : #","live":false,"revision":"#
+        )
+        buffer.append(decimal: keyspace[observable].revision)
         buffer.append("}")
     }
 }

@@ -12,8 +12,8 @@ extension Hub {
     ) throws(Refusal) {
         let key = request.key.bytes(of: line)
         try checkSeen(request, line, session)
-        guard let observable = observables.find(key, hash: observables.hash(key)),
-            observables[observable].hasValue || history.lastEntry(of: observable, observables) != nil
+        guard let observable = keyspace.find(key),
+            keyspace[observable].hasValue || keyspace.lastEntry(of: observable) != nil
         else {
             try Self.checkKey(request.key, line)
             throw notFound(request, line, session)
@@ -42,7 +42,7 @@ extension Hub {
         guard let newest = newestEntry(of: observable) else {
             appendForgottenStep(observable, to: &buffer)
             // The broker's own writes are not remembered, and have no cause.
-            return observables[observable].isReserved ? .root : .truncated
+            return keyspace[observable].isReserved ? .root : .truncated
         }
         var checks = ChainEnd.checksMax
         var current = newest
@@ -59,19 +59,26 @@ extension Hub {
     }
 
     private func isSeen(_ number: UInt64, by session: SessionHandle) -> Bool {
-        sessions[session].authorize(.subscribe, observables[history[number].observable].key)
+        sessions[session].authorize(.subscribe, keyspace[keyspace.history[number].observable].key)
     }
 
     /// The entry of the write that a key's value is from, or of its last delete or emit.
     private func newestEntry(of observable: ObservableHandle) -> UInt64? {
-        guard observables[observable].hasValue else { return history.lastEntry(of: observable, observables) }
-        guard let last = history.last(of: observables[observable].revision, before: history.count) else {
+        guard keyspace[observable].hasValue else { return keyspace.lastEntry(of: observable) }
+        guard
+            let last = keyspace.history.last(
+                of: keyspace[observable].revision,
+                before: keyspace.history.count
+            )
+        else {
             return nil
         }
         // A batch may be longer than what is looked at of a chain's steps, so this looks further.
         var number = last
-        while history[number].observable != observable || history[number].operation == .emit {
-            guard number > history.oldest, history[number - 1].revision == observables[observable].revision
+        while keyspace.history[number].observable != observable || keyspace.history[number].operation == .emit
+        {
+            guard number > keyspace.history.oldest,
+                keyspace.history[number - 1].revision == keyspace[observable].revision
             else {
                 return nil
             }
@@ -83,11 +90,12 @@ extension Hub {
     /// The entry that caused another: of several with one revision the last that the writer
     /// was told of, as far as that can still be said.
     private mutating func cause(of number: UInt64, _ checks: inout Int) -> UInt64? {
-        guard let last = history.cause(of: number) else { return nil }
-        let candidates = history.shared(with: last)
+        guard let last = keyspace.history.cause(of: number) else { return nil }
+        let candidates = keyspace.history.shared(with: last)
         if candidates.count == 1 { return last }
-        let author = history[number].author
-        for candidate in candidates where isObserved(history[candidate].observable, by: author, &checks) {
+        let author = keyspace.history[number].author
+        for candidate in candidates
+        where isObserved(keyspace.history[candidate].observable, by: author, &checks) {
             return candidate
         }
         return last
@@ -100,11 +108,11 @@ extension Hub {
     ) -> Bool {
         guard checks > 0 else { return false }
         refreshObservers(of: observable)
-        let client = authors[author].client
-        let count = min(checks, observables[observable].observers.count)
+        let client = keyspace.authors[author].client
+        let count = min(checks, keyspace[observable].observers.count)
         checks -= 1 + count
         for place in 0..<count {
-            let session = observables[observable].observers[place].session
+            let session = keyspace[observable].observers[place].session
             if sessions[session].client == client { return true }
         }
         return false
@@ -112,20 +120,22 @@ extension Hub {
 
     /// Why a chain goes no further at an entry.
     private func end(at number: UInt64) -> ChainEnd {
-        guard let cause = history[number].cause.revision, history.completeSince > 0 else { return .root }
-        return cause <= history.completeSince ? .truncated : .root
+        guard let cause = keyspace.history[number].cause.revision, keyspace.history.completeSince > 0 else {
+            return .root
+        }
+        return cause <= keyspace.history.completeSince ? .truncated : .root
     }
 
     private func appendStep(_ number: UInt64, to buffer: inout ByteBuffer) {
-        let entry = history[number]
+        let entry = keyspace.history[number]
         buffer.append(#"{"key":""#)
-        buffer.append(observables[entry.observable].key)
+        buffer.append(keyspace[entry.observable].key)
         buffer.append(#"","revision":"#)
         buffer.append(decimal: entry.revision)
         buffer.append(#","op":""#)
         buffer.append(entry.operation.name)
         buffer.append("\"")
-        buffer.append(authors[entry.author].by)
+        buffer.append(keyspace.authors[entry.author].by)
         EventEncoder.appendReason(entry.reason, to: &buffer)
         buffer.append(#","when":""#)
         buffer.append(milliseconds: entry.milliseconds)
@@ -137,12 +147,12 @@ extension Hub {
     /// The step of a value that is older than the history: when and how is not known any more.
     private func appendForgottenStep(_ observable: ObservableHandle, to buffer: inout ByteBuffer) {
         buffer.append(#"{"key":""#)
-        buffer.append(observables[observable].key)
+        buffer.append(keyspace[observable].key)
         buffer.append(#"","revision":"#)
-        buffer.append(decimal: observables[observable].revision)
-        buffer.append(authors.by(observables[observable].writer))
-        EventEncoder.appendReason(observables[observable].marks.reason, to: &buffer)
-        observables[observable].cause.append(to: &buffer)
+        buffer.append(decimal: keyspace[observable].revision)
+        buffer.append(keyspace.authors.by(keyspace[observable].writer))
+        EventEncoder.appendReason(keyspace[observable].marks.reason, to: &buffer)
+        keyspace[observable].cause.append(to: &buffer)
         buffer.append("}")
     }
 }

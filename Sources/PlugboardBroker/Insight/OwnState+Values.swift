@@ -21,7 +21,7 @@ extension Hub {
         own.value.append(member: "uptime", (now - own.start) / 1_000_000_000, isFirst: true)
         own.value.append(member: "pid", UInt64(getpid()))
         own.value.append(member: "revision", revision)
-        own.value.append(member: "keys", UInt64(keyCount))
+        own.value.append(member: "keys", UInt64(keyspace.keyCount))
         own.value.append(member: "clients", UInt64(clients))
         own.value.append(member: "subscriptions", UInt64(subscriptions))
         own.value.append(member: "slow", UInt64(slow))
@@ -42,7 +42,7 @@ extension Hub {
         }
         return OwnCounts(
             lines: lines,
-            writes: history.count,
+            writes: keyspace.history.count,
             events: own.events,
             received: own.received,
             sent: own.sent
@@ -87,7 +87,7 @@ extension Hub {
         own.value.append("{")
         own.value.append(member: "client", sessions[session].client, isFirst: true)
         own.value.append(#","name":"#)
-        sessions[session].appendName(authors, to: &own.value)
+        sessions[session].appendName(keyspace, to: &own.value)
         let process = sessions[session].peer.process
         if process > 0 { own.value.append(member: "pid", UInt64(process)) }
         own.value.append(#","since":""#)
@@ -110,7 +110,7 @@ extension Hub {
         // Nobody has more than a few; whoever has is not gone through every second.
         for place in sessions[session].subscriptions.list.indices.prefix(64) {
             let subscription = sessions[session].subscriptions.list[place]
-            if subscriptions[subscription].backlog?.isPaused == true { return .paused }
+            if matching[subscription].backlog?.isPaused == true { return .paused }
         }
         return sessions[session].isBehind ? .lagging : .live
     }

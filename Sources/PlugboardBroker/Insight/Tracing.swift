@@ -26,11 +26,11 @@ struct Tracing: ~Copyable {
 
         func isConcerned(
             _ key: Span<UInt8>,
-            _ subscriptions: borrowing Slab<Subscription>,
+            _ matching: borrowing Matching,
             _ sessions: borrowing SessionTable
         ) -> Bool {
             patterns.contains { pattern in Pattern.matches(pattern.span, key) }
-                && sessions[subscriptions[subscription].session].authorize(.subscribe, key)
+                && sessions[matching[subscription].session].authorize(.subscribe, key)
         }
     }
 
@@ -90,12 +90,12 @@ struct Tracing: ~Copyable {
     mutating func takes(
         _ key: Span<UInt8>,
         revision: UInt64,
-        _ subscriptions: borrowing Slab<Subscription>,
+        _ matching: borrowing Matching,
         _ sessions: borrowing SessionTable
     ) -> Bool {
         let isFull = text.count > Self.bytesMax
         var isWanted = false
-        for index in tracers.indices where tracers[index].isConcerned(key, subscriptions, sessions) {
+        for index in tracers.indices where tracers[index].isConcerned(key, matching, sessions) {
             isWanted = true
             if isFull { tracers[index].drop(revision) }
         }
@@ -208,7 +208,7 @@ extension Tracing {
     /// Each tracer is a subscription that traces, and nothing is left of a turn.
     func checkInvariants(
         _ living: borrowing Living,
-        _ subscriptions: borrowing Slab<Subscription>
+        _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         try Self.always.agree("it is on while somebody traces", isOn, !tracers.isEmpty)
         for tracer in tracers {
@@ -216,7 +216,7 @@ extension Tracing {
             try Self.always.hold("who traces is there", isThere)
         }
         var found = 0
-        for subscription in living.subscriptions where subscriptions[subscription].isTracer { found += 1 }
+        for subscription in living.subscriptions where matching[subscription].isTracer { found += 1 }
         try Self.always.agree("it knows all who trace", tracers.count, found)
     }
 }

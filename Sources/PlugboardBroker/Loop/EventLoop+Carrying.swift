@@ -12,8 +12,8 @@ extension EventLoop {
     func carry() throws -> CarriedState {
         let (now, wall) = (time.nanoseconds(), time.millisecondsSince1970())
         return try CarriedState(
-            epoch: hub.epoch,
-            since: hub.history.completeSince,
+            epoch: hub.keyspace.epoch,
+            since: hub.keyspace.history.completeSince,
             revision: hub.revision,
             keys: hub.carriedCount,
             when: wall,
@@ -27,8 +27,8 @@ extension EventLoop {
         hub.beginRestoring()
         var authors = RestoredAuthors()
         let recovered = try state.read { record, line in hub.restore(record, line, &authors) }
-        authors.release(&hub.authors)
-        hub.resumeEpoch(recovered.epoch ?? hub.epoch, at: recovered.revision)
+        authors.release(&hub.keyspace)
+        hub.keyspace.resume(recovered.epoch ?? hub.keyspace.epoch, at: recovered.revision)
         hub.endRestoring(snapshotRevision: recovered.snapshotRevision)
     }
 }
@@ -45,7 +45,7 @@ extension Hub {
     func forEachCarried(now: UInt64, wall: UInt64, _ body: (Commit) throws -> Void) throws {
         var failure: (any Error)?
         forEachValue { observable in
-            guard failure == nil, observables[observable].hasValue else { return }
+            guard failure == nil, keyspace[observable].hasValue else { return }
             do {
                 try body(commit(observable, now: now, wall: wall))
             } catch {
@@ -58,21 +58,21 @@ extension Hub {
     /// Gives each write that is remembered to `body`, with its time in milliseconds since 1970: of each
     /// key the newest, as those before it have no values any more.
     func forEachRemembered(now: UInt64, wall: UInt64, _ body: (Commit, UInt64) throws -> Void) throws {
-        for number in history.first(after: history.completeSince)..<history.count {
-            let entry = history[number]
+        for number in keyspace.history.first(after: keyspace.history.completeSince)..<keyspace.history.count {
+            let entry = keyspace.history[number]
             let observable = entry.observable
             // An emit changes nothing, and has the revision of the write before it. The broker's own keys
             // are the next broker's to write.
-            guard entry.operation != .emit, !observables[observable].isReserved else { continue }
-            if observables[observable].hasValue {
-                guard observables[observable].revision == entry.revision else { continue }
+            guard entry.operation != .emit, !keyspace[observable].isReserved else { continue }
+            if keyspace[observable].hasValue {
+                guard keyspace[observable].revision == entry.revision else { continue }
                 try body(commit(observable, now: now, wall: wall), entry.milliseconds)
-            } else if entry.operation == .delete, history.lastEntry(of: observable, observables) == number {
+            } else if entry.operation == .delete, keyspace.lastEntry(of: observable) == number {
                 let commit = Commit(
-                    keyPrefix: observables[observable].keyPrefix,
+                    keyPrefix: keyspace[observable].keyPrefix,
                     revision: entry.revision,
                     value: Span(),
-                    by: authors[entry.author].by,
+                    by: keyspace.authors[entry.author].by,
                     cause: entry.cause,
                     reason: entry.reason
                 )
@@ -85,14 +85,14 @@ extension Hub {
     @_lifetime(immortal)
     private func commit(_ observable: ObservableHandle, now: UInt64, wall: UInt64) -> Commit {
         var commit = Commit(
-            keyPrefix: observables[observable].keyPrefix,
-            revision: observables[observable].revision,
-            value: observables[observable].value,
-            by: authors.recorded(observables[observable].writer),
-            cause: observables[observable].cause,
-            reason: observables[observable].marks.reason
+            keyPrefix: keyspace[observable].keyPrefix,
+            revision: keyspace[observable].revision,
+            value: keyspace[observable].value,
+            by: keyspace.authors.recorded(keyspace[observable].writer),
+            cause: keyspace[observable].cause,
+            reason: keyspace[observable].marks.reason
         )
-        if let bond = lifetimes.bond(of: observables[observable].marks) {
+        if let bond = keyspace.bond(of: observable) {
             commit.isWhileConnected = bond.isWhileConnected
             let end = bond.ticket.flatMap { deadlines.time(of: $0) }
             commit.expires = end.map { wall + ($0 > now ? ($0 - now) / 1_000_000 : 0) } ?? 0
@@ -101,11 +101,11 @@ extension Hub {
     }
 
     private func forEachValue(_ body: (ObservableHandle) -> Void) {
-        var next = observables.first(from: Span())
+        var next = keyspace.first(from: Span())
         while let observable = next {
-            next = observables.next(after: observable)
-            if observables[observable].hasValue, !observables[observable].isReserved,
-                observables[observable].revision <= history.completeSince
+            next = keyspace.next(after: observable)
+            if keyspace[observable].hasValue, !keyspace[observable].isReserved,
+                keyspace[observable].revision <= keyspace.history.completeSince
             {
                 body(observable)
             }

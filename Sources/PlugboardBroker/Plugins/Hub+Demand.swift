@@ -32,16 +32,16 @@ extension Hub {
     }
 
     private func isObserver(_ subscription: SubscriptionHandle, of plugin: SupervisedPlugin) -> Bool {
-        let clearance = sessions[subscriptions[subscription].session].clearance
+        let clearance = sessions[matching[subscription].session].clearance
         guard let demand = plugin.demand, clearance?.isSupervisor != true, clearance?.plugin !== plugin else {
             return false
         }
-        for place in subscriptions[subscription].keys.all
-        where demand.concerns(observables[place.observable].key) {
+        for place in matching[subscription].keys.all
+        where demand.concerns(keyspace[place.observable].key) {
             return true
         }
         var pattern = ByteBuffer()
-        for place in subscriptions[subscription].patterns {
+        for place in matching[subscription].patterns {
             pattern.removeAll()
             place.node.appendPattern(to: &pattern)
             if demand.concerns(pattern.bytes) { return true }

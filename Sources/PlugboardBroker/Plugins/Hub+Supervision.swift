@@ -33,7 +33,7 @@ extension Hub {
         sessions[session].clearance = clearance
         clearance.plugin = plugin
         clearance.name = plugin.name
-        sessions[session].rename(Array(plugin.name.utf8).span, &authors)
+        sessions[session].rename(Array(plugin.name.utf8).span, &keyspace)
         if access.followsPolicy { _ = renewRights(of: session) }
         endForbiddenDuties(of: session)
     }
@@ -87,7 +87,7 @@ extension Hub {
 
     /// Goes by what the supervisor has just published.
     mutating func takeReport(_ observable: ObservableHandle, from reporter: SessionHandle) {
-        guard let report = try? PluginReport(observables[observable].value, at: 0) else { return }
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0) else { return }
         supervision.reporter = reporter
         let before = supervision.plugin(named: report.name)?.rights
         if let plugin = supervision.take(report) { findClients(of: plugin, before) }
@@ -98,7 +98,7 @@ extension Hub {
 
     /// The supervisor deletes what it said of a plugin: there is none of that name any more.
     mutating func dropReport(_ observable: ObservableHandle) {
-        guard let report = try? PluginReport(observables[observable].value, at: 0),
+        guard let report = try? PluginReport(keyspace[observable].value, at: 0),
             let plugin = supervision.plugin(named: report.name)
         else { return }
         supervision.remove(plugin)
@@ -116,13 +116,13 @@ extension Hub {
             {
                 bind(session, to: plugin, sessions[session].clearance?.groups ?? [])
                 limit(session, nil)
-            } else if sessions[session].isNamed(plugin.name, authors) {
-                sessions[session].loseName(&authors)
+            } else if sessions[session].isNamed(plugin.name, keyspace) {
+                sessions[session].loseName(&keyspace)
                 sessions[session].clearance?.name = nil
                 if access.followsPolicy { _ = renewRights(of: session) }
             }
         }
-        patterns.outdate()
+        matching.outdate()
     }
 
     /// What a plugin's client may do is another than `before`; nil: everything.

@@ -1,4 +1,5 @@
-// Asking another client, and answering.
+// Calls: asking the client that serves a key, and serving keys. Handlers run in tasks of their own, and
+// everything else may be called from any thread or task.
 
 import Observables
 import PlugboardWire
@@ -11,11 +12,11 @@ extension Bus {
     /// ```
     /// - Parameters:
     ///   - value: what the server gets, any Encodable.
-    ///   - timeout: how long to wait, from a millisecond to an hour; without it as long as
-    ///     for any request.
-    /// - Throws: `.refused` with the server's own code, with `noProvider` where nobody serves
-    ///   the key, with `providerGone` where the server went before it answered; `.timedOut`,
-    ///   and an answer that comes later is dropped; `.undecodable`; or as any request.
+    ///   - timeout: how long to wait, from a millisecond to an hour. By default as long as for any
+    ///     request.
+    /// - Throws: `.refused` with the server's own code; with `noProvider` if nobody serves the key; or
+    ///   with `providerGone` if the server left before it answered. `.timedOut`; a later answer is
+    ///   dropped. `.undecodable`. Also throws what every request throws.
     public func call<Answer: Decodable>(
         _ key: String,
         _ value: some Encodable,
@@ -28,7 +29,7 @@ extension Bus {
             .adding("value", json: try JSON(encoding: value).bytes)
             .adding("timeout", max(1, timeout.milliseconds)).adding("cause", cause)
         do {
-            // The broker keeps the time. It gets a moment more to report the time-out.
+            // The broker measures the time. It gets a second more to report the time-out.
             let reply = try await link.request(request, timeout: timeout + .seconds(1))
             return try reply.value.decode(as: type, for: key)
         } catch let error as BusError where error.code == .timeout {
@@ -48,12 +49,12 @@ extension Bus {
     /// ```
     /// Serving continues after a reconnection. If another client serves the key by then, serving
     /// ends with a fault.
-    /// - Parameter handler: called in a task of its own for each call, side by side. Its
-    ///   answer may be any Encodable. A `CallError` is what the caller gets, any other error
-    ///   is one with the code `failed`, a request that can't be decoded is `bad_request`.
-    ///   What it writes names the caller's ``Cause``.
-    /// - Throws: `.refused` with `conflict` where the key or the pattern is served already,
-    ///   `badPattern`, `forbidden`, `limit`; or as any request.
+    /// - Parameter handler: called for each call, in a task of its own; several may run at the same time.
+    ///   Its result may be any Encodable. If it throws a `CallError`, the caller gets that. Any other
+    ///   error becomes one with the code `failed`, and a request that can't be decoded one with
+    ///   `bad_request`. What the handler writes names the caller's ``Cause``.
+    /// - Throws: `.refused` with `conflict` if the key or the pattern is served already, or with
+    ///   `badPattern`, `forbidden` or `limit`. Also throws what every request throws.
     public func serve<Request: Decodable & SendableMetatype, Answer: Encodable & SendableMetatype>(
         _ key: String,
         timeout: Duration? = nil,
@@ -70,7 +71,7 @@ extension Bus {
         }
     }
 
-    /// The same with the whole call: its key, its caller, its value as JSON.
+    /// The same for a handler that gets the whole call: its key, its caller, and its value as JSON.
     public func serve<Answer: Encodable & SendableMetatype>(
         _ key: String,
         timeout: Duration? = nil,

@@ -1,30 +1,30 @@
-// What a client can do with a live subscription: hold it, release it, and tell the broker how far
-// it has got.
+// What a client can do with a live subscription: pause it, resume it, and acknowledge what it has
+// handled.
 
 import PlugboardWire
 
 extension Subscription {
-    /// Holds the subscription until `resume()`: the broker sends it nothing, and owes it what
-    /// comes, as if it read slowly. Events on their way still arrive. A pause ends with its
-    /// connection: after a reconnection the subscription goes on.
-    /// - Returns: how many keys and lines the broker owes the subscription by then. A key becomes
-    ///   one event, or none if the subscription didn't ask for its newest value.
-    /// - Throws: `BusError.refused` with `unknownSub` where it has ended, or another failure.
+    /// Pauses the subscription until `resume()`. The broker sends it nothing and owes it what comes, as
+    /// it does for a slow reader. Events that were sent before still arrive. A pause ends with its
+    /// connection: after a reconnection the subscription is live again.
+    /// - Returns: how many keys and lines the broker owes the subscription now. A key becomes one event,
+    ///   or none if the subscription didn't ask for its newest value.
+    /// - Throws: `BusError.refused` with `unknownSub` if the subscription has ended, or another failure.
     @discardableResult
     public func pause(timeout: Duration? = nil) async throws -> Int {
         try await control("pause", timeout: timeout)
     }
 
-    /// Releases a paused subscription. What the broker owes it comes at once. Returns how much that
-    /// was, as `pause` does.
+    /// Ends a pause. What the broker owes the subscription comes at once. Returns how much that was, as
+    /// `pause` does.
     @discardableResult
     public func resume(timeout: Duration? = nil) async throws -> Int {
         try await control("resume", timeout: timeout)
     }
 
-    /// Lets `count` (1 to 1,000,000) of the waiting events through while it is paused.
-    /// - Returns: how much the broker owed it before, as `pause` does.
-    /// - Throws: `BusError.refused` with `conflict` where it isn't paused.
+    /// Lets `count` (1 to 1,000,000) of the waiting events through during a pause.
+    /// - Returns: how much the broker owed the subscription before, as `pause` does.
+    /// - Throws: `BusError.refused` with `conflict` if it isn't paused.
     @discardableResult
     public func step(_ count: Int = 1, timeout: Duration? = nil) async throws -> Int {
         try await control("step", count: count, timeout: timeout)
@@ -41,8 +41,8 @@ extension Subscription {
 }
 
 extension Link {
-    /// Acknowledges everything up to this revision. It doesn't matter whether that arrives: a
-    /// broker waits only a second, and not for a client that is gone.
+    /// Acknowledges everything up to this revision. If that gets lost, no harm is done: a broker waits
+    /// only a second, and not for a client that is gone.
     func acknowledge(_ sub: Int, _ revision: Int) {
         change { state in
             guard case .joined = state.phase, state.registrations[sub] != nil else { return }
@@ -53,7 +53,7 @@ extension Link {
 }
 
 extension Event {
-    /// Whether later phases may wait for it.
+    /// Whether observers of later phases may wait for this event's `ack`.
     var needsAcknowledgement: Bool {
         (kind == .update || kind == .delete || kind == .leave) && !isInitial
     }

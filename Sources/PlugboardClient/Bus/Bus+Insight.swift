@@ -1,5 +1,5 @@
-// Questions about the bus itself: who observes, what caused a value, what a write would do,
-// what became of each write.
+// Questions about the bus: who observes a key, what caused a value, what a write would do, and what
+// becomes of each write.
 
 import Observables
 import PlugboardWire
@@ -25,14 +25,14 @@ extension Bus {
     /// }
     /// ```
     /// - Parameter limit: how many steps at most, 1 to 10,000; without it 100.
-    /// - Throws: `BusError.refused` with `notFound` where the key was never written, or so long
-    ///   ago that the broker no longer knows; or another failure.
+    /// - Throws: `BusError.refused` with `notFound` if the key was never written, or so long ago that the
+    ///   broker has forgotten it; or another failure.
     public func why(_ key: String, limit: Int? = nil, timeout: Duration? = nil) async throws -> CauseChain {
         let request = ObjectText(op: "why").adding("key", string: key).adding("limit", limit)
         return CauseChain(try await link.request(request, timeout: timeout).json)
     }
 
-    /// What a write would do if it were made now; it isn't made.
+    /// What a write would do if it were made now. The write isn't made.
     ///
     /// ```swift
     /// let outcome = try await bus.explain(.publish("seat.12", "bob", ifRevision: 0))
@@ -45,9 +45,9 @@ extension Bus {
         return Explanation(try await link.request(request, timeout: timeout).json)
     }
 
-    /// Reports what becomes of each write to a key that matches one of the patterns, from now on,
-    /// until the handle is disposed of or released. It continues after a reconnection, without the
-    /// writes made meanwhile.
+    /// Reports what becomes of each write to keys that match one of the patterns, until the handle is
+    /// disposed of or released. It continues after a reconnection, but doesn't report writes that were
+    /// made meanwhile.
     ///
     /// ```swift
     /// let tracing = try await bus.trace("cart.**") { trace in
@@ -55,8 +55,8 @@ extension Bus {
     /// }
     /// ```
     /// - Parameters:
-    ///   - onEnd: called once if it ends by itself: nil when the bus closes, an error when a broker
-    ///     that came back refuses it.
+    ///   - onEnd: called once if it ends by itself: with nil when the bus closes, or with an error if the
+    ///     broker refuses the trace after a reconnection.
     ///   - handler: called on the bus's thread, one write at a time. It must not wait.
     /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
     public func trace(
@@ -74,7 +74,8 @@ extension Bus {
 }
 
 extension JSON {
-    /// Members of replies. One that is missing is empty or zero, since a broker may know less.
+    /// Members of replies. A missing member is empty, zero or false, because an older broker may not send
+    /// it.
     func text(_ name: String) -> String { self[name]?.string ?? "" }
     func number(_ name: String) -> Int { self[name]?.integer ?? 0 }
     func flag(_ name: String) -> Bool { self[name] == .true }

@@ -1,10 +1,10 @@
-// What ends or begins with a program's connection: values bound to it, and its disconnect action
-// (the will).
+// What depends on the program's connection: values that end with it, and the disconnect action (the
+// will).
 
 import Observables
 import PlugboardWire
 
-/// Until when a published value stays.
+/// How long a published value stays.
 public enum Lifetime: Sendable, Equatable {
     /// As long as the connection that wrote it is open. At its end observers get a `delete` with
     /// the reason `disconnected`.
@@ -12,8 +12,8 @@ public enum Lifetime: Sendable, Equatable {
 }
 
 extension Bus {
-    /// Publishes a value for as long as this program is connected and the handle is neither
-    /// disposed of nor released. So a reader of the value knows that the program is there.
+    /// Publishes a value that stays as long as this program is connected and the handle is neither
+    /// disposed of nor released. So readers of the value know that the program is there.
     ///
     /// ```swift
     /// let presence = try await bus.announce("tills.3", ["since": "09:00"])
@@ -35,17 +35,17 @@ extension Bus {
         return Disposable { self.link.withdraw(number) }
     }
 
-    /// Leaves a write with the broker, which makes it if this program's connection ends without
-    /// ``finish(within:)``, for example in a crash. Observers get it with the reason `will`.
+    /// Gives the broker a write that it makes if this program's connection ends without
+    /// ``finish(within:)``, for example in a crash. Observers get the write with the reason `will`.
     ///
     /// ```swift
     /// try await bus.setWill(.publish("till.state", "lost"))
     /// ```
-    /// A bus has one will: a later one replaces it, and nil takes it back. The bus leaves it again
-    /// on each new connection. When a connection breaks and is made again, the broker has written
-    /// the will once.
-    /// - Throws: `BusError.refused` for what can't be a will (a key that is forbidden, a value
-    ///   with a `Lifetime`), or another failure; then the will is the one from before.
+    /// A bus has one will. A later one replaces it, and nil removes it. The bus sets the will again on
+    /// each new connection. So if a connection breaks and is made again, the broker has made the write
+    /// once.
+    /// - Throws: `BusError.refused` if the write can't be a will (a forbidden key, a value with a
+    ///   `Lifetime`), or another failure. Then the earlier will stays.
     public func setWill(_ write: Write?, timeout: Duration? = nil) async throws {
         let link = link
         _ = try await link.request(.will(write), timeout: timeout) { result in
@@ -64,28 +64,28 @@ extension ObjectText {
     }
 }
 
-/// A value that is there while this client is.
+/// A value that this client announces.
 struct Announcement: Sendable {
     var write: Write
-    /// The revision of its newest publication; nil while one is under way.
+    /// The revision of its newest publication; nil while a publication is under way.
     var revision: Int?
 }
 
 extension Link {
-    /// Publishes, and does so again on each connection to come.
+    /// Publishes a value, now and on each later connection.
     fileprivate func announce(_ write: Write, timeout: Duration?) async throws -> Int {
         let number = state.withLock { $0.takeID() }
         _ = try await request(ObjectText(write), timeout: timeout) { [weak self] result in
             guard case .success(let reply) = result else { return }
             var announcement = Announcement(write: write, revision: reply.revision)
-            // Of a later publication, it isn't.
+            // Later publications don't have this cause.
             announcement.write.cause = nil
             self?.state.withLock { $0.announcements[number] = announcement }
         }
         return number
     }
 
-    /// Deletes what was announced, unless another client has written there since.
+    /// Deletes an announced value, unless another client has written the key since.
     fileprivate func withdraw(_ number: Int) {
         change { state in
             guard let announcement = state.announcements.removeValue(forKey: number) else { return }
@@ -96,11 +96,11 @@ extension Link {
     private func take(_ key: String, at revision: Int, _ state: inout LinkState) {
         guard case .joined = state.phase else { return }
         let write = Write.delete(key, ifRevision: revision, cause: nil)
-        // A refusal means that there is nothing left to do.
+        // If the broker refuses, there is nothing left to do.
         appendInternal(ObjectText(write), &state)
     }
 
-    /// Publishes on a new connection what this client announces.
+    /// Publishes this client's announced values on a new connection.
     func announceAgain(_ state: inout LinkState) {
         for (number, announcement) in state.announcements.sorted(by: { $0.key < $1.key }) {
             state.announcements[number]?.revision = nil
@@ -118,7 +118,7 @@ extension Link {
         }
     }
 
-    /// Leaves the will with a new connection.
+    /// Sets the will on a new connection.
     func leaveWillAgain(_ state: inout LinkState) {
         guard let will = state.will else { return }
         setUp(.will(will), will.key, &state) { [weak self] reply in
@@ -126,7 +126,8 @@ extension Link {
         }
     }
 
-    /// Appends a request that a new connection begins with. A refusal becomes a fault, and nil.
+    /// Adds a request to those with which a new connection begins. If the broker refuses it, reports a
+    /// fault and calls `complete` with nil.
     private func setUp(
         _ request: ObjectText,
         _ key: String,
@@ -141,7 +142,7 @@ extension Link {
             case .failure(let error as BusError) where error.code != nil:
                 faults.tell(Fault(error: error, key: key))
                 complete(nil)
-            case .failure: return  // The connection broke: the next one asks again.
+            case .failure: return  // The connection broke. The next one asks again.
             }
             setupStep()
         }

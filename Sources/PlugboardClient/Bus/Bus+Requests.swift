@@ -1,5 +1,5 @@
-// The requests that wait for their answer. After `options.requestTimeout`, or their own `timeout`,
-// they throw `BusError.timedOut`.
+// The requests that wait for their answer. They throw `BusError.timedOut` after `options.requestTimeout`,
+// or after their own `timeout`.
 
 import PlugboardWire
 
@@ -13,14 +13,15 @@ extension Bus {
     /// try await bus.publish("till.hint", "paper is low", ttl: .seconds(20))
     /// ```
     /// - Parameters:
-    ///   - value: any Encodable, or a `JSON` to be passed on byte for byte.
-    ///   - ifRevision: publish only where the key has this revision (0: is absent); else
-    ///     it throws `.refused` with `code == .conflict` and the key's revision.
-    ///   - lifetime: `.connected`: the key is deleted when this connection ends, unless it
-    ///     was written anew by then. ``announce(_:_:timeout:)`` sees to the next connection too.
-    ///   - ttl: after how long it is deleted, from a millisecond, to which it is rounded up.
-    ///   - cause: the revision that caused this. Without it, that of the event that is being
-    ///     handled (``Cause``); with nil, none.
+    ///   - value: any Encodable. A `JSON` is passed on byte for byte.
+    ///   - ifRevision: publish only if the key has this revision; 0 means that it is absent. Otherwise
+    ///     throws `.refused` with `code == .conflict` and the key's revision.
+    ///   - lifetime: with `.connected`, the broker deletes the key when this connection ends, unless the
+    ///     key was written again by then. ``announce(_:_:timeout:)`` also publishes on later connections.
+    ///   - ttl: the time after which the broker deletes the key, rounded up to whole milliseconds; at
+    ///     least one.
+    ///   - cause: the revision that caused this write. By default that of the event that is being handled
+    ///     (``Cause``); nil means none.
     @discardableResult
     public func publish(
         _ key: String,
@@ -42,7 +43,7 @@ extension Bus {
         return try await self.write(write, timeout: timeout)
     }
 
-    /// Sends an event that is not kept. Returns the bus's revision at that moment.
+    /// Sends a value to observers without keeping it. Returns the bus's present revision.
     @discardableResult
     public func emit(
         _ key: String,
@@ -66,7 +67,7 @@ extension Bus {
     }
 
     /// Deletes a key and returns the revision of this write.
-    /// - Throws: `.refused` with `code == .notFound` where there is no such key.
+    /// - Throws: `.refused` with `code == .notFound` if the key is absent.
     @discardableResult
     public func delete(
         _ key: String,
@@ -77,19 +78,19 @@ extension Bus {
         try await write(.delete(key, ifRevision: ifRevision, cause: cause), timeout: timeout)
     }
 
-    /// Carries out one write and returns its revision.
+    /// Makes one write and returns its revision.
     @discardableResult
     public func write(_ write: Write, timeout: Duration? = nil) async throws -> Int {
         try await link.request(ObjectText(write), timeout: timeout).revision
     }
 
-    /// Carries out all writes or none, as one revision, which it returns.
+    /// Makes all writes as one revision, which it returns, or none.
     @discardableResult
     public func batch(_ writes: [Write], timeout: Duration? = nil) async throws -> Int {
         try await link.request(.batch(writes), timeout: timeout).revision
     }
 
-    /// The same, put together in a closure.
+    /// The same for writes that a closure adds.
     ///
     /// ```swift
     /// try await bus.batch { batch in
@@ -104,7 +105,7 @@ extension Bus {
         return try await self.batch(batch.writes, timeout: timeout)
     }
 
-    /// The value of a key with its revision and writer; nil where there is none.
+    /// The value of a key with its revision and writer; nil if the key is absent.
     public func entry(_ key: String, timeout: Duration? = nil) async throws -> Entry? {
         do {
             let request = ObjectText(op: "get").adding("key", string: key)
@@ -114,7 +115,7 @@ extension Bus {
         }
     }
 
-    /// The value of a key as a type of yours (or as `JSON`); nil where there is none.
+    /// The value of a key as a type of yours (or as `JSON`); nil if the key is absent.
     public func get<Value: Decodable>(
         _ key: String,
         as type: Value.Type = Value.self,
@@ -123,8 +124,8 @@ extension Bus {
         try await entry(key, timeout: timeout)?.decode(as: type)
     }
 
-    /// All keys that match, with their revisions, in key order. Asks page by page; a
-    /// write in between may or may not be seen.
+    /// All keys that match, with their revisions, in the order of their bytes. Asks page by page, so a
+    /// write between two pages may or may not show.
     public func keys(_ pattern: String = "**", timeout: Duration? = nil) async throws -> [KeyRevision] {
         var keys: [KeyRevision] = []
         while true {
@@ -142,11 +143,11 @@ extension Bus {
         }
     }
 
-    /// Waits until the broker has carried out everything that this bus sent before, and until this
-    /// bus's observers have got all resulting events. Returns the revision.
+    /// Waits until the broker has handled everything that this bus sent before, and until this bus's
+    /// observers have got all events that followed. Returns the revision.
     ///
-    /// - Throws: `BusError.disconnected` as well if the connection broke since the last
-    ///   `sync()` with pipelined writes under way, which may then be lost.
+    /// - Throws: `BusError.disconnected`, also if the connection broke since the last `sync()` and
+    ///   pipelined writes may be lost.
     @discardableResult
     public func sync(timeout: Duration? = nil) async throws -> Int {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
@@ -155,13 +156,13 @@ extension Bus {
         return try await link.request(ObjectText(op: "sync"), timeout: timeout).revision
     }
 
-    /// Waits until remote observables have sent the changes that they hold until they know their
-    /// value. They do so before this barrier is answered.
+    /// Waits until remote observables have sent the changes that they held back because they didn't know
+    /// their value yet. They send them before this barrier is answered.
     func sendHeld(timeout: Duration?) async throws {
         guard link.state.withLock({ !$0.holding.isEmpty }) else { return }
         _ = try await link.request(ObjectText(op: "sync"), timeout: timeout)
     }
 
-    /// Writes that nobody waits for.
+    /// Writes whose answers nobody waits for.
     public var pipeline: Pipeline { Pipeline(link: link) }
 }

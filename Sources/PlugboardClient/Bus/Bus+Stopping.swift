@@ -1,22 +1,21 @@
-// The end of a program on the bus: asked for by a signal or by itself, then the last
-// writes, then the end of the connection.
+// The end of a program on the bus. A signal or the program itself asks for it. Then come the last writes,
+// and then the connection ends.
 
 import PlugboardPosix
 import PlugboardWire
 import Synchronization
 
 extension Bus {
-    /// Ends all subscriptions and observers, present and later ones. `for await` loops end after
-    /// the waiting events. Requests still work, for the last writes. Without a connection they now
-    /// fail at once. Wakes `waitUntilStopped`.
+    /// Ends all subscriptions and observers, present and later ones. `for await` loops end after the
+    /// waiting events. Requests still work, so that the program can make its last writes. Without a
+    /// connection they now fail at once. `waitUntilStopped` returns.
     public func stop() {
         link.stop()
     }
 
-    /// Calls `stop()` when SIGTERM or SIGINT comes, but only after the bus has handed over
-    /// everything that the broker had sent by then. So a loop misses nothing that happened before
-    /// the signal. A second signal ends the program at once, as signals do. The handlers stay for
-    /// the life of the process.
+    /// Calls `stop()` after SIGTERM or SIGINT, but only when the bus has passed on everything that the
+    /// broker had sent by then. So a loop misses nothing that happened before the signal. A second signal
+    /// ends the program at once, as signals do. The signal handlers stay as long as the process runs.
     public func stopAtSignals() {
         StopSignals.shared.add { [weak link] in link?.stopInStep() }
     }
@@ -41,9 +40,9 @@ extension Bus {
         }
     }
 
-    /// Stops, waits until the broker has carried out all writes, says goodbye, so that the broker
-    /// doesn't write the will (``setWill(_:timeout:)``), and closes. Returns whether the broker has
-    /// carried out the writes. Without a connection it doesn't wait.
+    /// Stops, waits until the broker has handled all writes, says goodbye, and closes. After a goodbye
+    /// the broker doesn't write the will (``setWill(_:timeout:)``). Returns whether the broker has
+    /// handled the writes. Without a connection it doesn't wait.
     @discardableResult
     public func finish(within limit: Duration = .seconds(1)) async -> Bool {
         await finish(within: limit, saysGoodbye: true)
@@ -63,14 +62,14 @@ extension Bus {
                 }
                 isFlushed = true
             } catch {
-                // The result says so; there is nothing else to do.
+                // The result says so. There is nothing else to do.
             }
         }
         close()
         return isFlushed
     }
 
-    /// Why held changes are not sent, before the wait for them ends.
+    /// Waits until held changes are sent. Returns why they are not, or nil.
     private func sent(within limit: Duration) async -> (any Error)? {
         do {
             try await sendHeld(timeout: limit)
@@ -80,21 +79,22 @@ extension Bus {
         }
     }
 
-    /// The last barrier: its answer comes after the answers to all earlier requests.
+    /// Sends the last request. Its answer comes after the answers to all earlier requests.
     private func goodbye(timeout: Duration) async throws {
         let wasLost = link.state.withLock { $0.pipelined.takeLost() }
         let link = link
         _ = try await link.request(ObjectText(op: "goodbye"), timeout: timeout) { result in
-            // The bus closes before the broker does, so the end of the connection isn't reported.
+            // The bus closes before the broker does. So the end of the connection isn't reported as a
+            // failure.
             if case .success = result { link.close(nil) }
         }
         if wasLost { throw BusError.disconnected(reason: "writes since the last sync may be lost") }
     }
 
-    /// The last line of a plugin. Runs until SIGTERM or SIGINT comes or the bus ends, then sends
-    /// the remaining writes and closes. The program then ends with status 0 by itself.
+    /// The last line of a plugin. Waits until SIGTERM or SIGINT comes or the bus ends, then sends the
+    /// remaining writes and closes. If nothing else is left to do, the program then ends with status 0.
     ///
-    /// - Throws: why the bus ended, where neither a signal nor this program ended it.
+    /// - Throws: why the bus ended, unless a signal or this program ended it.
     public func runUntilStopped() async throws {
         stopAtSignals()
         await waitUntilStopped()
@@ -104,11 +104,12 @@ extension Bus {
 }
 
 extension Link {
-    /// How long a broker that sends nothing delays a stop, in nanoseconds.
+    /// How long to wait for a broker that sends nothing before a stop, in nanoseconds.
     private static let stopTimeout: UInt64 = 700_000_000
 
-    /// Stops behind a barrier: its reply comes after all events that were caused before it. While
-    /// the broker still sends, the wait goes on: a slow program misses no more than a fast one.
+    /// Stops when the broker has answered a barrier. The answer comes after all events that were caused
+    /// before. As long as the broker sends something, the wait goes on, so a slow program doesn't miss
+    /// more than a fast one.
     func stopInStep() {
         guard connectionState.value.isConnected else { return stop() }
         let id = state.withLock { $0.takeID() }

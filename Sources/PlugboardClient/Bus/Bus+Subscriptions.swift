@@ -1,10 +1,12 @@
-// Subscribing, as a sequence and with a callback.
+// Subscribing, with a sequence or with a callback. Any thread or task may do it. The link keeps each
+// subscription and begins it again on each new connection. The events of a sequence wait in an
+// `EventBuffer`. Callbacks run on the bus's thread.
 
 import Observables
 
 extension Bus {
-    /// Subscribes to all keys that match a pattern (`*`: one token, a last `**`: any
-    /// number) and gives their events as a sequence.
+    /// Subscribes to all keys that match a pattern, and returns their events as a sequence. In a pattern
+    /// `*` stands for one token, and a last `**` for any number of tokens.
     ///
     /// - Throws: `BusError.refused`, for example `bad_pattern`, or another failure of the request.
     public func subscribe(
@@ -40,10 +42,10 @@ extension Bus {
     /// }
     /// ```
     /// - Parameters:
-    ///   - onEnd: called once if the subscription ends by itself: nil when the bus closes,
-    ///     an error when a broker that came back refuses it.
-    ///   - handler: called on the bus's thread, one event at a time. It must not wait;
-    ///     writing with `pipeline` is fine. What it writes names the event as its ``Cause``.
+    ///   - onEnd: called once if the subscription ends by itself: with nil when the bus closes, or with
+    ///     an error if the broker refuses the subscription after a reconnection.
+    ///   - handler: called on the bus's thread, one event at a time. It must not wait, but it may write
+    ///     with `pipeline`. What it writes names the event as its ``Cause``.
     public func subscribe(
         _ pattern: String,
         options: SubscribeOptions = SubscribeOptions(),

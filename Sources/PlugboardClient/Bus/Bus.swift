@@ -1,5 +1,5 @@
-// The library's entry point: one connection to a broker, kept up for as long as someone holds it.
-// All of it may be used from any thread or task. Only `async` functions wait for the broker.
+// The library's entry point: a connection to a broker, which lasts as long as somebody holds it. It may
+// be used from any thread or task. Only `async` functions wait for the broker.
 
 import Observables
 import PlugboardPosix
@@ -13,34 +13,32 @@ import PlugboardPosix
 ///     print(event.key, try event.decode(as: String.self))
 /// }
 /// ```
-/// **Threads.** A bus has one thread of its own that writes, reads and calls callbacks:
-/// keep those short. Callers only ever add to a queue, which has a limit.
+/// **Threads.** A bus has one thread of its own, which writes, reads and calls callbacks. Keep callbacks
+/// short. Callers only add to a queue, whose length is limited.
 ///
-/// **Reconnecting.** When the connection breaks, the bus makes it again after growing pauses. The
-/// name, all subscriptions, announced values and the will are the same as before, and
-/// `onStateChange` reports it. Each subscription then gets the current values once more, marked
-/// `isInitial`, a `delete` for each key that is gone, and another `synced`. So its events always
-/// give the exact state of the bus. Requests under way at that moment fail with
-/// `BusError.disconnected` and are never repeated. Requests made while there is no connection wait
-/// for one until they time out.
+/// **Reconnecting.** If the connection breaks, the bus makes a new one, after pauses that grow. It sets
+/// the name, all subscriptions, announced values and the will again, and `onStateChange` reports it. Each
+/// subscription then gets the current values once more, marked `isInitial`, a `delete` for each key that
+/// is gone, and another `synced`. So its events always give the exact state of the bus. Requests that are
+/// under way when the connection breaks fail with `BusError.disconnected` and are never repeated.
+/// Requests that are made without a connection wait for one until they time out.
 ///
-/// **Order.** What one task writes reaches the broker in the order of its calls, awaited
-/// and pipelined alike.
+/// **Order.** The writes of one task reach the broker in the order of its calls, whether they are awaited
+/// or pipelined.
 ///
-/// **End.** The connection lasts until `close()`, or until the bus and everything that
-/// was made from it (subscriptions, remote observables) is released.
+/// **End.** The connection lasts until `close()`, or until the bus and everything that was made from it
+/// (subscriptions, remote observables) is released.
 public final class Bus: Sendable {
     let link: Link
 
     /// Connects to the broker.
     ///
     /// - Parameters:
-    ///   - name: what `by` says in everything that this client writes; up to 64 bytes.
-    ///   - path: the broker's socket; by default the one that `PLUGBOARD_SOCKET` names, or
-    ///     the standard place.
-    /// - Throws: `BusError.noBroker` where nobody answers (at once, unless
-    ///   `options.waitForBroker` says otherwise), `.untrusted` where another user does (see
-    ///   `options.peer`), `.notABroker`, `.refused` for a bad name.
+    ///   - name: the `by` of everything that this client writes; up to 64 bytes.
+    ///   - path: the broker's socket. By default `PLUGBOARD_SOCKET`, or else the standard place.
+    /// - Throws: `BusError.noBroker` if nobody answers (at once, unless `options.waitForBroker` says
+    ///   otherwise); `.untrusted` if another user's broker answers (see `options.peer`); `.notABroker`;
+    ///   `.refused` if the name is invalid.
     public static func connect(
         name: String? = nil,
         path: String? = nil,
@@ -71,10 +69,10 @@ public final class Bus: Sendable {
     /// The socket that this bus is, or was, connected to.
     public var path: String { link.socketPath }
 
-    /// Where the connection stands.
+    /// The present state of the connection.
     public var state: ConnectionState { link.connectionState.value }
 
-    /// The newest greeting of a broker.
+    /// The newest greeting of a broker; nil before the first connection.
     public var greeting: Greeting? { link.state.withLock { $0.greeting } }
 
     /// Calls `handler` for each change of the connection's state, on the bus's thread,
@@ -87,7 +85,7 @@ public final class Bus: Sendable {
         link.connectionState.observe(initial: initial) { handler($0.new) }
     }
 
-    /// The present state and every later one, up to `.closed`, after which it ends.
+    /// The present state and every later one. It ends after `.closed`.
     public var states: AsyncStream<ConnectionState> {
         AsyncStream { continuation in
             let observation = link.connectionState.observe(initial: true) { change in
@@ -98,37 +96,37 @@ public final class Bus: Sendable {
         }
     }
 
-    /// Calls `handler` for failures that nobody waits for: pipelined writes, changes of remote
-    /// observables, values that can't be decoded. Without a handler, such a fault is a line on
+    /// Calls `handler` for failures that nobody waits for: of pipelined writes, of changes of remote
+    /// observables, of values that can't be decoded. Without a handler, such a fault is printed on
     /// standard error.
     public func onFault(_ handler: @escaping @Sendable (Fault) -> Void) -> Disposable {
         link.faults.observe(handler)
     }
 
-    /// Ends the connection at once, and with it every request (`BusError.closed`), every sequence
-    /// and every observer. Writes that were not sent yet are dropped, and the broker writes the
-    /// will if there is one. `finish()` is the gentle way. Harmless to repeat.
+    /// Ends the connection at once, and with it every request (`BusError.closed`), every sequence and
+    /// every observer. Writes that were not sent yet are dropped, and the broker writes the will if there
+    /// is one. Use `finish()` to end in order. Calling it again does nothing.
     public func close() {
         link.close(nil)
     }
 }
 
 extension Bus {
-    /// How a connection behaves.
+    /// The settings of a connection.
     public struct Options: Sendable {
-        /// How long a request may take unless it says otherwise.
+        /// How long a request may take if it has no `timeout` of its own.
         public var requestTimeout: Duration
         /// How long the broker may take to answer when a connection begins.
         public var connectTimeout: Duration
-        /// How long `connect` waits for a broker that isn't there yet; zero: not at all.
+        /// How long `connect` waits for a broker that isn't there yet. Zero means not at all.
         public var waitForBroker: Duration
-        /// Whether a broken connection is made again; without, the bus closes.
+        /// Whether a broken connection is made again. If not, the bus closes.
         public var reconnects: Bool
         public var backoff: Backoff
         /// Bytes that may wait to be written.
         public var outboxBytesMax: Int
-        /// A user, by name or number, whose broker the bus accepts, beside this user's and root's.
-        /// If it is nil, `PLUGBOARD_PEER` may name one.
+        /// A user whose broker the bus accepts, besides this user's and root's: a name or a number. If it
+        /// is nil, `PLUGBOARD_PEER` may name one.
         public var peer: String?
 
         public init(

@@ -1,25 +1,25 @@
-// Everything that can go wrong between a program and the bus, as one type with words for a person.
-// Thrown to the caller; a failure that nobody waits for goes to `Bus.onFault` as a `Fault`.
+// Everything that can go wrong between a program and the bus, with words for a person. It is thrown to
+// the caller. A failure that nobody waits for goes to `Bus.onFault` as a `Fault`.
 
 /// Why a request, a subscription or the connection failed.
 public enum BusError: Error, Equatable, Sendable {
-    /// The broker said no. `revision` is the key's, where it matters (`conflict`).
+    /// The broker refused the request. `revision` is that of the key, with `conflict`.
     case refused(code: Code, message: String, hint: String?, revision: Int?)
-    /// Nobody answers at the socket. The reason is the system's.
+    /// Nobody answers at the socket. `reason` is the system's.
     case noBroker(path: String, reason: String)
-    /// Another user runs the broker there, or made the socket's folder: nothing was sent. Or the
-    /// user to be accepted doesn't exist. See `Bus.Options.peer`.
+    /// Another user runs the broker there, or made the socket's folder; nothing was sent. Or the user in
+    /// `Bus.Options.peer` doesn't exist.
     case untrusted(path: String, reason: String)
-    /// The program that answers there isn't a broker that this library can talk to.
+    /// A program answers, but it isn't a broker that this library can talk to.
     case notABroker(path: String, reason: String)
-    /// The connection broke before or during the request. It isn't known whether the broker carried
-    /// it out, and the bus doesn't send it again.
+    /// The connection broke before or during the request. The broker may or may not have handled the
+    /// request, and the bus doesn't send it again.
     case disconnected(reason: String)
-    /// No answer in time. A write may still have been carried out.
+    /// No answer came in time. A write may have been made all the same.
     case timedOut(operation: String)
-    /// More waits to be written than `ClientLimits.outboxBytesMax` (or the option) allows.
+    /// More bytes wait to be written than `Bus.Options.outboxBytesMax` allows.
     case outboxFull(limit: Int)
-    /// A sequence was read too slowly: more events waited than its limit allows.
+    /// A sequence was read too slowly: more bytes of events waited than its limit allows.
     case unreadFull(limit: Int)
     /// `close()` was called, or the bus was released.
     case closed
@@ -33,7 +33,7 @@ public enum BusError: Error, Equatable, Sendable {
 }
 
 extension BusError {
-    /// The broker's stable name of an error; ones that this library doesn't know are kept.
+    /// An error code of the broker. Codes that this library doesn't know are kept.
     public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -51,7 +51,7 @@ extension BusError {
         public static let stopping: Code = "stopping"
     }
 
-    /// The broker's code, where the broker refused; nil for everything else.
+    /// The broker's code if the broker refused; otherwise nil.
     public var code: Code? {
         if case .refused(let code, _, _, _) = self { code } else { nil }
     }
@@ -81,11 +81,11 @@ extension BusError: CustomStringConvertible {
     }
 }
 
-/// A failure that nobody waits for: of a pipelined write, of a change of a `RemoteObservable`, or
-/// of a value that has the wrong type for an observable.
+/// A failure that nobody waits for: of a pipelined write, of a change of a `RemoteObservable`, or of a
+/// value that has the wrong type for an observable.
 public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
     public let error: BusError
-    /// The key it is about, where that is known.
+    /// The key that it is about, if that is known.
     public let key: String?
 
     public var description: String {

@@ -1,19 +1,20 @@
-// Calls: one client asks, another answers. What both sides see of one.
+// A call: one client asks, and the client that serves the key answers. These are the types for both
+// sides.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// A call as its server sees it.
 public struct Call: Sendable, Equatable {
-    /// The name of what to do.
+    /// The key that was called.
     public let key: String
-    /// Whatever the caller sent along.
+    /// The value that the caller sent, if any.
     public let value: JSON?
-    /// Who calls: a client's name, or `#` and its number.
+    /// The caller: a client's name, or `#` and its number.
     public let by: String?
-    /// The revision that made the caller call, where it named one.
+    /// The revision that made the caller call, if it named one.
     public let cause: Int?
-    /// The name that the answer uses for the call, and the connection on which it is valid.
+    /// The number of the call for its answer, and the connection on which that number is valid.
     let id: String
     let greeting: Greeting?
 
@@ -33,9 +34,9 @@ public struct Call: Sendable, Equatable {
     }
 }
 
-/// What a server answers in place of a value. The caller gets it as `BusError.refused`.
+/// The error that a server answers with. The caller gets it as `BusError.refused`.
 public struct CallError: Error, Equatable, Sendable {
-    /// For programs: up to 64 of `a` to `z`, `0` to `9` and `_`, a letter first. Any other
+    /// For programs: up to 64 of `a` to `z`, `0` to `9` and `_`, beginning with a letter. Any other code
     /// is sent as `failed`.
     public let code: BusError.Code
     /// For people.
@@ -46,7 +47,7 @@ public struct CallError: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Makes one from an error that a handler has thrown.
+    /// The answer for an error that a handler has thrown.
     init(_ error: any Error) {
         switch error {
         case let error as CallError: self = error
@@ -69,13 +70,13 @@ public struct CallError: Error, Equatable, Sendable {
 }
 
 extension BusError.Code {
-    /// Nobody serves what was called; nothing was done.
+    /// Nobody serves the key, so nothing was done.
     public static let noProvider: BusError.Code = "no_provider"
-    /// The server went before it answered; whether it did anything is not known.
+    /// The server left before it answered. It may or may not have done something.
     public static let providerGone: BusError.Code = "provider_gone"
-    /// A server's handler threw something that has no code of its own.
+    /// The server's handler threw an error that has no code of its own.
     public static let failed: BusError.Code = "failed"
-    /// A server can't read what the call sent along.
+    /// The server can't decode the call's value.
     public static let badRequest: BusError.Code = "bad_request"
     static let timeout: BusError.Code = "timeout"
 }

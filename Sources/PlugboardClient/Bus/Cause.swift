@@ -1,19 +1,19 @@
-// The event that the running code is handling, so that its writes can name their cause by
-// themselves. Invariant: an event is the cause only inside the callback, or the `causing`, that
-// handles it, and in tasks begun there.
+// The event that the running code handles, so that its writes name their cause without being told. An
+// event is the cause only inside the callback or the `causing` that handles it, and in tasks that are
+// begun there.
 
-/// The cause that writes name by themselves; `why` follows it from a value to its origin.
+/// The cause that writes name by default. `why` follows it from a value to its origin.
 ///
-/// While a callback of `Bus.subscribe` or an observer of a ``RemoteObservable`` runs, every
-/// write without a `cause` of its own names the event's revision: awaited, pipelined, in a
-/// batch, through a remote observable, and in a `Task { }` begun there (not in a detached
-/// one, nor on another queue or thread that the work is handed to).
+/// While a callback of `Bus.subscribe` or an observer of a ``RemoteObservable`` runs, every write without
+/// a `cause` of its own names the event's revision. That holds for writes that are awaited, pipelined, in
+/// a batch or through a remote observable, and in a `Task { }` that is begun there. It doesn't hold in a
+/// detached task, or on another queue or thread.
 ///
-/// A `for await` loop is not a callback: use `Event.causing` in its body. The body of
-/// `Subscription.forEach` needs nothing. A write with `cause: nil` has none, and so has everything
-/// within `Cause.$current.withValue(nil) { … }`.
+/// A `for await` loop is not a callback: use `Event.causing` in its body. `Subscription.forEach` does
+/// that for its body. A write with `cause: nil` names none, and neither does any write within
+/// `Cause.$current.withValue(nil) { … }`.
 public enum Cause {
-    /// The revision of the event that is being handled; nil where none is.
+    /// The revision of the event that is being handled; nil if there is none.
     @TaskLocal public static var current: Int?
 }
 
@@ -28,7 +28,7 @@ extension Event {
         }
     }
 
-    /// Runs `body`, whose writes name this event as their cause by themselves.
+    /// Runs `body`. Writes in it name this event as their cause.
     ///
     /// ```swift
     /// for try await event in try await bus.subscribe("cart.items") {

@@ -1,7 +1,7 @@
-// The conditions on a value for `where` of a subscription, in Swift's own operators. The broker
-// decides what a condition means and whether it is valid.
+// The conditions of a subscription's `where`, written with Swift's operators. The broker decides what a
+// condition means and whether it is valid.
 
-/// A part of a value, named by a JSON Pointer (RFC 6901), for a condition on it.
+/// A part of a value, named by a JSON Pointer (RFC 6901), to make conditions.
 ///
 /// ```swift
 /// let options = SubscribeOptions(where: [
@@ -9,8 +9,8 @@
 ///     Part("/discontinued").isAbsent,
 /// ])
 /// ```
-/// Numbers are compared as the decimals they are written as, strings by code points; a part
-/// of another type than the operand, or that isn't there, matches nothing but `!=`.
+/// Numbers are compared as exact decimals, strings by code points. A part that is missing, or has another
+/// type than the operand, meets no comparison except `!=`.
 public struct Part: Sendable {
     let pointer: String
 
@@ -46,23 +46,23 @@ public struct Part: Sendable {
         Condition(part, ">=", value.conditionOperand)
     }
 
-    /// One of 1 to 256 values.
+    /// The part equals one of 1 to 256 values.
     public func isOne(of values: [some ConditionOperand]) -> Condition {
         Condition(self, "in", .array(values.map(\.conditionOperand)))
     }
 
-    /// A string that begins so.
+    /// The part is a string that begins with `prefix`.
     public func hasPrefix(_ prefix: String) -> Condition {
         Condition(self, "prefix", .string(prefix))
     }
 
-    /// The part is there, if only as null.
+    /// The part exists, even if it is null.
     public var exists: Condition { Condition(self, "exists", true.conditionOperand) }
 
     public var isAbsent: Condition { Condition(self, "exists", false.conditionOperand) }
 }
 
-/// Something that must hold of a part of a value; made from a ``Part``.
+/// A condition on a part of a value. Make it from a ``Part``.
 public struct Condition: Sendable, Equatable {
     let pointer: String
     let comparison: String
@@ -75,9 +75,9 @@ public struct Condition: Sendable, Equatable {
     }
 }
 
-/// What parts can be compared with: numbers, texts, truth values, `ExactDecimal` and `JSON`.
+/// A value with which a part can be compared: a number, a text, a truth value, `ExactDecimal` or `JSON`.
 public protocol ConditionOperand {
-    /// It as JSON.
+    /// The value as JSON.
     var conditionOperand: JSON { get }
 }
 
@@ -86,7 +86,7 @@ extension Int: ConditionOperand {
 }
 
 extension Double: ConditionOperand {
-    /// The shortest decimal that means this number; JSON has none for what is not finite.
+    /// The shortest decimal for this number. A number that isn't finite becomes null.
     public var conditionOperand: JSON { isFinite ? JSON(trusted: Array("\(self)".utf8)) : .null }
 }
 
@@ -107,7 +107,8 @@ extension JSON: ConditionOperand {
 }
 
 extension JSON {
-    /// The field `where`: for each part, in the order of their first mention, its comparisons.
+    /// The value of `where`: for each part, in the order in which parts are mentioned first, its
+    /// conditions.
     static func conditions(_ conditions: [Condition]) -> JSON {
         var parts: [(name: String, comparisons: [(name: String, value: JSON)])] = []
         for condition in conditions {

@@ -1,17 +1,18 @@
-// The state of the connection, as the program sees it.
+// The state of the connection, as the program sees it, what the broker said when it began, and the pauses
+// between attempts. All of them are values, so any thread may use a copy.
 
 /// The state of a bus's connection.
 public enum ConnectionState: Sendable, Equatable {
-    /// Nobody answered yet.
+    /// Nobody has answered yet.
     case connecting
-    /// The broker answered, for the first time.
+    /// The broker answered for the first time.
     case connected(Greeting)
-    /// The connection broke; it is tried again, after growing pauses.
+    /// The connection broke. The bus tries again, after pauses that grow.
     case disconnected(BusError)
-    /// The broker is back, and so are all subscriptions. With `epochChanged` it counts revisions
-    /// anew: earlier revisions mean nothing any more.
+    /// The broker answers again, and all subscriptions are live again. If `epochChanged`, it counts
+    /// revisions anew, and earlier revisions have no meaning.
     case reconnected(Greeting, epochChanged: Bool)
-    /// Closed for good; with the reason if it wasn't `close()`.
+    /// The bus is closed for ever. The error is the reason, unless `close()` was called.
     case closed(BusError?)
 
     public var isConnected: Bool {
@@ -22,32 +23,32 @@ public enum ConnectionState: Sendable, Equatable {
     }
 }
 
-/// What the broker said about itself when the connection began.
+/// What the broker said when the connection began.
 public struct Greeting: Sendable, Equatable {
-    /// The broker's software version.
+    /// The version of the broker's software.
     public let version: String
     public let protocolNumber: Int
-    /// Names the life of the revision counter.
+    /// The name of the life of the revision counter.
     public let epoch: String
-    /// The bus's revision at that moment.
+    /// The bus's revision when the connection began.
     public let revision: Int
     /// This connection's number.
     public let client: Int
-    /// The name that this connection has for good, where `plugboard up` started this program.
+    /// This connection's permanent name, if a supervisor such as `plugboard up` started this program.
     public let name: String?
     /// The broker's limits by name, such as `line`.
     public let limits: [String: Int]
-    /// What the broker can do beyond the core.
+    /// What the broker can do beyond the simplest core.
     public let features: [String]
 }
 
 /// How long to wait between attempts to connect.
 public struct Backoff: Sendable, Equatable {
-    /// The pause after the first failure; it doubles with each further one.
+    /// The pause after the first failure. It doubles with each further failure, up to `maximum`.
     public var initial: Duration
     public var maximum: Duration
-    /// The share of a pause that is left to chance, 0 to 1, so that a broker's clients
-    /// don't all come back at once.
+    /// The part of a pause that is random, from 0 to 1, so that a broker's clients don't all come back at
+    /// once.
     public var jitter: Double
 
     public init(

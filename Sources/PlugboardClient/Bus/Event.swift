@@ -1,23 +1,25 @@
-// An event of a subscription: one line from the broker, with its value still as bytes.
+// An event of a subscription: one line from the broker. The bus's thread makes it with its own copy of
+// the bytes, so any thread may use it. Values stay bytes until the program decodes them. Also the values
+// and keys that requests return.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// A change of a key, an event that is not kept, the end of a snapshot, or a gap.
+/// A change of a key, a value that isn't kept, the end of a snapshot, or a gap.
 public struct Event: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
         /// The key has a new value. With `isInitial`, it is the current value.
         case update
-        /// An event that is not kept.
+        /// A value that isn't kept.
         case emit
         /// The key is gone. With `isInitial`, it was deleted while the connection was down.
         case delete
         /// The value no longer matches the subscription's `where`. With `isInitial`, that happened
         /// while the connection was down, or the key was deleted then.
         case leave
-        /// The snapshot is complete: what follows is live. Its key is empty.
+        /// The snapshot is complete, and later events are live. `key` is empty.
         case synced
-        /// The broker dropped events here for which there was no room; `gap` says which. Its key is
+        /// The broker dropped events here, because there was no room for them; `gap` says which. `key` is
         /// empty.
         case lagged
     }
@@ -26,12 +28,12 @@ public struct Event: Sendable, Equatable {
     public struct Gap: Sendable, Equatable {
         /// How many events were dropped.
         public let dropped: Int
-        /// The revisions that the first and the last of them carried.
+        /// The revisions of the first and the last event that was dropped.
         public let first: Int
         public let last: Int
     }
 
-    /// Why the broker wrote in a client's name. Reasons that this library doesn't know are kept.
+    /// Why the broker wrote for a client. Reasons that this library doesn't know are kept.
     public struct Reason: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -41,44 +43,43 @@ public struct Event: Sendable, Equatable {
         public static let disconnected: Reason = "disconnected"
         /// The value's `ttl` is over.
         public static let expired: Reason = "expired"
-        /// It is the will (disconnect action) of a client whose connection has ended.
+        /// The broker made the write of a will, because the client's connection has ended.
         public static let will: Reason = "will"
     }
 
     public let kind: Kind
     /// Empty for `synced` and `lagged`.
     public let key: String
-    /// The bus's revision of this change; of `lagged`, that of the last event dropped.
+    /// The revision of this change. In `lagged`, that of the last event that was dropped.
     public let revision: Int
-    /// The new value. It is nil for `delete`, `leave` and `synced`, and if the subscription asked
-    /// for parts or for no values. With `diff`, too, it is the whole value.
+    /// The new value. With `diff` it is the whole value, too. Nil for `delete`, `leave`, `synced` and
+    /// `lagged`, and if the subscription asked for parts or for no values.
     public internal(set) var value: JSON?
     /// The previous value, if the subscription asked for it and there was one.
     public let old: JSON?
-    /// Who wrote it: a client's name, or `#` and its number.
+    /// The writer: a client's name, or `#` and its number.
     public let by: String?
-    /// The revision that caused it, where its writer named one.
+    /// The revision that the writer named as the cause, if any.
     public let cause: Int?
-    /// Whether it is part of the state on subscribing, and not a change just made.
+    /// Whether it belongs to the state at the beginning of the subscription, and is no new change.
     public let isInitial: Bool
-    /// The parts that changed, by their pointers, where the subscription asked for `fields`.
-    /// With `isInitial`, all those that are there.
+    /// The parts that changed, by their pointers, if the subscription asked for `fields`. With
+    /// `isInitial`, all parts that exist.
     public var fields: [String: JSON] = [:]
     /// The pointers of the parts that are gone.
     public var gone: [String] = []
     /// With `diff`, the merge patch (RFC 7396) from the previous value to this one; nil if the
     /// broker sent the whole value.
     public var patch: JSON?
-    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    /// Why the broker wrote instead of the writer; nil if the writer itself did.
     public var reason: Reason?
-    /// How many earlier updates of the key were folded into this one, because they had to wait.
+    /// How many earlier updates of the key were folded into this one because they had to wait.
     public var skipped = 0
-    /// The names of observers of an earlier phase that didn't acknowledge it in time.
+    /// The names of observers of earlier phases that didn't acknowledge the event in time.
     public var unacknowledged: [String] = []
-    /// Whether the connection that wrote it is still open. Known only with `isInitial`; otherwise
-    /// nil.
+    /// Whether the connection of the value's writer is still open. Nil unless `isInitial`.
     public var isWriterLive: Bool?
-    /// What was dropped, of `lagged`; otherwise nil.
+    /// What was dropped; nil unless this is `lagged`.
     public var gap: Gap?
 
     /// The value as a type of yours, or as `JSON` without a copy.
@@ -90,7 +91,7 @@ public struct Event: Sendable, Equatable {
 }
 
 extension JSON {
-    /// Decodes with an error that names the key.
+    /// Decodes the value. The error names the key.
     func decode<Value: Decodable>(as type: Value.Type, for key: String) throws(BusError) -> Value {
         do {
             return try decode(as: type)
@@ -122,8 +123,8 @@ extension Event {
         isWriterLive = line.live.isEmpty ? nil : bytes.flag(line.live)
     }
 
-    /// An event for a key that the subscription knew before the connection broke, and didn't get
-    /// afterwards.
+    /// An event for a key that the subscription knew before the connection broke, and that didn't come on
+    /// the new connection.
     static func noticed(_ kind: Kind, of key: String, revision: Int) -> Event {
         Event(
             kind: kind,
@@ -137,7 +138,7 @@ extension Event {
         )
     }
 
-    /// What it costs a buffer.
+    /// How many bytes it takes up in a buffer.
     var bytesHeld: Int {
         let parts = fields.reduce(gone.reduce(0) { $0 + $1.utf8.count }) {
             $0 + $1.key.utf8.count + $1.value.bytes.count
@@ -175,18 +176,18 @@ extension Event.Gap {
     }
 }
 
-/// A key's value with what the bus knows about it.
+/// A key's value, and what the bus knows about it.
 public struct Entry: Sendable, Equatable {
     public let key: String
     public let value: JSON
     public let revision: Int
-    /// Who wrote it.
+    /// The writer: a client's name, or `#` and its number.
     public let by: String?
-    /// The revision that caused it, where its writer named one.
+    /// The revision that the writer named as the cause, if any.
     public let cause: Int?
-    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    /// Why the broker wrote instead of the writer; nil if the writer itself did.
     public let reason: Event.Reason?
-    /// Whether the connection that wrote it still stands.
+    /// Whether the connection of the value's writer is still open.
     public let isWriterLive: Bool
 
     /// The value as a type of yours.
@@ -200,6 +201,6 @@ public struct Entry: Sendable, Equatable {
 public struct KeyRevision: Sendable, Equatable {
     public let key: String
     public let revision: Int
-    /// Whether the connection that wrote it still stands.
+    /// Whether the connection of the value's writer is still open.
     public let isWriterLive: Bool
 }

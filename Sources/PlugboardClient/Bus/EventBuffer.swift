@@ -1,8 +1,10 @@
-// Between the bus's thread and one `for await` loop: events wait here, within a limit.
+// Events that wait between the bus's thread and a `for await` loop, within a limit of bytes. The
+// subscription and the link share the buffer; a lock protects it. Either events wait or readers do, never
+// both. After too many bytes, the reader gets the events that wait, and then the failure.
 
 import Synchronization
 
-/// A bounded queue of events. Made for one reader; several share what comes.
+/// A queue of events with a limit. It is made for one reader; several readers share the events.
 final class EventBuffer: Sendable {
     typealias Reader = CheckedContinuation<Event?, any Error>
 
@@ -13,8 +15,8 @@ final class EventBuffer: Sendable {
         self.bytesMax = bytesMax
     }
 
-    /// Adds an event. Returns false, once, when there are too many: the reader still gets the
-    /// events added before, and then the failure.
+    /// Adds an event. Returns false, once, if too many bytes wait. The reader still gets the events
+    /// before it, and then the failure.
     func add(_ event: Event) -> Bool {
         let (reader, isAccepted): (Reader?, Bool) = state.withLock { state in
             if state.isEnded { return (nil, true) }
@@ -25,14 +27,14 @@ final class EventBuffer: Sendable {
         return isAccepted
     }
 
-    /// No further event comes. Those that wait can still be read.
+    /// Accepts no further events. Those that wait can still be read.
     func end(_ error: BusError?) {
         let (readers, failure) = state.withLock { state in
             if !state.isEnded {
                 state.isEnded = true
                 state.failure = error
             }
-            // If a reader waits, no event waits.
+            // If a reader waits, no event does.
             let readers = Array(state.readers.values)
             state.readers = [:]
             return (readers, readers.isEmpty ? nil : state.failure.take())
@@ -46,7 +48,7 @@ final class EventBuffer: Sendable {
         }
     }
 
-    /// The next event; nil at the end, and when the reading task is cancelled.
+    /// The next event; nil at the end, or if the reading task is cancelled.
     func next(isolation: isolated (any Actor)?) async throws -> Event? {
         if let event = state.withLock({ $0.take() }) { return event }
         let ticket = state.withLock { $0.takeTicket() }
@@ -55,7 +57,7 @@ final class EventBuffer: Sendable {
                 if let outcome = state.withLock({ $0.outcome(orWait: reader, ticket) }) {
                     reader.resume(with: outcome)
                 } else if Task.isCancelled {
-                    // Cancelled before there was anything to cancel.
+                    // The task was cancelled before there was anything to cancel.
                     giveUp(ticket)
                 }
             }
@@ -64,7 +66,7 @@ final class EventBuffer: Sendable {
         }
     }
 
-    /// Whether the next event waits already and has this revision.
+    /// Whether the next event is here already and has this revision.
     func beginsWith(_ revision: Int) -> Bool {
         state.withLock { $0.next?.revision == revision }
     }
@@ -75,15 +77,15 @@ final class EventBuffer: Sendable {
     }
 }
 
-/// The events that wait, or the readers that do: never both.
+/// The events that wait, or the readers that wait: never both.
 private struct EventQueue {
     private var events: [Event?] = []
-    /// How many of them were read already; their places are nil.
+    /// How many of `events` were read. Their places are nil.
     private var read = 0
     private var bytes = 0
     private var nextTicket = 0
     var isEnded = false
-    /// Told once.
+    /// The failure that a reader has yet to get.
     var failure: BusError?
     var readers: [Int: EventBuffer.Reader] = [:]
 
@@ -119,7 +121,7 @@ private struct EventQueue {
         return event
     }
 
-    /// What a reader gets now, or nil when it has to wait.
+    /// What a reader gets now; nil if it has to wait.
     mutating func outcome(
         orWait reader: EventBuffer.Reader,
         _ ticket: Int

@@ -1,5 +1,5 @@
-// The observers of failures that nobody waits for. Without any, a failure is a line on standard
-// error: a silently refused write would be worse.
+// The observers of failures that nobody waits for. If there are none, a failure is printed on standard
+// error, because nobody should miss that a write was refused.
 
 import Observables
 import PlugboardPosix

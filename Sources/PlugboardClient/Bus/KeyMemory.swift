@@ -1,37 +1,37 @@
-// What a subscription knows of each key, if it needs that later: to notice keys that were deleted
-// while the connection was down, and to apply a difference to the previous value. Invariant: a key
-// is known here exactly as long as its observer believes that it exists.
+// What a subscription knows of each key, if it needs that later: to notice keys that were deleted while
+// the connection was down, and to apply a difference to the previous value. A key is known here exactly
+// as long as its observer believes that it exists.
 
 import PlugboardMemory
 import PlugboardWire
 import Synchronization
 
-/// The keys of one subscription. Only the bus's thread uses it; the lock is for the compiler.
+/// The keys of one subscription. Only the bus's thread uses it. The lock is only for the compiler.
 final class KeyMemory: Sendable {
     private struct Key {
-        /// The connection, counted from 1, on which it last came.
+        /// The number of the connection, from 1, on which the key came last.
         var connection: Int
-        /// Kept with `diff`.
+        /// The last value, with `diff`.
         var value: JSON?
     }
 
     private struct State {
         var keys: [String: Key] = [:]
         var connection = 0
-        /// Before `synced`.
+        /// Whether `synced` is still to come.
         var isCatchingUp = false
     }
 
     private let options: SubscribeOptions
     private let state = Mutex(State())
 
-    /// Nil where a subscription with these options needs none.
+    /// Nil if a subscription with these options needs no memory.
     init?(_ options: SubscribeOptions) {
         guard options.diff || options.noticesDeletes && options.initial else { return nil }
         self.options = options
     }
 
-    /// A new connection: what was missed follows, or a snapshot if the subscription asks for one.
+    /// Begins a new connection. Missed events follow, or a snapshot if the subscription asked for one.
     func begin(isResumed: Bool) {
         state.withLock { state in
             state.isCatchingUp = options.initial
@@ -41,15 +41,15 @@ final class KeyMemory: Sendable {
                 state.keys = state.keys.mapValues { Key(connection: state.connection, value: $0.value) }
                 return
             }
-            // Keys that don't come again can't be compared.
+            // Without a snapshot, nobody knows whether keys are still there.
             if !options.initial { state.keys = [:] }
         }
     }
 
-    /// Notes an event, and adds to it what only the memory knows. At the end of a snapshot it also
-    /// returns, ahead of the event, an event for each key that was known before and didn't come on
-    /// this connection, in order. Nil if the event doesn't concern this observer: a key came and
-    /// went while the connection was down.
+    /// Notes an event, and completes it from what was remembered. At the end of a snapshot, returns
+    /// events that come before this one: one for each key that was known before and didn't come on this
+    /// connection. Returns nil if the event doesn't concern this observer, because a key came and went
+    /// while the connection was down.
     func complete(_ event: inout Event) -> [Event]? {
         state.withLock { state in
             switch event.kind {

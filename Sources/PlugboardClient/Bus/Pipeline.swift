@@ -1,9 +1,9 @@
-// Writes without an answer, for high rates: a call costs no round trip and no task switch, and one
-// system call sends many writes.
+// Writes whose answers nobody waits for, for high rates. A call costs no round trip and no task switch,
+// and one system call sends many writes.
 
 import PlugboardWire
 
-/// The pipelined form of a bus's writes: the same verbs, nothing to wait for.
+/// The writes of a bus without waiting for their answers.
 ///
 /// ```swift
 /// for number in 1...100_000 {
@@ -22,15 +22,14 @@ public struct Pipeline: WriteTarget, Sendable {
         try link.enqueue(ObjectText(write))
     }
 
-    /// All writes or none, as one revision.
+    /// Makes all writes as one revision, or none.
     public func batch(_ build: (Batch) throws -> Void) throws {
         let batch = Batch()
         try build(batch)
         try link.enqueue(.batch(batch.writes))
     }
 
-    /// Waits until the outbox is at most half full: then at least as much can be written
-    /// before it is full. Without a connection it throws.
+    /// Waits until the outbox is at most half full. Throws without a connection.
     public func room() async throws {
         try await link.room()
     }

@@ -1,8 +1,10 @@
-// What a subscription asks for, and how.
+// What a subscription asks for, and in which form, and the requests that are made from options and
+// writes. The broker checks the options. A request names only those that differ from the protocol's
+// defaults.
 
 import PlugboardWire
 
-/// Options of a subscription; the defaults are the protocol's.
+/// The options of a subscription. The defaults are the protocol's.
 ///
 /// ```swift
 /// let bargains = SubscribeOptions(
@@ -11,52 +13,50 @@ import PlugboardWire
 /// )
 /// ```
 public struct SubscribeOptions: Sendable, Equatable {
-    /// What happens to events that have to wait: for a slow reader, a pause, `every` or an earlier
+    /// What happens to events that have to wait, because of a slow reader, a pause, `every` or an earlier
     /// phase.
     public enum Delivery: Sendable, Equatable {
-        /// The newest of each key comes. `Event.skipped` counts the ones it replaces.
+        /// The newest event of each key comes. `Event.skipped` counts those that it replaces.
         case latest
-        /// Every event comes, as long as the broker has room for it, or has it in the journal. A
-        /// gap comes as `lagged`.
+        /// Every event comes, as long as the broker has room for it or has it in the journal. Otherwise a
+        /// `lagged` comes.
         case all
     }
 
-    /// Whether the current values come first, ended by `synced`.
+    /// Whether the current values come first. `synced` ends them.
     public var initial: Bool
     /// Whether `update` and `delete` carry the previous value.
     public var old: Bool
-    /// Whether values come at all, or only the keys that changed. `fields`, `diff` and false here
-    /// exclude each other: two of them are refused.
+    /// Whether events have values, or only say which keys changed. Only one of `fields`, `diff` and
+    /// `values: false` is allowed; the broker refuses two.
     public var values: Bool
-    /// The conditions that a value must meet to come: all of them. When a value that matched no
-    /// longer does, a `leave` comes.
+    /// The conditions that a value must meet; all must hold. When a value that met them no longer does, a
+    /// `leave` comes.
     public var `where`: [Condition]
-    /// JSON Pointers (RFC 6901) of the wanted parts. They come in `Event.fields` and `Event.gone`
-    /// when one of them changed. If it is empty, whole values come.
+    /// JSON Pointers (RFC 6901) of the parts to send. When one of them changes, the event has it in
+    /// `Event.fields` or `Event.gone`. If this is empty, events have whole values.
     public var fields: [String]
-    /// Whether the broker sends what changed in a value instead of the value. That saves bytes if
-    /// large values change a little. `Event.value` is the whole value all the same, put together
-    /// here, and `Event.patch` is what changed. It costs the memory for all those values.
+    /// Whether the broker sends what changed in a value instead of the value. That saves bytes if large
+    /// values change a little. `Event.value` is the whole value all the same, which the library puts
+    /// together, and `Event.patch` is what changed. The library keeps all these values in memory.
     public var diff: Bool
     public var delivery: Delivery
-    /// The time in which a key comes at most once, with its newest value. The last value always
-    /// comes. From a millisecond (it is rounded up to whole ones) to a day; nil: every change at
-    /// once.
+    /// A time in which at most one event comes for each key, with its newest value. The last value always
+    /// comes. From a millisecond (rounded up to whole ones) to a day. Nil: every change at once.
     public var every: Duration?
-    /// The phase, 0 to 9: acknowledging observers of a lower phase get an event first.
+    /// The phase, 0 to 9. Observers of a lower phase that acknowledge get an event first.
     public var phase: Int
-    /// Whether observers of later phases wait until this one has handled an update, for a second at
-    /// most. The library acknowledges by itself: when the callback has returned, or the loop asks
-    /// for the next event. A batch is acknowledged when all of its events that came together are
-    /// handled.
+    /// Whether observers of later phases wait until this one has handled an event, at most for a second.
+    /// The library acknowledges by itself: when the callback has returned, or when the loop asks for the
+    /// next event. A batch is acknowledged when all of its events that came together are handled.
     public var acknowledges: Bool
-    /// Whether the subscription remembers keys. Then each key that was deleted while the connection
-    /// was down comes as a `delete` with `isInitial` once it is back (with `where` as a `leave`,
-    /// because the key may still exist and only not match). It costs some hundred bytes for each
-    /// key. Without it, and without `initial`, missed events come as far as the broker still knows
+    /// Whether the subscription remembers keys. Then each key that was deleted while the connection was
+    /// down comes as a `delete` with `isInitial` after the reconnection. With `where` it comes as a
+    /// `leave`, because the key may still exist and only not match. This costs some hundred bytes for
+    /// each key. Without it, and without `initial`, missed events come only if the broker still knows
     /// them.
     public var noticesDeletes: Bool
-    /// Bytes of events that may wait for a `for await` loop; then the loop throws.
+    /// How many bytes of events may wait for a `for await` loop. If there are more, the loop throws.
     public var unreadBytesMax: Int
 
     public init(

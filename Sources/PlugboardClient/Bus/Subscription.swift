@@ -1,5 +1,5 @@
-// A subscription as a sequence, for one `for await` loop. It keeps its bus alive and
-// ends at the broker when it is released.
+// A subscription as a sequence, for one `for await` loop. It keeps its bus alive. When it is released,
+// the broker ends it.
 
 /// The events of one subscription, in order.
 ///
@@ -14,12 +14,12 @@
 ///     }
 /// }
 /// ```
-/// It continues after a reconnection, even to a new broker on the same journal: then the newest
-/// value of each missed key comes, followed by another `synced`. If the broker no longer knows what
-/// was missed, the current values come once more, marked `isInitial`. It ends when the bus closes
-/// or `cancel()` is called, after the waiting events have been read. It throws `.unreadFull` if it
-/// was read too slowly, and `.refused` if a broker that came back no longer allows it. For one
-/// loop: a second one at the same time would share the events with the first.
+/// It continues after a reconnection, even with a new broker on the same journal. Then the newest value
+/// of each missed key comes, and another `synced`. If the broker no longer knows what was missed, the
+/// current values come once more, marked `isInitial`. It ends when the bus closes or `cancel()` is
+/// called, after the waiting events have been read. It throws `.unreadFull` if it was read too slowly,
+/// and `.refused` if the broker no longer allows it after a reconnection. Use it in one loop: a second
+/// loop at the same time would share its events.
 public final class Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = any Error
@@ -44,15 +44,15 @@ public final class Subscription: AsyncSequence, Sendable {
         buffer.end(nil)
     }
 
-    /// Calls `body` for each event until the subscription ends. What `body` writes names the
-    /// event as its ``Cause``; otherwise it is the `for await` loop.
+    /// Calls `body` for each event until the subscription ends. Writes in `body` name the event as their
+    /// ``Cause``. Otherwise it is like a `for await` loop.
     ///
     /// ```swift
     /// try await bus.subscribe("cart.items").forEach { event in
     ///     try await bus.publish("cart.seen", true)
     /// }
     /// ```
-    /// - Throws: what the loop throws, and what `body` does, which ends it.
+    /// - Throws: what the loop throws, and what `body` throws, which ends the subscription's loop.
     public func forEach(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Event) async throws -> Void
@@ -70,7 +70,7 @@ public final class Subscription: AsyncSequence, Sendable {
     /// Reads the events of its subscription.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let subscription: Subscription
-        /// The revision of the event that the loop is handling, if it is acknowledged.
+        /// The revision of the event that the loop is handling, if the event needs an `ack`.
         private var handled: Int?
 
         fileprivate init(subscription: Subscription) {
@@ -88,7 +88,7 @@ public final class Subscription: AsyncSequence, Sendable {
             return event
         }
 
-        /// The loop has handled its last event, unless there is more of that revision.
+        /// Acknowledges the last event that the loop has handled, unless more of its revision waits.
         private mutating func acknowledge() {
             guard let revision = handled, !subscription.buffer.beginsWith(revision) else { return }
             handled = nil

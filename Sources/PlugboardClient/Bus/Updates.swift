@@ -1,5 +1,5 @@
-// A subscription's values as a type of the program's own. A value that can't be decoded is a fault,
-// but not the end: when its writer corrects it, it comes like any other.
+// A subscription's values as a type of the program's own. A value that can't be decoded is a fault but
+// doesn't end the sequence. When its writer corrects it, it comes like any other.
 
 /// The updates of one subscription, each with its value decoded.
 ///
@@ -8,10 +8,9 @@
 ///     print(update.key, update.value)
 /// }
 /// ```
-/// A value of another type is left out and reported by
-/// ``Bus/onFault(_:)``, or without a handler on standard error. Events other than `update` are left
-/// out as well: the subscription itself has them. The sequence ends and throws as the subscription
-/// does.
+/// A value of another type is left out and reported by ``Bus/onFault(_:)``, or without a handler on
+/// standard error. Events other than `update` are left out, too; use the subscription itself for them.
+/// The sequence ends and throws as the subscription does.
 public struct Updates<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Update<Value>
     public typealias Failure = any Error

@@ -1,5 +1,5 @@
-// The four ways of changing what is on the bus, as values: for batches and for the
-// pipelined form.
+// The four kinds of writes as values, for batches and for the pipeline. A value is encoded when its write
+// is made, so a mistake in it is thrown there. The write takes the ``Cause`` of that moment.
 
 /// One write: publish, emit, patch or delete.
 ///
@@ -18,9 +18,9 @@ public struct Write: Sendable {
     /// The revision that the key must have (0: it must be absent). Otherwise the broker refuses the
     /// write.
     public var ifRevision: Int?
-    /// The revision that caused this write: what was given, or the ``Cause`` at that moment.
+    /// The revision that caused this write: the given one, or the ``Cause`` when the write was made.
     public var cause: Int?
-    /// When a published value ends, if it doesn't stay for good.
+    /// When a published value ends; nil if it stays.
     public var lifetime: Lifetime?
     /// How long a published value stays at most.
     public var ttl: Duration?
@@ -50,14 +50,14 @@ public struct Write: Sendable {
         )
     }
 
-    /// An event that is not kept.
+    /// Sends a value to observers without keeping it.
     public static func emit(_ key: String, _ value: some Encodable, cause: Int? = Cause.current) throws
         -> Write
     {
         Write(operation: .emit, key: key, value: try JSON(encoding: value), ifRevision: nil, cause: cause)
     }
 
-    /// Merges `value` into the current one (RFC 7396): members that are null go.
+    /// Merges `value` into the current value (RFC 7396). Members that are null are removed.
     public static func patch(
         _ key: String,
         _ value: some Encodable,
@@ -73,15 +73,15 @@ public struct Write: Sendable {
         )
     }
 
-    /// Takes a key away.
+    /// Deletes a key.
     public static func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = Cause.current) -> Write {
         Write(operation: .delete, key: key, value: nil, ifRevision: ifRevision, cause: cause)
     }
 }
 
-/// A receiver of writes that doesn't answer each one: a ``Pipeline`` or a ``Batch``.
+/// Accepts writes without answering each one: a ``Pipeline`` or a ``Batch``.
 public protocol WriteTarget {
-    /// Takes one write.
+    /// Accepts one write.
     func add(_ write: Write) throws
 }
 
@@ -102,12 +102,12 @@ extension WriteTarget {
         )
     }
 
-    /// Sends an event that is not kept.
+    /// Sends a value to observers without keeping it.
     public func emit(_ key: String, _ value: some Encodable, cause: Int? = Cause.current) throws {
         try add(.emit(key, value, cause: cause))
     }
 
-    /// Merges `value` into the current one (RFC 7396).
+    /// Merges `value` into the current value (RFC 7396).
     public func patch(
         _ key: String,
         _ value: some Encodable,
@@ -119,15 +119,14 @@ extension WriteTarget {
         try add(.patch(key, value, ifRevision: ifRevision, cause: cause))
     }
 
-    /// Takes a key away.
+    /// Deletes a key.
     public func delete(_ key: String, ifRevision: Int? = nil, cause: Int? = Cause.current) throws {
         try add(.delete(key, ifRevision: ifRevision, cause: cause))
     }
 }
 
-/// The writes of one batch while it is put together.
+/// The writes of a batch, while they are collected.
 public final class Batch: WriteTarget {
-    /// What was added so far.
     public private(set) var writes: [Write] = []
 
     init() {}

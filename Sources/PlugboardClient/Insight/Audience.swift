@@ -1,4 +1,5 @@
-// The answer to "who": the observers of a key, its writer and its server.
+// The answer to `who`: the observers of a key, its writer and its server. It is a copy of the broker's
+// reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// The observers, the writer and the server of a key.
 public struct Audience: Sendable, Equatable {
@@ -7,36 +8,36 @@ public struct Audience: Sendable, Equatable {
         public enum State: String, Sendable {
             /// It gets events at once.
             case live
-            /// The broker owes it something, or it doesn't read what it is sent.
+            /// The broker owes it something, or it doesn't read what was sent to it.
             case lagging
-            /// It waits for somebody to let it go on.
+            /// It is paused until a client resumes it.
             case paused
         }
 
-        /// The client's number, its name and its process, where the system says which.
+        /// The client's number, its name, and its process if the system says which.
         public let client: Int
         public let name: String
         public let process: Int?
-        /// The subscription, a text or a number, and the pattern of it that matches.
+        /// The subscription (a text or a number), and its pattern that matches.
         public let sub: JSON
         public let pattern: String
         public let phase: Int
-        /// How it is doing; nil for a word that this library doesn't know.
+        /// Its state; nil for a word that this library doesn't know.
         public let state: State?
         /// Bytes that wait in the broker for the client.
         public let queuedBytes: Int
         /// Keys and lines that the broker owes the subscription.
         public let owed: Int
-        /// Everything up to this one was sent, or is among the bytes that wait.
+        /// The last revision up to which everything was sent, or is among the bytes that wait.
         public let revision: Int
     }
 
     /// The writer of the value.
     public struct Writer: Sendable, Equatable {
-        /// Nil for the broker itself, and for a client of an earlier broker.
+        /// Nil for the broker itself, and for clients of an earlier broker.
         public let client: Int?
         public let name: String
-        /// Whether the connection that wrote it still stands.
+        /// Whether the connection of the value's writer is still open.
         public let isLive: Bool
         public let revision: Int
     }
@@ -48,18 +49,18 @@ public struct Audience: Sendable, Equatable {
         public let process: Int?
         /// The most specific pattern that matches.
         public let pattern: String
-        /// How many calls wait for its answer.
+        /// How many calls wait for its answers.
         public let calls: Int
     }
 
     public let key: String
-    /// In the order in which they get events; at most 1,000.
+    /// The observers in the order in which they get events; at most 1,000.
     public let observers: [Observer]
-    /// Whether there are observers beyond those; then those that aren't `live` come first.
+    /// Whether there are more observers. Then those that aren't `live` come first.
     public let hasMore: Bool
-    /// Nil where there is no value.
+    /// Nil if the key has no value.
     public let writer: Writer?
-    /// Nil where nobody serves the key.
+    /// Nil if nobody serves the key.
     public let server: Server?
 
     init(_ json: JSON) {

@@ -1,30 +1,30 @@
-// The answer to "why": the writes that led to a value, the newest first.
+// The answer to `why`: the writes that led to a value, the newest first. It is a copy of the broker's
+// reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// A chain of causes.
 public struct CauseChain: Sendable, Equatable {
-    /// One write. The next step is the one that it named as its cause.
+    /// One write. The next step is the write that it named as its cause.
     public struct Step: Sendable, Equatable {
         public let key: String
         public let revision: Int
-        /// `publish`, `patch`, `delete` or `emit`; nil where the broker no longer knows.
+        /// `publish`, `patch`, `delete` or `emit`; nil if the broker no longer knows.
         public let operation: String?
-        /// Who wrote it: a client's name, or `#` and its number.
+        /// The writer: a client's name, or `#` and its number.
         public let by: String
-        /// The time in UTC, such as `2026-11-21T13:05:00.123Z`; nil where the broker no
-        /// longer knows.
+        /// The time in UTC, such as `2026-11-21T13:05:00.123Z`; nil if the broker no longer knows.
         public let when: String?
-        /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+        /// Why the broker wrote instead of the writer; nil if the writer itself did.
         public let reason: Event.Reason?
-        /// The revision that it named as its cause.
+        /// The revision that it named as its cause, if any.
         public let cause: Int?
     }
 
     public let key: String
-    /// From the newest write of the key back to the root.
+    /// The writes, from the newest write of the key back to the root.
     public let steps: [Step]
-    /// Whether the chain goes on beyond what the broker remembers.
+    /// Whether the chain continues beyond what the broker remembers.
     public let isTruncated: Bool
-    /// Whether it goes on beyond the limit that was asked for.
+    /// Whether the chain continues beyond the limit of the request.
     public let hasMore: Bool
 
     init(_ json: JSON) {

@@ -1,70 +1,71 @@
-// The answer to "what if": what a write would do.
+// The answer to `explain`: what a write would do. `explain` writes nothing. The answer is a copy of the
+// broker's reply and doesn't change later. A field that the reply lacks is empty, 0, false or nil.
 
 /// The outcome that a write would have.
 public struct Explanation: Sendable, Equatable {
-    /// A subscription that would be concerned.
+    /// A subscription that matches the key.
     public struct Observer: Sendable, Equatable {
         public enum Outcome: String, Sendable {
             /// It would get the event at once.
             case sent
-            /// It is behind, or has `every`: the event would wait for its turn.
+            /// It has to wait, because the subscription lags behind or has `every`.
             case queued
-            /// The same, but it would get only the newest value.
+            /// The same, but the subscription would get only the newest value.
             case conflated
-            /// It waits for somebody to let it go on.
+            /// The subscription is paused, so the event waits until a client resumes it.
             case paused
-            /// It waits for an earlier phase; `awaits` names the observers that it waits for.
+            /// It waits for observers of an earlier phase, which `awaits` names.
             case waiting
-            /// It didn't ask for this change.
+            /// The subscription didn't ask for this change.
             case filtered
-            /// There is no room; it would learn of the gap.
+            /// There is no room for the event; a `lagged` would say so.
             case dropped
         }
 
-        /// The earlier phase that an observer waits for.
+        /// The earlier phase for which an observer waits.
         public struct Awaited: Sendable, Equatable {
             public let phase: Int
-            /// Those of it that have yet to acknowledge, at most eight.
+            /// Observers of that phase that haven't acknowledged yet; at most eight.
             public let observers: [Acknowledger]
-            /// Whether there are others beyond those.
+            /// Whether there are more of them.
             public let hasMore: Bool
         }
 
-        /// A subscription that others wait for.
+        /// A subscription for whose `ack` others wait.
         public struct Acknowledger: Sendable, Equatable {
             public let client: Int
             public let name: String
-            /// A text or a number.
+            /// The subscription: a text or a number.
             public let sub: JSON
         }
 
-        /// The client's number, its name and its process, where the system says which.
+        /// The client's number, its name, and its process if the system says which.
         public let client: Int
         public let name: String
         public let process: Int?
-        /// The subscription, a text or a number, and the pattern of it that matches.
+        /// The subscription (a text or a number), and its pattern that matches.
         public let sub: JSON
         public let pattern: String
         public let phase: Int
         /// Nil for a word that this library doesn't know.
         public let outcome: Outcome?
-        /// Nil where it waits for no earlier phase.
+        /// Nil if it waits for no earlier phase.
         public let awaits: Awaited?
     }
 
     public let key: String
-    /// The error that the write would get; nil where it would be made. Otherwise the rest of
-    /// this is empty.
+    /// The error that the write would get; nil if it would be made. With an error, the other fields are
+    /// empty.
     public let refusal: BusError?
     /// The event that observers would get: `update`, `delete` or `emit`.
     public let event: Event.Kind?
-    /// The revision that it would have.
+    /// The revision that the write would get.
     public let revision: Int?
-    /// The value that observers would get; for a patch the whole result.
+    /// The value that observers would get. For a patch, the whole result.
     public let value: JSON?
-    /// In the order in which they would get the event; at most 1,000.
+    /// The observers in the order in which they would get the event; at most 1,000.
     public let observers: [Observer]
-    /// Whether there are observers beyond those.
+    /// Whether there are more observers.
     public let hasMore: Bool
     /// A remark for a person, such as that nobody observes the key.
     public let note: String?

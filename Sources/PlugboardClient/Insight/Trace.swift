@@ -1,22 +1,24 @@
-// What a trace tells: one write, and what became of it for each of its observers.
+// What a trace reports: a write, and what became of it for each of its observers. The bus's thread makes
+// a `Trace` from each line. An outcome that this library doesn't know is nil.
 
 import PlugboardMemory
 import PlugboardWire
 
 /// A write to a key that is traced.
 public struct Trace: Sendable, Equatable {
-    /// A subscription that the write concerned.
+    /// A subscription that matches the key.
     public struct Observer: Sendable, Equatable {
-        /// The client's number and its name.
+        /// The client's number and name.
         public let client: Int
         public let name: String
-        /// The subscription, a text or a number.
+        /// The subscription: a text or a number.
         public let sub: JSON
         /// Nil for a word that this library doesn't know.
         public let outcome: Explanation.Observer.Outcome?
-        /// Nil where it waits for no earlier phase.
+        /// Nil if it waits for no earlier phase.
         public let awaits: Explanation.Observer.Awaited?
-        /// The time from the write to the observer's socket; nil if the line was not sent at once.
+        /// Microseconds from the write until it was written to the observer's socket; nil if that wasn't
+        /// at once.
         public let microseconds: Int?
     }
 
@@ -24,17 +26,17 @@ public struct Trace: Sendable, Equatable {
     public let revision: Int
     /// `publish`, `patch`, `delete` or `emit`.
     public let operation: String
-    /// Who wrote it: a client's name, or `#` and its number.
+    /// The writer: a client's name, or `#` and its number.
     public let by: String
-    /// Why the broker wrote it in its writer's name; nil where the writer itself did.
+    /// Why the broker wrote instead of the writer; nil if the writer itself did.
     public let reason: Event.Reason?
-    /// The revision that it named as its cause.
+    /// The revision that it named as its cause, if any.
     public let cause: Int?
-    /// In the order in which they get the event; at most 1,000.
+    /// The observers in the order in which they get the event; at most 1,000.
     public let observers: [Observer]
-    /// Whether there are observers beyond those.
+    /// Whether there are more observers.
     public let hasMore: Bool
-    /// How many writes just before this one are missing, because the trace was read too slowly.
+    /// How many writes just before this one are missing because the trace was read too slowly.
     public internal(set) var dropped = 0
 
     init(_ json: JSON) {
@@ -60,10 +62,10 @@ extension Trace.Observer {
     }
 }
 
-/// Turns a trace's lines into calls of its handler. Confined to the bus's thread.
+/// Turns a trace's lines into calls of its handler. Only the bus's thread uses it.
 final class TraceLines: @unchecked Sendable {
     private let handler: @Sendable (Trace) -> Void
-    /// Writes that a gap left out, to be reported with the next one.
+    /// Writes that are missing, to be reported with the next one.
     private var dropped = 0
 
     init(_ handler: @escaping @Sendable (Trace) -> Void) {

@@ -1,5 +1,5 @@
-// Decimal numbers for money and the like. They are exactly what the JSON number says, because no
-// binary floating point is involved. A value is either exact or nil.
+// Decimal numbers for money and the like. They are exactly what the JSON number says, because no binary
+// floating point is involved. A number that can't be exact is nil.
 
 /// An exact decimal number with up to 12 decimals and 26 digits before the point.
 ///
@@ -8,8 +8,8 @@
 /// let total = price?.multiplied(by: 10_000)
 /// print(total?.text(decimals: 2) ?? "too large")   // 1000.00
 /// ```
-/// Nothing here traps or rounds silently: a number that can't be held exactly is nil. Only
-/// `text(decimals:)` rounds, if it is asked for fewer decimals than there are.
+/// Nothing here traps or rounds silently. If a number can't be held exactly, the result is nil. Only
+/// `text(decimals:)` rounds, if there are more decimals than it is asked for.
 public struct ExactDecimal: Sendable, Hashable, Comparable {
     /// The most decimals a number can have.
     public static let decimalsMax = 12
@@ -18,7 +18,8 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
 
     public static let zero = ExactDecimal(units: 0)
 
-    /// The number in units of 10⁻¹²: 26 and 12 digits are what 128 bits hold for certain.
+    /// The number in units of 10⁻¹². 128 bits are enough for any 26 digits before the point and 12 after
+    /// it.
     private let units: Int128
 
     private init(units: Int128) {
@@ -30,8 +31,8 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
         units = Int128(number) * Self.unitsPerOne
     }
 
-    /// A number as JSON spells it, exponents included. Nil for any other text, and for a
-    /// number that has too many digits on either side of the point.
+    /// A number as JSON spells it, perhaps with an exponent. Nil for any other text, and for a number
+    /// with too many digits on either side of the point.
     public init?(_ text: some StringProtocol) {
         guard let literal = NumberLiteral(text.utf8) else { return nil }
         guard literal.digits.isEmpty == false else {
@@ -46,7 +47,7 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
         self.units = literal.isNegative ? -units : units
     }
 
-    /// A JSON value; nil where it is no number or one that can't be held exactly.
+    /// A JSON value; nil if it isn't a number, or can't be held exactly.
     public init?(_ json: JSON) {
         self.init(json.text)
     }
@@ -55,19 +56,19 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
         left.units < right.units
     }
 
-    /// The sum; nil where it is too large.
+    /// The sum; nil if it is too large.
     public func adding(_ other: ExactDecimal) -> ExactDecimal? {
         let (sum, overflow) = units.addingReportingOverflow(other.units)
         return overflow ? nil : ExactDecimal(units: sum)
     }
 
-    /// The product; nil where it is too large.
+    /// The product; nil if it is too large.
     public func multiplied(by factor: Int) -> ExactDecimal? {
         let (product, overflow) = units.multipliedReportingOverflow(by: Int128(factor))
         return overflow ? nil : ExactDecimal(units: product)
     }
 
-    /// With exactly so many decimals (0 to 12), as JSON spells numbers. Halves are rounded
+    /// The number with exactly `decimals` decimals (0 to 12), as JSON spells numbers. Halves are rounded
     /// away from zero, as cash registers do.
     public func text(decimals: Int) -> String {
         let decimals = min(max(0, decimals), Self.decimalsMax)
@@ -81,7 +82,7 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
         return "\(sign)\(digits.dropLast(decimals)).\(digits.suffix(decimals))"
     }
 
-    /// The number as a JSON value with exactly so many decimals.
+    /// The number as a JSON value with exactly `decimals` decimals.
     public func json(decimals: Int) -> JSON {
         JSON(trusted: Array(text(decimals: decimals).utf8))
     }
@@ -94,7 +95,7 @@ public struct ExactDecimal: Sendable, Hashable, Comparable {
 }
 
 extension ExactDecimal: CustomStringConvertible {
-    /// With as few decimals as say it exactly.
+    /// The exact number with as few decimals as possible.
     public var description: String {
         var text = text(decimals: Self.decimalsMax)
         while text.hasSuffix("0") { text.removeLast() }
@@ -102,14 +103,14 @@ extension ExactDecimal: CustomStringConvertible {
     }
 }
 
-/// A JSON number taken apart: digits × 10^exponent, with no zero at either end of the
-/// digits; none for zero.
+/// The parts of a JSON number: digits × 10^exponent. The digits begin and end with no zero, and zero has
+/// no digits.
 private struct NumberLiteral {
     var isNegative = false
     var digits: [UInt8] = []
     var exponent = 0
 
-    /// Nil where the bytes are not what RFC 8259, section 6, calls a number.
+    /// Nil if the bytes are not a number of RFC 8259, section 6.
     init?(_ bytes: some Collection<UInt8>) {
         var rest = Array(bytes)[...]
         isNegative = rest.skip("-")
@@ -141,15 +142,15 @@ extension ArraySlice<UInt8> {
         return true
     }
 
-    /// The values of the digits at the start.
+    /// Removes the digits at the beginning and returns their values.
     fileprivate mutating func takeDigits() -> ArraySlice<UInt8> {
         let digits = prefix { (0x30...0x39).contains($0) }
         removeFirst(digits.count)
         return ArraySlice(digits.map { $0 - 0x30 })
     }
 
-    /// A signed exponent, held within ±1,000,000,000: past that every number but zero is
-    /// too large or too small anyway.
+    /// Removes an exponent with its sign and returns it, limited to ±1,000,000,000. Beyond that, every
+    /// number except zero is too large or too small anyway.
     fileprivate mutating func takeExponent() -> Int? {
         let isNegative = skip("-")
         if !isNegative { _ = skip("+") }

@@ -1,5 +1,5 @@
-// Converts between Codable types and JSON. It is the one file that needs Foundation; the part
-// without localisation is enough and starts faster.
+// Converts between Codable types and JSON. This is the only file that needs Foundation. The part without
+// localisation is enough, and the program starts faster with it.
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -9,7 +9,7 @@
 import PlugboardWire
 
 extension JSON {
-    // Neither changes after it was made, so it is safe to share them.
+    // Neither of these is changed, so threads may share them.
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -17,7 +17,7 @@ extension JSON {
     }()
     private static let decoder = JSONDecoder()
 
-    /// The JSON of a value; a `JSON` is taken as it is.
+    /// The JSON of a value. A `JSON` stays as it is.
     /// - Throws: `BusError.unencodable`.
     public init(encoding value: some Encodable) throws {
         if let json = value as? JSON {
@@ -31,7 +31,7 @@ extension JSON {
         }
     }
 
-    /// The value as another type; as a `JSON` it stays what it is.
+    /// The value as another type. As a `JSON` it stays as it is.
     /// - Throws: what the type's decoding throws, such as `DecodingError`.
     public func decode<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         if let json = self as? Value { return json }
@@ -40,7 +40,7 @@ extension JSON {
 }
 
 extension JSON {
-    /// Encodes a number as one, within 38 digits exactly.
+    /// Encodes a number as a number. With up to 38 digits it is exact.
     func encodeNumber(to container: inout any SingleValueEncodingContainer) throws {
         if let integer = Int64(text) {
             try container.encode(integer)
@@ -51,7 +51,7 @@ extension JSON {
         }
     }
 
-    /// The number that a decoder hands out.
+    /// The number that a decoder returns.
     static func decodeNumber(from container: any SingleValueDecodingContainer) throws -> JSON {
         if let integer = try? container.decode(Int64.self) { return JSON(trusted: Array("\(integer)".utf8)) }
         let decimal = try container.decode(Decimal.self)

@@ -1,5 +1,5 @@
-// A `JSON` as a part of another Codable type. Coders work on parsed parts, so the value survives,
-// but maybe not the spelling of its numbers.
+// A `JSON` as a part of another Codable type. Coders work on parsed parts, so the value survives, but
+// perhaps not the spelling of its numbers.
 
 import PlugboardMemory
 import PlugboardWire
@@ -60,7 +60,7 @@ private struct Name: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// Puts a value together from what a decoder hands out.
+/// Builds a value from what a decoder returns.
 private struct Tree {
     var bytes: [UInt8] = []
 

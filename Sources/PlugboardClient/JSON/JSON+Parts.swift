@@ -1,12 +1,12 @@
-// Looking into a `JSON` and putting one together, byte for byte: parts keep their
-// spelling, so a price that was read as `49.90` is written as `49.90`.
+// Reads parts of a `JSON`, and builds one from parts. Parts keep their spelling: a price that was read as
+// `49.90` is written as `49.90`.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension JSON {
-    /// The member of an object; nil where there is none, or this is no object. Of members
-    /// with the same name it is the last.
+    /// The member of an object; nil if there is none, or if this isn't an object. If a name occurs twice,
+    /// its last member counts.
     ///
     /// ```swift
     /// let product = try JSON(#"{"title":"Phone","price":49.90}"#)
@@ -16,19 +16,19 @@ extension JSON {
         members?.last { $0.name == name }?.value
     }
 
-    /// An object's members in their order; nil for anything else.
+    /// An object's members in order; nil if this isn't an object.
     public var members: [(name: String, value: JSON)]? {
         let text = bytes.span
         guard var reader = JSONWalk(text, opening: "{") else { return nil }
         var members: [(name: String, value: JSON)] = []
-        // A `JSON` is well-formed, so nothing can be thrown here.
+        // A `JSON` is well-formed, so nothing is thrown here.
         while let (name, value) = try? reader.nextMember() {
             members.append((text.text(name) ?? "", JSON(copying: value.bytes(of: text))))
         }
         return members
     }
 
-    /// An array's elements; nil for anything else.
+    /// An array's elements; nil if this isn't an array.
     public var elements: [JSON]? {
         let text = bytes.span
         guard var reader = JSONWalk(text, opening: "[") else { return nil }
@@ -39,15 +39,14 @@ extension JSON {
         return elements
     }
 
-    /// A string's content; nil for anything else.
+    /// A string's characters; nil if this isn't a string.
     public var string: String? {
         let trimmed = trimmed
         guard trimmed.first == UInt8(ascii: "\"") else { return nil }
         return trimmed.span.text(ByteRange(1, trimmed.count - 1))
     }
 
-    /// A whole number written without fraction or exponent, within ±(2^63−1); nil for
-    /// anything else.
+    /// A whole number without fraction or exponent, within ±(2^63−1); nil if this is anything else.
     public var integer: Int? {
         let trimmed = trimmed
         guard trimmed.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }) else {
@@ -56,7 +55,7 @@ extension JSON {
         return Int(String(decoding: trimmed, as: UTF8.self))
     }
 
-    /// Without the white space that may stand round a value.
+    /// The bytes without the white space around the value.
     private var trimmed: ArraySlice<UInt8> {
         let isSpace: (UInt8) -> Bool = { $0 <= 0x20 }
         let start = bytes.drop(while: isSpace)
@@ -75,7 +74,7 @@ extension JSON {
         object(members.map { ($0.key, $0.value) })
     }
 
-    /// The same for members that were computed.
+    /// The same for a list of members.
     public static func object(_ members: [(name: String, value: JSON)]) -> JSON {
         var bytes = [UInt8(ascii: "{")]
         for (index, member) in members.enumerated() {

@@ -1,12 +1,12 @@
-// One connection's life on the bus's thread: greeting, then turns of writing what is
-// due, waiting, reading. Owns the descriptor; ends when that does, or when the link closes.
+// The life of one connection, on the bus's thread: the greeting, then turns of writing, waiting and
+// reading. It owns the descriptor. It ends when the connection ends, or when the link closes.
 
 import PlugboardMemory
 import PlugboardPosix
 import PlugboardWire
 import Synchronization
 
-/// The exchange with one broker over one descriptor.
+/// The exchange with a broker over one descriptor.
 final class Conversation {
     private static let wakeupToken: UInt64 = 0
     private static let socketToken: UInt64 = 1
@@ -18,7 +18,7 @@ final class Conversation {
     private var sending: [UInt8] = []
     private var sent = 0
     private var isBlocked = false
-    /// When to give up a broker that has not answered the beginning of the connection.
+    /// When to give up a broker that hasn't answered the first requests of the connection.
     private let setupDeadline: UInt64
 
     init(_ link: Link, _ socket: consuming Descriptor) throws {
@@ -30,10 +30,10 @@ final class Conversation {
         try poller.add(self.socket.fd, token: Self.socketToken, interest: .read)
     }
 
-    /// Whether the broker answered all that a connection begins with.
+    /// Whether the broker has answered the first requests of the connection.
     private(set) var wasSetUp = false
 
-    /// Goes on until the connection ends, and says why it did.
+    /// Runs until the connection ends, and returns why it did.
     func run() -> BusError {
         do {
             while true {
@@ -55,7 +55,7 @@ final class Conversation {
         }
     }
 
-    /// Rounded up, so that a wait doesn't end before the deadline.
+    /// The milliseconds until a deadline, rounded up, so that a wait doesn't end before it.
     static func milliseconds(from now: UInt64, to deadline: UInt64) -> Int32 {
         if deadline == .max { return -1 }
         if deadline <= now { return 0 }
@@ -74,7 +74,7 @@ final class Conversation {
         return .notABroker(path: link.socketPath, reason: "no \(what) in time")
     }
 
-    /// Waits once and reads what came.
+    /// Waits once and reads what has come. Returns why the connection ended, if it did.
     private func turn(_ milliseconds: Int32) throws -> BusError? {
         try poller.change(
             socket.fd,
@@ -97,7 +97,7 @@ final class Conversation {
         return nil
     }
 
-    /// Writes until nothing is left or the broker doesn't take more.
+    /// Writes until nothing is left, or until the broker takes no more.
     private func flush() -> BusError? {
         while !isBlocked {
             if sent == sending.count {
@@ -118,7 +118,7 @@ final class Conversation {
         return nil
     }
 
-    /// The broker may have said why before it closed.
+    /// Reads what is left after a failed write, because the broker may have said why it closed.
     private func lastWords() -> BusError? {
         while true {
             switch read() {
@@ -136,7 +136,7 @@ final class Conversation {
         case end(BusError)
     }
 
-    /// Reads once and hands over the lines that are complete.
+    /// Reads once and passes on the complete lines.
     private func read() -> Outcome {
         switch socket.receive(upTo: ClientLimits.readBytes) {
         case .bytes:

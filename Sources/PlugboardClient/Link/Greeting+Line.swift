@@ -1,10 +1,11 @@
-// Reading the broker's first line.
+// Reads the broker's first line: the greeting, or a `bye` if the broker doesn't accept the client. A
+// greeting must have this library's protocol number. Its other fields may be missing.
 
 import PlugboardMemory
 import PlugboardWire
 
 extension Greeting {
-    /// - Throws: what is wrong with the line as a greeting, for a person.
+    /// - Throws: why the line is no greeting, for a person.
     init(_ bytes: Span<UInt8>) throws(GreetingFault) {
         guard let line = LinePlaces(bytes) else {
             throw GreetingFault(reason: "its first line is not a JSON object")
@@ -41,7 +42,7 @@ extension Greeting {
         guard !line.limits.isEmpty,
             var members = JSONWalk(bytes, from: line.limits.start, opening: "{")
         else { return limits }
-        // The line was walked over before: a fault can't show here.
+        // The line was parsed before, so nothing is thrown here.
         while let (name, value) = try? members.nextMember() {
             if let name = bytes.text(name) { limits[name] = bytes.integer(value) }
         }
@@ -49,9 +50,9 @@ extension Greeting {
     }
 }
 
-/// Why a first line is no greeting.
+/// Why a line is no greeting.
 struct GreetingFault: Error {
     let reason: String
-    /// Whether trying again can help.
+    /// Whether another attempt may succeed.
     var isTransient = false
 }

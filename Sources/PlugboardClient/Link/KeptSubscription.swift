@@ -1,17 +1,17 @@
-// One live subscription as the connection knows it: its request, now and after each reconnection,
-// and its handlers. A trace is one, too.
+// One live subscription, as the link keeps it: its request, for now and for each reconnection, and its
+// handlers. A trace is one, too.
 
 import PlugboardWire
 
-/// A subscription that the broker confirmed, or that is wanted whenever there is a broker.
+/// A subscription that the broker has accepted, or that should be live whenever there is a broker.
 final class KeptSubscription: Sendable {
-    /// The number this client gave it, never used again.
+    /// The subscription's number, which is never used again.
     let sub: Int
     let patterns: [String]
     let options: SubscribeOptions
     /// Whether an event is handled when its callback has returned.
     let acknowledgesCallbacks: Bool
-    /// Who takes its lines, where it is a trace.
+    /// Takes the lines if this is a trace; otherwise nil.
     let trace: TraceLines?
     private let resumePoint = ResumePoint()
     private let onBegin: @Sendable (_ isResumed: Bool) -> Void
@@ -19,11 +19,11 @@ final class KeptSubscription: Sendable {
     private let onEnd: @Sendable (BusError?) -> Void
 
     /// - Parameters:
-    ///   - acknowledgesCallbacks: whether `onEvent` is all there is to do about an event.
-    ///   - onBegin: called when the broker agreed, for each connection anew, with whether it goes
-    ///     on where the last one broke.
+    ///   - acknowledgesCallbacks: whether an event is handled when `onEvent` has returned.
+    ///   - onBegin: called on each connection when the broker has accepted the subscription. Its argument
+    ///     says whether it resumes where the last connection broke.
     ///   - onEvent: called on the bus's thread, in order.
-    ///   - onEnd: called once when no event comes any more; nil where it was asked for.
+    ///   - onEnd: called once when no more events come, with nil if the program asked for that.
     init(
         sub: Int,
         patterns: [String],
@@ -43,7 +43,7 @@ final class KeptSubscription: Sendable {
         self.onEnd = onEnd
     }
 
-    /// A trace, which reports writes instead of values.
+    /// A trace. It reports writes instead of values.
     init(
         tracing patterns: [String],
         sub: Int,
@@ -60,7 +60,7 @@ final class KeptSubscription: Sendable {
         onEvent = { _ in }
     }
 
-    /// The broker of this epoch agreed.
+    /// The broker has accepted the subscription. `epoch` is the broker's.
     func begin(_ reply: Reply, epoch: String) {
         resumePoint.begin(reply, epoch: epoch, hasSnapshot: options.initial)
         onBegin(reply.isResumed)
@@ -72,12 +72,12 @@ final class KeptSubscription: Sendable {
 
     func end(_ error: BusError?) { onEnd(error) }
 
-    /// The request that sets it up.
+    /// The request that begins the subscription.
     var request: ObjectText {
         trace == nil ? .subscribe(patterns, sub: sub, options) : .trace(patterns, sub: sub)
     }
 
-    /// The same for a later connection. If the broker can resume, the request says from where.
+    /// The request on a later connection. If the broker can resume, the request says from where.
     func request(for greeting: Greeting?) -> ObjectText {
         let place = resumePoint.place
         guard trace == nil, let greeting, greeting.features.contains("since"), let since = place.revision

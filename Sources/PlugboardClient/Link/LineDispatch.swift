@@ -1,23 +1,22 @@
-// What each line from the broker means for the link: the greeting, an answer, an
-// event for a subscription, a farewell. Confined to the bus's thread.
+// Decides what to do with each line from the broker: the greeting, an answer, an event of a subscription,
+// or `bye`. Only the bus's thread uses it.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// Reads the lines of one connection.
 final class LineDispatch {
     private let link: Link
     private(set) var isGreeted = false
-    /// Why the broker ended the connection, where it said so.
+    /// Why the broker ended the connection, if it said so.
     private(set) var reason: BusError?
-    /// The newest revision that callbacks have handled, by subscription.
+    /// For each subscription, the newest revision that a callback has handled.
     private var handled: [Int: Int] = [:]
 
     init(_ link: Link) {
         self.link = link
     }
 
-    /// Handles one line. Returns why the connection can't go on, if so.
+    /// Handles one line. Returns why the connection can't continue; nil if it can.
     func read(_ bytes: Span<UInt8>) -> BusError? {
         guard isGreeted else { return greet(bytes) }
         guard let line = LinePlaces(bytes) else {
@@ -32,7 +31,8 @@ final class LineDispatch {
         return nil
     }
 
-    /// All events that came together were handed over. Acknowledges the handled ones, once.
+    /// Acknowledges what callbacks have handled. Call it when all events that came together were passed
+    /// on.
     func acknowledge() {
         guard !handled.isEmpty else { return }
         for (sub, revision) in handled { link.acknowledge(sub, revision) }

@@ -1,19 +1,19 @@
-// One line from the broker, read once: its kind (one of three), and the places of the fields that
-// this library knows. Values stay bytes. Unknown fields are skipped.
+// One line from the broker, parsed once: its kind, and the places of the fields that this library knows.
+// Values stay bytes. Unknown fields are skipped.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// The places of a line's fields. Valid for the bytes it was read from.
+/// The places of a line's fields. They are valid only with the line's bytes.
 struct LinePlaces: Sendable {
     enum Kind: Sendable { case ok, error, event, unknown }
 
     var kind = Kind.unknown
-    /// The text of `ok`, `error` or `event`.
+    /// The text of the first member: `ok`, `error` or `event`.
     var head = ByteRange.none
     var id = ByteRange.none
     var sub = ByteRange.none
-    /// Texts, without their quotes, as they are spelled.
+    /// Texts as spelled, without their quotes.
     var key = ByteRange.none
     var by = ByteRange.none
     var message = ByteRange.none
@@ -21,7 +21,7 @@ struct LinePlaces: Sendable {
     var reason = ByteRange.none
     var epoch = ByteRange.none
     var version = ByteRange.none
-    /// Values, as they are spelled.
+    /// Values as spelled.
     var revision = ByteRange.none
     var value = ByteRange.none
     var old = ByteRange.none
@@ -49,7 +49,7 @@ struct LinePlaces: Sendable {
     var features = ByteRange.none
     var resumed = ByteRange.none
 
-    /// Nil where the bytes are not a JSON object.
+    /// Nil if the bytes are not a JSON object.
     init?(_ bytes: Span<UInt8>) {
         guard var walk = JSONWalk(bytes, opening: "{") else { return nil }
         do throws(JSONFailure) {
@@ -75,7 +75,7 @@ struct LinePlaces: Sendable {
         }
     }
 
-    /// The first member says what a line is; a reply may have one that is called `event` too.
+    /// The first member says what a line is. A reply may also have a later member that is called `event`.
     private mutating func begin(_ kind: Kind, _ text: ByteRange) {
         if self.kind == .unknown { (self.kind, head) = (kind, text) }
     }
@@ -139,19 +139,20 @@ extension Span where Element == UInt8 {
         isEqual(to: literal)
     }
 
-    /// A text field: escapes resolved, broken UTF-8 repaired; nil where the field is absent.
+    /// The text of a field. Escapes are decoded, and malformed UTF-8 is replaced. Nil if the field is
+    /// absent.
     func text(_ range: ByteRange) -> String? {
         guard range.start > 0 else { return nil }
         return JSONText.string(range.bytes(of: self))
     }
 
-    /// The texts in a field that is an array; what isn't text is left out.
+    /// The texts in a field that is an array. Other elements are left out.
     func texts(_ range: ByteRange) -> [String] {
         guard !range.isEmpty, var elements = JSONWalk(self, from: range.start, opening: "[") else {
             return []
         }
         var texts: [String] = []
-        // The line was walked over before: a fault can't show here.
+        // The line was parsed before, so nothing is thrown here.
         while let element = try? elements.nextElement() {
             guard self[element.start] == UInt8(ascii: "\"") else { continue }
             if let text = text(ByteRange(element.start + 1, element.end - 1)) { texts.append(text) }
@@ -159,20 +160,20 @@ extension Span where Element == UInt8 {
         return texts
     }
 
-    /// The members of a field that is an object.
+    /// The members of a field that is an object; empty if it isn't one.
     func parts(_ range: ByteRange) -> [String: JSON] {
         guard !range.isEmpty, var members = JSONWalk(self, from: range.start, opening: "{") else {
             return [:]
         }
         var parts: [String: JSON] = [:]
-        // The line was walked over before: a fault can't show here.
+        // The line was parsed before, so nothing is thrown here.
         while let (name, value) = try? members.nextMember() {
             if let name = text(name) { parts[name] = JSON(copying: value.bytes(of: self)) }
         }
         return parts
     }
 
-    /// An integer field; nil where the field is absent or anything else.
+    /// The number of an integer field; nil if the field is absent or isn't an integer.
     func integer(_ range: ByteRange) -> Int? {
         guard range.count > 0, range.count <= 19 else { return nil }
         var value = 0
@@ -185,7 +186,7 @@ extension Span where Element == UInt8 {
         return value
     }
 
-    /// A field that is `true`.
+    /// Whether a field is `true`.
     func flag(_ range: ByteRange) -> Bool {
         range.bytes(of: self).spells("true")
     }

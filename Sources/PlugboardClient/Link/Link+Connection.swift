@@ -1,17 +1,19 @@
-// What the bus's thread tells the link: greeted, broken, written, answered, over.
+// What the bus's thread reports to the link: that a connection was greeted, set up or broken, and that a
+// request was answered.
 
 import PlugboardPosix
 import PlugboardWire
 
 extension Link {
-    /// A connection was greeted: names itself, subscribes again, then lets requests go.
+    /// A connection was greeted. Sets the name and the subscriptions again, then sends requests that
+    /// wait.
     func joined(_ greeting: Greeting) {
         let isReady: Bool = state.withLock { state in
             if case .closed = state.phase { return false }
             state.greeting = greeting
             state.phase = .joined
             state.setupLeft = 0
-            // A plugin that a supervisor has named has no other name.
+            // A supervisor gave this plugin its name, and it can't have another.
             if let name, greeting.name == nil {
                 let request = ObjectText(op: "hello").adding("name", string: name)
                 state.setupLeft += 1
@@ -42,7 +44,7 @@ extension Link {
         }
     }
 
-    /// One of the replies that a new connection waits for has come.
+    /// One of the replies has come for which a new connection waits.
     func setupStep() {
         let isReady = state.withLock { state in
             state.setupLeft -= 1
@@ -51,7 +53,7 @@ extension Link {
         if isReady { setUp() }
     }
 
-    /// The connection stands, and so does everything on it.
+    /// The connection is set up, with everything on it. Reports it to the program.
     private func setUp() {
         let (news, opening) = state.withLock { state in
             let news = Self.news(state)
@@ -68,7 +70,7 @@ extension Link {
         return .reconnected(greeting, epochChanged: previous.epoch != greeting.epoch)
     }
 
-    /// The connection has ended: all requests on it have failed.
+    /// The connection has ended. Fails all requests that were sent on it.
     func broke(_ reason: BusError) {
         let (sent, waiters, isNews, isFault) = state.withLock { state in
             if case .closed = state.phase {
@@ -91,7 +93,7 @@ extension Link {
         for waiter in waiters { waiter(.failure(reason)) }
     }
 
-    /// Ends everything for good. From any thread; the bus's thread then ends by itself.
+    /// Closes the link for ever. Any thread may call it. The bus's thread then ends by itself.
     func close(_ error: BusError?) {
         let ended: Ended? = change { state in
             if case .closed = state.phase { return nil }
@@ -106,7 +108,7 @@ extension Link {
         ended.tell(error)
     }
 
-    /// Ends all subscriptions; requests still go.
+    /// Ends all subscriptions. Requests still work.
     func stop() {
         let (registrations, waiters, hopeless) = change { state in
             unserveAll(&state)
@@ -127,7 +129,7 @@ extension Link {
         for waiter in waiters { waiter() }
     }
 
-    /// Fails what is due.
+    /// Fails requests whose deadline has passed.
     func expire(_ now: UInt64) {
         let expired = state.withLock { $0.takeExpired(now) }
         for request in expired {
@@ -136,8 +138,8 @@ extension Link {
         }
     }
 
-    /// Hands a reply or an error to the caller. A subscription goes live here, ahead of its first
-    /// event.
+    /// Passes a reply or an error to the caller. If it accepts a subscription, the subscription becomes
+    /// live here, before its first event.
     func answer(_ id: Int, _ result: Result<Reply, any Error>) {
         let (request, isTooLate, epoch): (LinkState.Pending?, Bool, String) = state.withLock { state in
             let epoch = state.greeting?.epoch ?? ""
@@ -158,7 +160,7 @@ extension Link {
     }
 }
 
-/// What has to be reported when a link closes.
+/// What must be reported when a link closes.
 private struct Ended: Sendable {
     let registrations: [KeptSubscription]
     let requests: [LinkState.Pending]

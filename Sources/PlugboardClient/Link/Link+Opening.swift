@@ -1,8 +1,9 @@
-// The first connection, which `connect` waits for.
+// The first connection, for which `connect` waits. `LinkState.opening` has the waiter. It is resumed
+// once: when the connection is set up, when it has failed, or when the link closes.
 
 extension Link {
-    /// Starts the thread and waits until the first connection is made, or never will be. A
-    /// cancelled wait closes the link.
+    /// Starts the thread and waits until the first connection is made or has failed. If the wait is
+    /// cancelled, the link closes.
     func open() async throws {
         do {
             try await withTaskCancellationHandler {
@@ -18,7 +19,7 @@ extension Link {
             try Task.checkCancellation()
             throw error
         }
-        // Cancelled just when it was made: closed all the same.
+        // If the task was cancelled just when the connection was made, the link closes, too.
         try Task.checkCancellation()
     }
 

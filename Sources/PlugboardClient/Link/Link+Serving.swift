@@ -1,10 +1,10 @@
-// What this client serves: registered by the program, renewed on each new connection. And the way
-// of a call from its line to its answer.
+// What this client serves: registered by the program, and again on each new connection. Also what happens
+// to a call between its line and its answer.
 
 import PlugboardMemory
 import PlugboardWire
 
-/// One key or pattern that this client answers calls of.
+/// A key or pattern that this client serves.
 final class CallServer: Sendable {
     let pattern: String
     private let answer: @Sendable (Call) async throws -> JSON
@@ -28,7 +28,8 @@ final class CallServer: Sendable {
         Pattern.matches(Array(pattern.utf8).span, Array(key.utf8).span)
     }
 
-    /// Token by token from the left: the token itself goes before `*`, that before `**`.
+    /// Compares token by token from the left: an exact token is more specific than `*`, and `*` than
+    /// `**`.
     func isMoreSpecific(than other: CallServer) -> Bool {
         ranks.lexicographicallyPrecedes(other.ranks)
     }
@@ -39,7 +40,8 @@ final class CallServer: Sendable {
 }
 
 extension Link {
-    /// Asks to serve. A call may come with the reply, so the handler is registered before.
+    /// Asks the broker to serve. A call may come together with the reply, so the handler is registered
+    /// before.
     func serve(_ server: CallServer, timeout: Duration?) async throws {
         let refusal: BusError? = state.withLock { state in
             if state.isStopped { return .closed }
@@ -65,7 +67,7 @@ extension Link {
         return .refused(code: .conflict, message: message, hint: nil, revision: nil)
     }
 
-    /// Ends it; calls that have come are still answered.
+    /// Ends serving. Calls that have come are still answered.
     func unserve(_ server: CallServer) {
         change { state in
             guard state.remove(server), case .joined = state.phase else { return }
@@ -77,7 +79,7 @@ extension Link {
         appendInternal(ObjectText(op: "unserve").adding("key", string: server.pattern), &state)
     }
 
-    /// A program that stops gets no more calls.
+    /// Ends all serving, because a program that stops should get no more calls.
     func unserveAll(_ state: inout LinkState) {
         let servers = state.servers.values.map(\.server)
         state.servers = [:]
@@ -85,7 +87,7 @@ extension Link {
         for server in servers { appendUnserve(server, &state) }
     }
 
-    /// Registers on a new connection what this client serves. A refusal ends serving.
+    /// Serves again on a new connection. If the broker refuses, serving ends.
     func serveAgain(_ state: inout LinkState) {
         for serving in state.servers.values where serving.isLive {
             let server = serving.server
@@ -116,8 +118,8 @@ extension Link {
         }
     }
 
-    /// Sends an answer, unless the call's connection has ended. If the answer is too long, sends an
-    /// error, so that nobody waits for it.
+    /// Sends an answer, unless the call's connection has ended. If the answer is too long for a line,
+    /// sends an error, so that the caller needn't wait for the time-out.
     private func answer(_ call: Call, _ result: Result<JSON, CallError>) {
         let request = ObjectText(op: "return").adding("call", string: call.id)
             .adding("value", json: (try? result.get())?.bytes)
@@ -136,20 +138,20 @@ extension Link {
 }
 
 extension LinkState {
-    /// A server, and whether the broker agreed to it.
+    /// A server, and whether the broker has accepted it.
     struct Serving {
         let server: CallServer
         var isLive: Bool
     }
 
-    /// Whether it was still there.
+    /// Removes a server. Returns whether it was still there.
     mutating func remove(_ server: CallServer) -> Bool {
         guard servers[server.pattern]?.server === server else { return false }
         servers[server.pattern] = nil
         return true
     }
 
-    /// The server that the broker means when it passes on a call: the most specific one.
+    /// The server that a call is for: the most specific one, as at the broker.
     func server(of key: String) -> CallServer? {
         servers.values.map(\.server).filter { $0.serves(key) }.min { $0.isMoreSpecific(than: $1) }
     }

@@ -1,10 +1,12 @@
-// Subscriptions: made and ended by the program, renewed on each new connection.
+// Begins and ends subscriptions for the program, and begins them again on each new connection. Any thread
+// may do it: the link's lock protects the table of subscriptions. A subscription that has ended is no
+// longer in the table, so it gets no more events.
 
 import PlugboardWire
 
 extension Link {
-    /// Asks for a subscription; it becomes live with the broker's reply, ahead of its
-    /// first event, and survives reconnections from then on.
+    /// Asks for a subscription. It becomes live with the broker's reply, before its first event, and
+    /// continues after reconnections.
     func subscribe(_ registration: KeptSubscription, timeout: Duration?) async throws {
         let isStopped = state.withLock { $0.isStopped }
         guard !isStopped else { throw BusError.closed }
@@ -15,7 +17,7 @@ extension Link {
         )
     }
 
-    /// Registers a subscription that is to be live whenever there is a broker, now or later.
+    /// Registers a subscription that should be live whenever there is a broker.
     func keep(_ registration: KeptSubscription) -> BusError? {
         let isAdded: Bool = change { state in
             guard !state.isStopped else { return false }
@@ -27,7 +29,7 @@ extension Link {
         return isAdded ? nil : .closed
     }
 
-    /// Ends a subscription without telling its owner; no event is handed over after this.
+    /// Ends a subscription without calling its `onEnd`. No event is passed on after this.
     func unsubscribe(_ sub: Int) {
         let registration = state.withLock { $0.registrations.removeValue(forKey: sub) }
         if registration != nil { sendUnsubscribe(sub) }
@@ -40,7 +42,8 @@ extension Link {
         }
     }
 
-    /// Appends the request of a registration that is live already. A refusal ends it.
+    /// Appends the request of a registered subscription again. If the broker refuses, the subscription
+    /// ends.
     func resubscribe(_ registration: KeptSubscription, _ state: inout LinkState, isSetup: Bool) {
         let epoch = state.greeting?.epoch ?? ""
         appendInternal(registration.request(for: state.greeting), &state) { [weak self] result in
@@ -58,7 +61,8 @@ extension Link {
         }
     }
 
-    /// A request of the connection's own: not limited, and only its connection's end ends it.
+    /// Appends a request of the link itself. The outbox limit doesn't apply, and only the end of the
+    /// connection makes it fail.
     func appendInternal(
         _ request: ObjectText,
         _ state: inout LinkState,

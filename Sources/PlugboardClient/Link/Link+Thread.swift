@@ -1,19 +1,20 @@
-// The bus's thread and its link, turn by turn.
+// How the bus's thread uses the link: what it asks in each turn. The lock is held only for a moment,
+// never during a system call or while a waiter is resumed.
 
 extension Link {
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Whether the first connection is still to come.
+    /// Whether `connect` still waits for the first connection.
     var isOpening: Bool { state.withLock { $0.opening != nil } }
 
-    /// Whether the broker answered everything that a connection begins with.
+    /// Whether the broker has answered the first requests of the connection.
     var isSetUp: Bool { state.withLock { $0.isJoined && $0.setupLeft == 0 } }
 
     func registration(_ sub: Int) -> KeptSubscription? {
         state.withLock { $0.registrations[sub] }
     }
 
-    /// Returns the bytes to write, in exchange for an array that was written.
+    /// Swaps an array that was written for the bytes to write next.
     func take(_ sending: inout [UInt8]) {
         sending.removeAll(keepingCapacity: sending.capacity <= 4 * ClientLimits.readBytes)
         let spare = sending
@@ -40,9 +41,9 @@ extension Link {
         for waiter in waiters { waiter(.success(())) }
     }
 
-    /// What the thread has to do next.
+    /// What the thread does next.
     enum Next {
-        /// Wait, until this deadline at most. From here on a change wakes the thread.
+        /// Wait, at most until this deadline. From then on, a change wakes the thread.
         case wait(UInt64)
         case write
         case end

@@ -1,18 +1,18 @@
-// The connection as its callers see it: requests go in from any thread, the bus's own
-// thread (`LinkThread`) carries them. Held by the `Bus` and by the thread; what always
-// holds: nothing is called while the lock is held, and no caller ever waits for a peer.
+// The connection as its callers see it. Requests may come from any thread, and the bus's thread
+// (`LinkThread`) sends them. The `Bus` and the thread hold it. No callback is called while the lock is
+// held, and no caller waits for the broker.
 
 import Observables
 import PlugboardPosix
 import PlugboardWire
 import Synchronization
 
-/// A connection that is kept up, with the requests and subscriptions on it.
+/// A connection that is made again when it breaks, with its requests and subscriptions.
 final class Link: Sendable {
     let socketPath: String
     let name: String?
     let options: Bus.Options
-    /// The users whose broker the link accepts.
+    /// The users whose broker the bus accepts.
     let trusted: TrustedUsers
     let connectionState = ObservableValue(ConnectionState.connecting)
     let faults = FaultObservers()
@@ -29,9 +29,10 @@ final class Link: Sendable {
         wakeup = try Wakeup()
     }
 
-    /// Sends a request and calls `complete` once with its reply or its failure, on the
-    /// bus's thread. A failure known at once is returned instead.
-    /// - Parameter timeout: nanoseconds; `.max` for none.
+    /// Sends a request. Calls `complete` once, with the reply or the failure. The bus's thread calls it,
+    /// except after `close`, `stop` or `cancel`: then the thread that called these. A failure that is
+    /// known at once is returned instead.
+    /// - Parameter timeout: nanoseconds; `.max` means none.
     func start(
         _ request: ObjectText,
         timeout: UInt64,
@@ -69,9 +70,10 @@ final class Link: Sendable {
         }
     }
 
-    /// Sends a request and waits for its reply, up to the time-out. Cancelling the task
-    /// ends the wait; what was sent stays sent.
-    /// - Parameter onReply: called with the outcome ahead of the next line, on the bus's thread.
+    /// Sends a request and waits for its reply, until the time-out. Cancelling the task ends the wait,
+    /// but what was sent stays sent.
+    /// - Parameter onReply: called as `complete` in `start`. After a reply, that is before the next line is
+    ///   read.
     func request(
         _ request: ObjectText,
         timeout: Duration?,
@@ -87,7 +89,7 @@ final class Link: Sendable {
                     continuation.resume(with: $0)
                 }
                 if let failure { continuation.resume(throwing: failure) }
-                // Cancelled before there was anything to cancel.
+                // The task was cancelled before there was anything to cancel.
                 if Task.isCancelled { cancel(id) }
             }
         } onCancel: {
@@ -95,8 +97,8 @@ final class Link: Sendable {
         }
     }
 
-    /// Refuses a line that is too long, in the broker's words. The broker would skip it unread, so
-    /// its answer couldn't say which request it is about.
+    /// Refuses a line that is too long, in the broker's words. The broker would skip it, and its answer
+    /// couldn't say which request it is for.
     private static func lengthFailure(_ line: [UInt8]) -> BusError? {
         let count = line.count - 1
         guard count > Limits.lineBytesMax else { return nil }
@@ -104,7 +106,7 @@ final class Link: Sendable {
         return .refused(code: .tooLong, message: message, hint: nil, revision: nil)
     }
 
-    /// Hands over lines that nobody waits for. Fails at once where they can't be taken.
+    /// Adds a request whose answer nobody waits for. Throws if it can't be accepted now.
     func enqueue(_ request: ObjectText) throws(BusError) {
         let line = request.line
         if let failure = Self.lengthFailure(line) { throw failure }
@@ -124,7 +126,7 @@ final class Link: Sendable {
         if let failure { throw failure }
     }
 
-    /// Waits until the outbox is less than half full.
+    /// Waits until the outbox is at most half full.
     func room() async throws {
         let id = state.withLock { $0.takeID() }
         let halfFull = options.outboxBytesMax / 2
@@ -151,7 +153,7 @@ final class Link: Sendable {
         }
     }
 
-    /// Gives up waiting for a reply. A subscription that may have been asked for is taken back.
+    /// Stops waiting for a reply. If it is for a subscription, unsubscribes.
     func cancel(_ id: Int) {
         let request = change { $0.take(id) }
         guard let request else { return }
@@ -159,7 +161,7 @@ final class Link: Sendable {
         request.complete(.failure(CancellationError()))
     }
 
-    /// Unsubscribes where a request to subscribe was given up after it was sent.
+    /// Unsubscribes if a request to subscribe was sent and then given up.
     func takeBack(_ request: LinkState.Pending) {
         guard let registration = request.registration, request.parked == nil else { return }
         sendUnsubscribe(registration.sub)

@@ -1,25 +1,25 @@
-// What callers and the bus's thread share, under the one lock of `Link`. Plain
-// bookkeeping: nothing here waits, calls out or touches a descriptor.
+// What callers and the bus's thread share, under the only lock of `Link`. Nothing here waits, calls back
+// or touches a descriptor.
 
-/// The state of a connection and everything that waits for it.
+/// The state of a connection, and everything that waits for it.
 struct LinkState {
     enum Phase {
-        /// No connection; the last attempt's outcome where there was one.
+        /// There is no connection. The error is that of the last attempt, if there was one.
         case apart(BusError?)
-        /// Greeted: the thread writes what is in the outbox.
+        /// The broker has greeted, and the thread writes what is in the outbox.
         case joined
         case closed(BusError?)
     }
 
-    /// A request that was not answered yet.
+    /// A request that wasn't answered yet.
     struct Pending {
         let operation: String
         let complete: Completion
-        /// In nanoseconds of the monotonic clock; `.max` for none.
+        /// In nanoseconds of the monotonic clock; `.max` means none.
         let deadline: UInt64
-        /// The line while it waits for a connection or for room.
+        /// The request's line, while it waits for a connection or for room.
         var parked: [UInt8]?
-        /// The subscription to become live once the broker agreed.
+        /// The subscription that becomes live when the broker accepts it.
         var registration: KeptSubscription?
     }
 
@@ -27,51 +27,51 @@ struct LinkState {
     typealias Waiter = @Sendable (Result<Void, any Error>) -> Void
 
     var phase = Phase.apart(nil)
-    /// Ended by `stop()`: subscriptions are over, requests still go.
+    /// Whether `stop()` was called. Then subscriptions have ended, and requests still work.
     var isStopped = false
-    /// Lines for the thread to take.
+    /// Lines for the thread to write.
     var outbox: [UInt8] = []
-    /// Bytes that the thread took and has not written yet.
+    /// Bytes that the thread took and hasn't written yet.
     var takenBytes = 0
     var pending: [Int: Pending] = [:]
-    /// Pending requests that are not in the outbox yet, oldest first, and their bytes.
+    /// Requests that are not in the outbox yet, oldest first; and their bytes.
     var parked: [Int] = []
     var parkedBytes = 0
     var registrations: [Int: KeptSubscription] = [:]
     /// What this client serves, by key or pattern.
     var servers: [String: Serving] = [:]
-    /// The will: what the broker writes when the connection ends without goodbye.
+    /// The will: a write that the broker makes if the connection ends without goodbye.
     var will: Write?
-    /// What this client announces, by a number of its own.
+    /// What this client announces, by a number for each announcement.
     var announcements: [Int: Announcement] = [:]
     var nextID = 1
     var nextSub = 1
-    /// No deadline of a pending request is earlier.
+    /// No pending request has an earlier deadline.
     var earliestDeadline = UInt64.max
-    /// The thread will look at this state again before it waits.
+    /// Whether the thread will look at this state again before it waits.
     var threadIsAwake = true
     var pipelined = Pipelined()
-    /// Replies that are still missing before a new connection counts as set up.
+    /// How many replies are missing before a new connection is set up.
     var setupLeft = 0
-    /// Of the newest connection.
+    /// The greeting of the newest connection.
     var greeting: Greeting?
-    /// Of the newest one that was told to the program.
+    /// The newest greeting that was reported to the program.
     var announced: Greeting?
     var roomWaiters: [Int: Waiter] = [:]
     var stopWaiters: [Int: @Sendable () -> Void] = [:]
-    /// Subscriptions of remote observables whose changes wait for the first answer.
+    /// Subscriptions of remote observables that hold changes until the first answer.
     var holding: Set<Int> = []
-    /// Called once the first connection is made, or never will be.
+    /// Called when the first connection was made or has failed.
     var opening: Waiter?
 
-    /// What is known about writes that nobody waits for.
+    /// What is known about pipelined writes.
     struct Pipelined {
-        /// Some were handed over since the last barrier.
+        /// Whether any were sent since the last barrier.
         var isUnconfirmed = false
-        /// A connection broke with some unconfirmed.
+        /// Whether a connection broke while any were unconfirmed.
         var wasLost = false
 
-        /// Begins anew at a barrier, and says whether anything was lost before it.
+        /// Begins anew at a barrier. Returns whether anything may be lost before it.
         mutating func takeLost() -> Bool {
             defer { self = Pipelined() }
             return wasLost
@@ -86,8 +86,8 @@ struct LinkState {
         if case .closed = phase { true } else { false }
     }
 
-    /// Whether it is news that another user's broker is now at the socket. The bus doesn't report
-    /// each further attempt, but this may end a wait in vain.
+    /// Whether another user's broker is at the socket, and the last attempt found something else. That is
+    /// reported, because the program may wait in vain.
     func meetsStranger(_ reason: BusError) -> Bool {
         guard case .untrusted = reason, opening == nil else { return false }
         if case .apart(reason) = phase { return false }
@@ -110,7 +110,7 @@ struct LinkState {
         return nextSub
     }
 
-    /// Moves parked requests to the outbox as far as there is room.
+    /// Moves requests that wait to the outbox, as long as there is room.
     mutating func moveParked(limit: Int) {
         guard case .joined = phase, !parked.isEmpty else { return }
         var moved = 0
@@ -128,25 +128,26 @@ struct LinkState {
         parked.removeFirst(moved)
     }
 
-    /// Removes a pending request, whatever ends it.
+    /// Removes a pending request.
     mutating func take(_ id: Int) -> Pending? {
         guard let request = pending.removeValue(forKey: id) else { return nil }
         if let line = request.parked {
             parkedBytes -= line.count
-            // Requests that were given up leave their number behind, but not for ever.
+            // Requests that were given up leave their number in `parked`. This removes such numbers now
+            // and then.
             if parked.count > 2 * pending.count + 64 { parked.removeAll { pending[$0] == nil } }
         }
         return request
     }
 
-    /// Removes everything that was handed to a connection that has ended. Parked requests were
-    /// never sent; they go on waiting, unless the program is stopping.
+    /// Removes all requests that were sent on a connection that has ended. Requests that weren't sent go
+    /// on waiting, unless the program is stopping.
     mutating func takeHopeless() -> [Pending] {
         let ids = pending.filter { $0.value.parked == nil || isStopped }.keys.sorted()
         return ids.compactMap { take($0) }
     }
 
-    /// Removes the requests that are due, and finds the next deadline.
+    /// Removes the requests whose deadline has passed, and finds the next deadline.
     mutating func takeExpired(_ now: UInt64) -> [Pending] {
         guard earliestDeadline <= now else { return [] }
         var expired: [Int] = []

@@ -1,14 +1,13 @@
-// The bus's own thread: it connects, reads, writes and waits, until the link is closed. Its own
-// state (descriptor, bytes read and taken, remembered keys) belongs to it alone. What it shares
-// with callers is in `Link`.
+// The bus's own thread. It connects, reads, writes and waits until the link is closed. Its own state
+// (descriptor, bytes, remembered keys) belongs to it alone. What it shares with callers is in `Link`.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// One thread's work for one link. Confined to that thread.
+/// The work of the thread for one link. Only that thread uses it.
 final class LinkThread {
     private let link: Link
-    /// Failures in a row, for the pause before the next attempt.
+    /// How many attempts have failed in a row, for the pause before the next one.
     private var failures = 0
     private let waitsForBrokerUntil: UInt64
 
@@ -30,7 +29,7 @@ final class LinkThread {
         }
     }
 
-    /// One connection from its beginning to its end. Returns why it ended.
+    /// Makes one connection and runs it to its end. Returns why it ended.
     private func attempt() -> BusError {
         do {
             let socket =
@@ -59,7 +58,7 @@ final class LinkThread {
         return MonotonicClock.nanoseconds() < waitsForBrokerUntil
     }
 
-    /// Waits before the next attempt. Meanwhile it fails the requests that run out of time.
+    /// Waits before the next attempt. Meanwhile, fails requests whose deadline has passed.
     private func pause() {
         let length = link.options.backoff.pause(max(0, failures - 1))
         let end = Link.deadline(after: link.isOpening ? min(length, 50_000_000) : length)

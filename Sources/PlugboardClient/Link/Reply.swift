@@ -1,4 +1,5 @@
-// The broker's answer to a request, kept as the line it was.
+// The broker's answer to a request. It has its own copy of the line, and reads fields when they are
+// needed. A field that is missing is 0, null, false or empty. Also the error of an `error` line.
 
 import PlugboardMemory
 import PlugboardWire
@@ -15,21 +16,21 @@ struct Reply: Sendable {
 
     var revision: Int { bytes.span.integer(line.revision) ?? 0 }
 
-    /// The result of a call.
+    /// The server's answer, for a call.
     var value: JSON {
         line.value.isEmpty ? .null : JSON(copying: line.value.bytes(of: bytes.span))
     }
 
-    /// The whole line, for replies that have many fields and are read seldom.
+    /// The whole line, for replies that have many fields and are rare.
     var json: JSON { JSON(trusted: bytes) }
 
-    /// Whether a subscription goes on where it was.
+    /// Whether a subscription resumes where it was.
     var isResumed: Bool { bytes.span.flag(line.resumed) }
 
-    /// How many events wait for a subscription.
+    /// How many keys and lines the broker owes a subscription.
     var owed: Int { bytes.span.integer(line.owed) ?? 0 }
 
-    /// Whether a further page of keys follows.
+    /// Whether there is another page of keys.
     var hasMore: Bool { bytes.span.flag(line.more) }
 
     func entry(of key: String) -> Entry {
@@ -63,7 +64,7 @@ struct Reply: Sendable {
 }
 
 extension BusError {
-    /// What an `error` line says.
+    /// The error of an `error` line.
     init(refusal line: LinePlaces, _ bytes: Span<UInt8>) {
         self = .refused(
             code: Code(rawValue: bytes.text(line.head) ?? ""),

@@ -1,15 +1,17 @@
-// Where a subscription resumes on a later connection, and what it then skips.
+// Where a subscription resumes on a later connection, and which events it then skips. A
+// `KeptSubscription` owns it. Any thread may make the first request; after that only the bus's thread
+// uses it.
 
 import PlugboardWire
 import Synchronization
 
-/// A subscription's place. Only the bus's thread uses it; the lock is for the compiler.
+/// The place of a subscription.
 final class ResumePoint: Sendable {
     private let state = Mutex(ResumePlace())
 
     var place: ResumePlace { state.withLock { $0 } }
 
-    /// A broker agreed to the subscription.
+    /// A broker has accepted the subscription.
     func begin(_ reply: Reply, epoch: String, hasSnapshot: Bool) {
         state.withLock {
             let revision = UInt64(reply.revision)
@@ -17,7 +19,7 @@ final class ResumePoint: Sendable {
         }
     }
 
-    /// Notes an event. Returns what is new of it; nil if it came before the connection broke.
+    /// Notes an event. Returns what is new in it; nil if it came before the connection broke.
     func news(of event: Event) -> Event? {
         state.withLock { place in
             let revision = UInt64(event.revision)

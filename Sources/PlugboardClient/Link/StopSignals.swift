@@ -1,11 +1,11 @@
-// SIGTERM and SIGINT for this program's buses. Signals belong to the process, so there
-// is one of these, with a thread that waits for nothing else; it starts when first asked for.
+// SIGTERM and SIGINT for all buses of this program. Signals belong to the process, so there is only one
+// object, with a thread that only waits for them. The thread starts when the first handler is added.
 
 import PlugboardPosix
 import PlugboardWire
 import Synchronization
 
-/// Calls the handlers when the program should stop.
+/// Calls handlers when the program should stop. Any thread may use it.
 final class StopSignals: Sendable {
     static let shared = StopSignals()
 
@@ -23,8 +23,8 @@ final class StopSignals: Sendable {
     /// Whether a signal has come.
     var hasCome: Bool { state.withLock { $0.hasCome } }
 
-    /// Calls `handler` once a signal has come, at once where it has already. Returns the
-    /// number to remove it by.
+    /// Calls `handler` when a signal comes, or at once if one has come. Returns the number with which to
+    /// remove the handler.
     @discardableResult
     func add(_ handler: @escaping @Sendable () -> Void) -> Int {
         let (id, hasCome, isFirst) = state.withLock { state in
@@ -38,7 +38,7 @@ final class StopSignals: Sendable {
         return id
     }
 
-    /// Forgets a handler; one that a signal has just come for may still be called.
+    /// Removes a handler. If a signal has just come, the handler may still be called.
     func remove(_ id: Int) {
         state.withLock { state in state.handlers.removeAll { $0.id == id } }
     }
@@ -67,7 +67,7 @@ final class StopSignals: Sendable {
 }
 
 extension StandardStream {
-    /// A line for a person. If standard error is closed, nobody can read it.
+    /// Prints a line for a person. If standard error is closed, nothing happens.
     static func complain(_ line: String) {
         _ = StandardStream.error.write(Array("\(Printable.text(line))\n".utf8))
     }

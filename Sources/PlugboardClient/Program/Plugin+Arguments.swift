@@ -1,12 +1,11 @@
-// `Plugin.run` for programs with a command line: it connects to the given socket, and reports on
-// standard error when the broker goes and comes back.
+// `Plugin.run` for programs with a command line. It connects to the given socket, and reports on standard
+// error when the connection breaks and is made again.
 
 import PlugboardPosix
 
 extension Plugin {
-    /// The same as ``run(name:path:options:_:)``, under the name and at the socket that the
-    /// command line gives. Says on standard error when the connection breaks and when it is
-    /// back.
+    /// The same as ``run(name:path:options:_:)``, with the name and the socket of the command line. It
+    /// reports on standard error when the connection breaks and when it is made again.
     public static func run(_ arguments: PluginArguments, _ body: (Bus) async throws -> Void) async {
         let options = Bus.Options(waitForBroker: .seconds(5), peer: arguments.peer)
         await run(name: arguments.name, path: arguments.socket, options: options) { bus in

@@ -1,13 +1,13 @@
-// How a plugin gets its connection: it says so when it has to wait for a broker, and meanwhile it
-// can be stopped as at any other time.
+// How a plugin connects. If it has to wait for a broker, it says so on standard error. Signals end the
+// wait, too. If it can't connect, the process ends with a message and a status.
 
 import PlugboardPosix
 
 extension Plugin {
-    /// How long to wait before saying so: a broker that `up` has just started is there by then.
+    /// How long to wait before saying so. A broker that `up` has just started is there by then.
     private static let noticeDelay = Duration.milliseconds(300)
 
-    /// Connects; nil if SIGTERM or SIGINT came first. Ends the process if it can't connect.
+    /// Connects. Returns nil if SIGTERM or SIGINT came first. If it can't connect, ends the process.
     static func open(_ name: String, _ path: String, _ options: Bus.Options) async -> Bus? {
         let notice = Task {
             try await Task.sleep(for: noticeDelay)
@@ -27,7 +27,7 @@ extension Plugin {
     private static func connect(_ name: String, _ path: String, _ options: Bus.Options) async throws -> Bus {
         let opening = Task { try await Bus.connect(name: name, path: path, options: options) }
         let handler = StopSignals.shared.add { opening.cancel() }
-        // The handler would keep the bus for as long as the process lives.
+        // Otherwise the handler would keep the bus as long as the process lives.
         defer { StopSignals.shared.remove(handler) }
         return try await withTaskCancellationHandler {
             try await opening.value
@@ -36,7 +36,8 @@ extension Plugin {
         }
     }
 
-    /// EX_UNAVAILABLE of sysexits.h if no acceptable broker answers, or one that only closes.
+    /// The exit status: EX_UNAVAILABLE (69) of sysexits.h if no acceptable broker answers, or one that
+    /// closes the connection; 1 for any other error.
     private static func status(of error: any Error) -> Int32 {
         switch error as? BusError {
         case .noBroker, .untrusted, .disconnected: 69

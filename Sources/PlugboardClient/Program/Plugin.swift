@@ -1,8 +1,9 @@
-// A program on the bus from its first line to its exit status.
+// Runs a plugin from its start to its exit status. SIGTERM and SIGINT don't end the process at once: what
+// was written before is sent first. An error ends it with a message on standard error.
 
 import PlugboardPosix
 
-/// Runs a plugin: connects, runs `body`, and goes on until the plugin is asked to stop.
+/// Runs a plugin: connects, runs `body`, and continues until the plugin should stop.
 ///
 /// ```swift
 /// import PlugboardClient
@@ -15,20 +16,20 @@ import PlugboardPosix
 /// ```
 public enum Plugin {
     /// Connects under `name` and runs `body`. If `body` returns before a signal comes, the plugin
-    /// goes on until one does: observers and callbacks need no more. Then it sends all remaining
-    /// writes to the broker.
+    /// continues until one does, which is all that observers and callbacks need. Then it sends all
+    /// remaining writes to the broker.
     ///
-    /// If there is no broker yet, it waits for one: five seconds, unless `options` says otherwise.
-    /// After a moment, a line on standard error says so. SIGTERM and SIGINT end the wait as well,
-    /// and then `body` is never called.
+    /// If there is no broker yet, it waits for one: five seconds, unless `options` says otherwise. After
+    /// a moment it says so on standard error. SIGTERM and SIGINT end the wait, too, and then `body` is
+    /// never called.
     ///
-    /// If the reader of the output goes away, the plugin goes on, and its output is lost.
+    /// If nobody reads the plugin's output any more, the plugin continues, and its output is lost.
     ///
-    /// A ``Bus/setWill(_:timeout:)`` is written where the process ends in any other way than by a
-    /// signal or its own `stop()`.
+    /// The broker writes the will (``Bus/setWill(_:timeout:)``) if the process ends in any other way than
+    /// by a signal or its own `stop()`.
     ///
-    /// It ends the process with a message on standard error where it can't go on: status 69
-    /// without a broker, 1 for any other error. Otherwise it returns.
+    /// If it can't continue, it ends the process with a message on standard error: with status 69 without
+    /// a broker, and 1 for any other error. Otherwise it returns.
     public static func run(
         name: String,
         path: String? = nil,
@@ -45,7 +46,7 @@ public enum Plugin {
                 try await bus.runUntilStopped()
             } catch {
                 let wasStopped = bus.link.state.withLock { $0.isStopped }
-                // An error is not an orderly end, so the broker writes the will.
+                // An error is no orderly end, so the broker should write the will.
                 _ = await bus.finish(saysGoodbye: wasStopped)
                 if !wasStopped { throw error }
             }
@@ -54,7 +55,7 @@ public enum Plugin {
         }
     }
 
-    /// Ends the process, with its message below a status line that may be on the terminal.
+    /// Ends the process. The message comes below the status line, if there is one.
     static func fail(_ name: String, _ error: any Error, status: Int32) -> Never {
         Console.endStatus()
         Console.warn("\(name): \(error)")

@@ -1,10 +1,11 @@
-// A plugin's command line: read once, checked whole, before anything else happens.
+// A plugin's command line. It is read and checked before anything else happens. A mistake in it ends the
+// process with status 64. An option wins over the environment.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// What a plugin was started with. Each plugin takes `--socket`, `--peer`, `--name` and
-/// `--help` beside the options of its own.
+/// The arguments of a plugin. Every plugin takes `--socket`, `--peer`, `--name` and `--help` besides its
+/// own options.
 ///
 /// ```swift
 /// let file = PluginOption.text("file", "PATH", "where to write")
@@ -16,14 +17,14 @@ import PlugboardWire
 public struct PluginArguments: Sendable {
     /// The name on the bus: `--name`, or else `PLUGBOARD_NAME`, or else the plugin's own.
     public let name: String
-    /// The broker's socket where `--socket` names one.
+    /// The broker's socket; nil without `--socket`.
     public let socket: String?
-    /// A user whose broker is accepted beside this user's and root's, if `--peer` names one.
+    /// A user whose broker is accepted besides this user's and root's; nil without `--peer`.
     public let peer: String?
     private let words: Invocation
 
-    /// Reads this process's command line. It ends the process after `--help` (status 0) and
-    /// after a mistake (status 64, with a message that says which).
+    /// Reads this process's command line. Ends the process after `--help` (status 0), and after a mistake
+    /// (status 64, with a message about the mistake).
     public static func read(
         _ name: String,
         _ summary: String,
@@ -44,13 +45,13 @@ public struct PluginArguments: Sendable {
     /// Whether the option was given.
     public func has(_ option: PluginOption) -> Bool { words.has(option.option) }
 
-    /// The option's value as it was written; nil where it wasn't given.
+    /// The option's value as written; nil if the option wasn't given.
     public func text(_ option: PluginOption) -> String? { words.text(option.option) }
 
-    /// The value of a `PluginOption.integer`.
+    /// The value of a `PluginOption.integer`; nil if the option wasn't given.
     public func integer(_ option: PluginOption) -> Int? { text(option).flatMap { Int($0) } }
 
-    /// The value of a `PluginOption.number`.
+    /// The value of a `PluginOption.number`; nil if the option wasn't given.
     public func number(_ option: PluginOption) -> Double? { text(option).flatMap { Double($0) } }
 
     init(
@@ -94,7 +95,7 @@ public struct PluginArguments: Sendable {
     }
 }
 
-/// What is wrong with a command line, in words for the person who wrote it.
+/// What is wrong with a command line, for the person who typed it.
 struct PluginUsageError: Error, Equatable {
     let message: String
 }

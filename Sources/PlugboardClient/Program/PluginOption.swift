@@ -1,5 +1,5 @@
-// One option of a plugin's command line: how it is spelled, what value it takes, its
-// line of help.
+// One option of a plugin: how it is spelled, what value it takes, and its line of help. Its value is
+// checked when `PluginArguments` reads the command line.
 
 import PlugboardWire
 
@@ -16,7 +16,7 @@ public struct PluginOption: Sendable {
         PluginOption(option: CommandOption(flag: name, help))
     }
 
-    /// An option that takes any text but an empty one.
+    /// An option that takes any text that isn't empty.
     public static func text(_ name: String, _ placeholder: String, _ help: String) -> PluginOption {
         PluginOption(option: CommandOption(name, placeholder, help))
     }
@@ -31,7 +31,7 @@ public struct PluginOption: Sendable {
         PluginOption(option: CommandOption(name, placeholder, help, .integer(bounds)))
     }
 
-    /// An option that takes a number within bounds, fractions allowed.
+    /// An option that takes a number within bounds. It may have a fraction.
     public static func number(
         _ name: String,
         _ placeholder: String,

@@ -1,10 +1,10 @@
-// The status of a plugin and the lines above it. Owned by `Console`, under its lock; what
-// always holds: a terminal's last line is the status or empty, never half of each.
+// The status of a plugin and the lines above it. `Console` owns it, under its lock. The last line of a
+// terminal is always the whole status or empty.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// The terminal's last line, while it holds a status.
+/// The last line of the terminal, while it shows a status.
 struct StatusLine: Sendable {
     let output: StandardStream
     private var status: String?
@@ -13,7 +13,7 @@ struct StatusLine: Sendable {
         self.output = output
     }
 
-    /// Above the status, where there is one.
+    /// Prints a line, above the status if there is one.
     func print(_ text: String, to stream: StandardStream) {
         if status != nil { write(Self.erasure, to: output) }
         write(Printable.text(text) + "\n", to: stream)
@@ -34,10 +34,10 @@ struct StatusLine: Sendable {
         status = nil
     }
 
-    /// Back to the first column, and clear to the end of the line (ECMA-48, EL).
+    /// Moves to the first column and clears the line from there (ECMA-48, EL).
     private static let erasure = "\r\u{1B}[K"
 
-    /// If nobody reads the output any more, the plugin goes on all the same.
+    /// If nobody reads the output any more, the plugin continues.
     private func write(_ text: String, to stream: StandardStream) {
         _ = stream.write(Array(text.utf8))
     }

@@ -1,16 +1,19 @@
-// The side of a remote observable that faces the bus: events come in, changes go out.
+// The part of a remote observable that deals with the bus. Events come in on the bus's thread. Changes go
+// out from any thread, in the order of the calls, because they are sent under the state's lock. Observers
+// are called without the lock.
 
 import Observables
 import PlugboardWire
 import Synchronization
 
 extension RemoteObservable {
-    /// Subscribes for good. If the broker refuses, `ready()` throws, and there is a fault.
+    /// Subscribes until the observable is released. If the broker refuses, `ready()` throws, and there is
+    /// a fault.
     func begin() {
         if let fault = Self.fault(of: key) { return ended(fault) }
         let registration = KeptSubscription(sub: sub, patterns: [key], options: SubscribeOptions()) {
             [weak self] isResumed in
-            // If the broker resumes, a key that doesn't come is unchanged.
+            // If the broker resumes, a key for which no event comes is unchanged.
             self?.state.withLock { $0.isInSnapshot = isResumed }
         } onEvent: { [weak self] event in
             guard let self else { return }
@@ -29,7 +32,7 @@ extension RemoteObservable {
     }
 
     private func ended(_ error: BusError?) {
-        // Released after the lock, since the end of streams may call anything.
+        // Released after the lock, because the end of streams may call any code.
         let (observed, fault) = state.withLock { state in
             state.end = error ?? .closed
             return (state.observed.take(), dropHeld("nothing is heard of it any more", &state))
@@ -39,7 +42,7 @@ extension RemoteObservable {
         if !bus.link.isClosed { tell(fault) }
     }
 
-    /// On the bus's thread, one event at a time.
+    /// Handles an event. The bus's thread calls it, one event at a time.
     private func receive(_ event: Event) {
         switch event.kind {
         case .update: updated(event)
@@ -69,7 +72,8 @@ extension RemoteObservable {
         observed?.update(value)
     }
 
-    /// A snapshot without the key: it was deleted while the connection was down, or never existed.
+    /// Handles the end of a snapshot. If the key wasn't in it, it was deleted while the connection was
+    /// down, or never existed.
     private func synced() {
         let (observed, fault) = state.withLock { state in
             let isThere = state.isInSnapshot
@@ -87,7 +91,8 @@ extension RemoteObservable {
         if let error { bus.link.faults.tell(Fault(error: error, key: key)) }
     }
 
-    /// Sends a new value, in the order of the calls, since the caller holds the state's lock.
+    /// Sends a new value. The caller holds the state's lock, so values are sent in the order of the
+    /// calls.
     func send(_ value: Value, _ state: inout State) -> BusError? {
         if let fault = publish(value) { return fault }
         state.ahead = value
@@ -114,7 +119,7 @@ extension RemoteObservable {
 }
 
 extension RemoteObservable.State {
-    /// The key is absent. Returns the observers to notify, if any.
+    /// Notes that the key is absent. Returns the observers to notify, if any.
     fileprivate mutating func forget(_ defaultValue: Value) -> ObservableValue<Value>? {
         known = defaultValue
         json = nil
@@ -122,7 +127,7 @@ extension RemoteObservable.State {
         return observed
     }
 
-    /// A change under way was answered or has failed.
+    /// Notes that a change was answered or has failed.
     fileprivate mutating func settle() {
         underWay -= 1
         if underWay == 0 { ahead = nil }

@@ -1,8 +1,7 @@
-// Changes of a remote observable that came before the broker had sent the key's value. If they were
-// sent at once, they would overwrite it with something made from the default. Invariants: as long
-// as a change is held, a barrier is under way behind the subscription. Its answer or time-out ends
-// the wait, and until then it keeps the observable alive. No change is held once the value is
-// known.
+// Changes of a remote observable that are made before its value is known. If they were sent at once, they
+// would overwrite the value with something made from the default. As long as a change is held, a barrier
+// after the subscription is under way. Its answer or time-out ends the wait, and it keeps the observable
+// alive until then. No change is held once the value is known.
 
 import PlugboardWire
 
@@ -10,16 +9,16 @@ import PlugboardWire
 struct HeldChange<Value: Codable & Sendable>: Sendable {
     typealias Change = @Sendable (inout Value) -> Void
 
-    /// The value if the key is absent.
+    /// The value to send if the key is absent.
     let value: Value
-    /// How to make it again from another value; nil for an assignment.
+    /// Makes the change again from another value; nil for an assignment.
     let again: Change?
-    /// The event that was being handled.
+    /// The cause of the change: the revision of the event that was being handled.
     let cause: Int?
 }
 
 extension RemoteObservable {
-    /// Keeps a change; the caller holds the state's lock. Returns why it can't be kept.
+    /// Holds a change. The caller holds the state's lock. Returns why the change can't be held.
     func hold(_ value: Value, again: HeldChange<Value>.Change?, _ state: inout State) -> BusError? {
         if let end = state.end { return end }
         guard state.held.count < ClientLimits.heldChangesMax else {
@@ -31,10 +30,10 @@ extension RemoteObservable {
         return nil
     }
 
-    /// The first answer has come: sends what was held. Returns why some of it was not.
+    /// Sends the held changes after the first answer. Returns why some were not sent.
     func sendHeld(isThere: Bool, _ state: inout State) -> BusError? {
         let held = takeHeld(&state)
-        // A value that is there but couldn't be decoded has left no trace here.
+        // A value that exists but can't be decoded was not noted in the state.
         let isReadable = state.revision > 0
         var fault: BusError?
         for change in held {
@@ -53,7 +52,7 @@ extension RemoteObservable {
         return fault
     }
 
-    /// No value will come: gives up the held changes. Returns the failure, if there were any.
+    /// Gives up the held changes, because no value will come. Returns the failure if there were any.
     func dropHeld(_ reason: String, _ state: inout State) -> BusError? {
         takeHeld(&state).isEmpty ? nil : .notReady(key: key, reason: reason)
     }
@@ -66,7 +65,7 @@ extension RemoteObservable {
         return state.held
     }
 
-    /// The subscription went ahead of this barrier: its answer comes behind the first value.
+    /// Sends a barrier after the subscription. Its answer comes after the first value.
     private func awaitFirstAnswer() -> BusError? {
         let link = bus.link
         let timeout = link.options.requestTimeout.nanoseconds

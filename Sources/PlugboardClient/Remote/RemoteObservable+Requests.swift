@@ -1,14 +1,14 @@
-// What a remote observable has beyond a local one: a wait for its value, and a change that other
+// What a remote observable can do beyond a local one: wait for its value, and make a change that other
 // writers can't overwrite.
 
 import PlugboardWire
 
 extension RemoteObservable {
     /// Waits until the broker has sent the key's value, and returns it.
-    /// - Throws: `BusError.refused` for what is not a key, `.timedOut`, `.closed`.
+    /// - Throws: `BusError.refused` if the key is invalid, `.timedOut`, `.closed`.
     @discardableResult
     public func ready(timeout: Duration? = nil) async throws -> Value {
-        // The subscription went ahead of this barrier; its answer is the snapshot's end.
+        // The subscription was sent before this barrier, so its snapshot has ended when the answer comes.
         if !isReady, state.withLock({ $0.end == nil }) {
             _ = try await bus.link.request(ObjectText(op: "sync"), timeout: timeout)
         }
@@ -16,11 +16,11 @@ extension RemoteObservable {
         return value
     }
 
-    /// Changes the value in one step, even against other writers on the bus: if one of them was
-    /// faster, `change` is called again with the newer value. Returns what `change` returns, once
-    /// the broker has the new value and observers have got it.
+    /// Changes the value in one step, even against other writers on the bus. If another write comes
+    /// first, calls `change` again with the newer value. Returns the result of `change` when the broker
+    /// has the new value and observers have got it.
     ///
-    /// - Throws: what `change` throws, `BusError.timedOut` if others are always faster, or another
+    /// - Throws: what `change` throws, `BusError.timedOut` if other writes always come first, or another
     ///   failure of publishing.
     @discardableResult
     public func modify<Result: Sendable>(
@@ -38,8 +38,8 @@ extension RemoteObservable {
                 try await bus.publish(key, new, ifRevision: revision, timeout: limit)
                 return result
             } catch let error as BusError where error.isConflict {
-                // The write that caused the conflict came before the refusal. If none came, the
-                // newer value can't be decoded, and another attempt would change nothing.
+                // The write that caused the conflict comes before the refusal. If its event didn't change
+                // the revision, its value can't be decoded, and another attempt would not help.
                 if state.withLock({ $0.revision }) == revision { throw error }
                 if start.duration(to: .now) > limit { throw BusError.timedOut(operation: "modify") }
             }
@@ -50,8 +50,8 @@ extension RemoteObservable {
 extension Bus {
     /// A key as a value that can be read, changed and observed.
     ///
-    /// Returns at once. Until the broker has answered, the value is the default; `ready()` waits
-    /// for that. Keep the observable for as long as you observe.
+    /// Returns at once. Until the broker has answered, the value is the default; `ready()` waits for the
+    /// answer. Keep the observable as long as you observe.
     ///
     /// - Parameter defaultValue: the value while the key is absent.
     public func observable<Value: Codable & Sendable>(

@@ -1,5 +1,5 @@
-// A key of the bus with the functions of a local observable. To move observing code between the
-// two, change the line that makes the value.
+// A key of the bus with the functions of a local observable. To move code between the two, change only
+// the line that makes the value.
 
 import Observables
 import PlugboardWire
@@ -15,53 +15,51 @@ import Synchronization
 /// total.value = 42.5
 /// total.update { $0 += 1 }
 /// ```
-/// **When a change shows.** `value` shows your own change at once. Observers are called when the
-/// broker's event arrives, in the broker's order, as for all other clients. If a change is refused
-/// or lost, `value` returns to the broker's value, and `Bus.onFault` says why. Until the first
-/// answer (`ready()`), and whenever the key is absent or deleted, the value is the default; a
-/// deletion is a change to the default.
+/// **When a change is visible.** `value` has your own change at once. Observers are called when the
+/// broker's event arrives, in the broker's order, as for all other clients. If a change is refused or
+/// lost, `value` returns to the broker's value, and `Bus.onFault` says why. The value is the default
+/// until the first answer (`ready()`) and while the key is absent. A deletion is a change to the default.
 ///
-/// **Before the first answer** a change overwrites nothing. It waits for that answer. If the key
-/// turns out to be absent, the change is sent. If there is a value, the closure of
-/// ``update(_:)-(_)`` runs again with that value. An assignment was made from a default that
-/// doesn't hold, so it isn't sent and becomes a fault, `BusError.notReady`.
+/// **Before the first answer** a change overwrites nothing. It waits for the answer. If the key is
+/// absent, the change is sent. If there is a value, the closure of ``update(_:)-(_)`` runs again with
+/// that value. But an assignment was made from a default that isn't the value, so it isn't sent and
+/// becomes a fault, `BusError.notReady`.
 ///
-/// **Several writers.** Between programs the last writer wins with assignments and `update`: they
-/// overwrite a change that another program makes between your read and your write. `modify`
-/// doesn't.
+/// **Several writers.** Assignments and `update` overwrite a change that another program makes between
+/// your read and your write: the last writer wins. `modify` doesn't.
 ///
 /// **Causes.** What an observer writes names the observed event as its ``Cause``.
 ///
-/// **Reconnecting.** Afterwards observers get the value if it differs from what they know; a
-/// deletion counts, too.
+/// **Reconnecting.** After a reconnection, observers get the value if it differs from the last one that
+/// they got. A deletion counts, too.
 ///
-/// **End.** Observing ends when the observable is released, or the bus
-/// closes; `value` then stays what it was.
+/// **End.** Observing ends when the observable is released, or when the bus closes. `value` then stays as
+/// it was.
 public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable {
     public let key: String
-    /// The value of the key when it has none.
+    /// The value while the key is absent.
     public let defaultValue: Value
     let bus: Bus
     let sub: Int
     let state: Mutex<State>
 
     struct State {
-        /// What observers know; nil once there is no more to observe.
+        /// What observers observe; nil after the end.
         var observed: ObservableValue<Value>?
         /// The broker's newest value.
         var known: Value
         var json: JSON?
         /// 0 while the key is absent.
         var revision = 0
-        /// The value after the changes under way; nil while there are none.
+        /// The value with changes that weren't answered yet; nil if there are none.
         var ahead: Value?
         var underWay = 0
         var isReady = false
         /// Changes that wait for the first answer, oldest first.
         var held: [HeldChange<Value>] = []
-        /// The running snapshot has the key.
+        /// Whether the present snapshot has the key.
         var isInSnapshot = false
-        /// Why no further value comes.
+        /// Why no more values come; nil if they do.
         var end: BusError?
     }
 
@@ -90,14 +88,14 @@ public final class RemoteObservable<Value: Codable & Sendable>: ValueObservable 
     /// Whether the broker has sent the key's value.
     public var isReady: Bool { state.withLock { $0.isReady } }
 
-    /// Changes the value and publishes it; see the type's description. Before the first answer,
+    /// Changes the value and publishes it; see the description of the type. Before the first answer,
     /// `change` is called once more if a value arrives, with that value.
     public func update(_ change: @escaping @Sendable (inout Value) -> Void) {
         perform(change, again: change)
     }
 
-    /// The same for a change that returns something, or may throw. Its result is returned at once,
-    /// so the change can't be made again: before the first answer it counts as an assignment.
+    /// The same for a change that returns a result or may throw. The result is returned at once, so the
+    /// change can't be made again. Before the first answer it counts as an assignment.
     @discardableResult
     public func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result

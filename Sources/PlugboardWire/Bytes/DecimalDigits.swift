@@ -1,6 +1,5 @@
-// Writes integers as decimal text straight into a buffer. It makes eight digits at a time,
-// all in one word, because nearly every line has a revision. It allocates nothing but what
-// the buffer needs to grow.
+// Writes integers as decimal text into a buffer. Nearly every line has a revision, so this makes eight
+// digits at a time, all in one word. It allocates nothing, except when the buffer grows.
 
 import PlugboardMemory
 
@@ -12,7 +11,7 @@ extension ByteBuffer {
 }
 
 enum DecimalDigits {
-    /// The digits of the largest number.
+    /// The number of digits of the largest number.
     static let countMax = 20
     private static let wordful: UInt64 = 100_000_000
 
@@ -37,9 +36,9 @@ enum DecimalDigits {
         buffer.append(word: digits(of: low) | 0x3030_3030_3030_3030, count: 8)
     }
 
-    /// The eight digits of a number below 10^8, the first one in the lowest byte. It splits the
-    /// number into two of four digits, then four of two, then eight of one. Each division is a
-    /// multiplication by a rounded-up fraction, which is exact in its range.
+    /// The eight digits of a number below 10^8, the first digit in the lowest byte. Splits the number
+    /// into two of four digits, then four of two, then eight of one. Each division is a multiplication by
+    /// a rounded-up fraction, which is exact in its range.
     @inline(__always)
     private static func digits(of value: UInt64) -> UInt64 {
         let fours = value / 10_000 | (value % 10_000) &<< 32

@@ -1,13 +1,11 @@
-// Compares JSON numbers by their value: exact decimals of any size, however they are
-// spelled. It only compares digits and their places, so 1e999999999 costs no more than 1.
-// It copies nothing.
+// Compares JSON numbers by value. They are exact decimals of any size, and their spelling doesn't matter.
+// It compares digits and their places, so 1e999999999 costs no more than 1. It copies nothing.
 
 import PlugboardMemory
 
-/// The order of two numbers, given as texts that the scanner accepted.
+/// The order of two numbers. Both are texts that the scanner accepted.
 enum DecimalOrder {
-    /// Negative, 0 or positive, if the left number is less than, equal to or greater than the
-    /// right.
+    /// Negative if the left number is less, 0 if both are equal, positive if the left number is greater.
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let (left, right) = (DecimalText(left), DecimalText(right))
         guard left.sign == right.sign, left.sign != 0 else { return left.sign - right.sign }
@@ -18,10 +16,10 @@ enum DecimalOrder {
 /// The parts of a number's text: a sign, and 0.DIGITS × 10^(exponent + shift). The first
 /// digit is not 0.
 private struct DecimalText: ~Escapable {
-    /// −1, 0 or 1. Zero has the sign 0, whatever its spelling.
+    /// −1, 0 or 1. Zero always has the sign 0.
     private(set) var sign = 0
     private let bytes: Span<UInt8>
-    /// From the first to the last digit that is not 0. There may be a decimal point among them.
+    /// From the first to the last digit that is not 0, perhaps with a decimal point among them.
     private var digits = ByteRange.none
     private var shift = 0
     /// The digits after the `e`, without leading zeros.
@@ -39,22 +37,21 @@ private struct DecimalText: ~Escapable {
         while first < end, Self.isZeroOrPoint(bytes[first]) { first += 1 }
         guard first < end else { return }
         sign = start == 0 ? 1 : -1
-        // If the first digit is after the decimal point, the zeros before it count as negative
-        // places.
+        // If the first digit is after the decimal point, each zero before it is one place less.
         shift = first < point ? point - first : point + 1 - first
         readExponent(from: end + 1)
         while Self.isZeroOrPoint(bytes[end - 1]) { end -= 1 }
         digits = ByteRange(first, end)
     }
 
-    /// The order of the absolute values; neither is 0.
+    /// The order of the absolute values. Neither number is 0.
     func magnitudeOrder(_ other: DecimalText) -> Int {
         let places = exponentDifference(other) + shift - other.shift
         guard places == 0 else { return places.signum() }
         var (place, otherPlace) = (digits.start, other.digits.start)
         while true {
             let (digit, otherDigit) = (nextDigit(&place), other.nextDigit(&otherPlace))
-            // Trailing zeros are cut off, so the number with digits left is the larger one.
+            // Trailing zeros are cut off, so the number that has digits left is the larger one.
             guard let digit else { return otherDigit == nil ? 0 : -1 }
             guard let otherDigit else { return 1 }
             if digit != otherDigit { return digit < otherDigit ? -1 : 1 }
@@ -69,22 +66,21 @@ private struct DecimalText: ~Escapable {
         exponent = ByteRange(min(place, bytes.count), bytes.count)
     }
 
-    /// The difference of the exponents. Exact up to 2^40. Beyond that it is some number at least
-    /// that far from 0, which the digits of one line can't outweigh.
+    /// The difference of the exponents. It is exact up to 2^40. Beyond that it is only somewhere above
+    /// 2^40, which the digits of a line can't outweigh.
     private func exponentDifference(_ other: DecimalText) -> Int {
         let count = max(exponent.count, other.exponent.count)
         var difference = 0
         for place in 0..<count {
             let digit = exponentDigit(place, of: count) - other.exponentDigit(place, of: count)
             difference = difference * 10 + digit
-            // The remaining digits can change it by less than a tenth.
+            // The remaining digits can change the difference by less than a tenth.
             if abs(difference) > 1 << 40 { break }
         }
         return difference
     }
 
-    /// A digit of the exponent, with its sign, as if the exponent were written with `count`
-    /// digits.
+    /// A digit of the exponent with the exponent's sign, as if the exponent had `count` digits.
     private func exponentDigit(_ place: Int, of count: Int) -> Int {
         let zeros = count - exponent.count
         guard place >= zeros else { return 0 }

@@ -1,11 +1,11 @@
-// Writes moments as text for replies: RFC 3339 in UTC, to the millisecond. It computes the
-// calendar itself (H. Hinnant's `civil_from_days`), because the C library's depends on the
-// time zone of the process.
+// Writes times as text for replies: RFC 3339 in UTC, with milliseconds (SPEC.md, section 4). It computes
+// the calendar itself (H. Hinnant's `civil_from_days`), because the C library uses the time zone of the
+// process.
 
 import PlugboardMemory
 
 extension ByteBuffer {
-    /// Adds a moment, such as `2026-11-21T13:05:00.123Z`.
+    /// Adds a time, such as `2026-11-21T13:05:00.123Z`.
     public mutating func append(milliseconds since1970: UInt64) {
         let (seconds, milliseconds) = since1970.quotientAndRemainder(dividingBy: 1000)
         let (day, second) = seconds.quotientAndRemainder(dividingBy: 86_400)
@@ -26,14 +26,14 @@ extension ByteBuffer {
         append(byte: UInt8(ascii: "Z"))
     }
 
-    /// Adds an integer with leading zeros, up to `digits` digits.
+    /// Adds an integer with leading zeros, at least `digits` digits long.
     private mutating func append(decimal value: UInt64, digits: Int) {
         for _ in 0..<max(0, digits - DecimalDigits.count(value)) { append(byte: UInt8(ascii: "0")) }
         append(decimal: value)
     }
 }
 
-/// Moments as people read them.
+/// Times as people read them. Arguments are milliseconds since 1970.
 public enum UTCTime {
     /// `2026-11-21T13:05:00.123Z`.
     public static func text(_ milliseconds: UInt64) -> String {
@@ -54,7 +54,7 @@ private struct UTCDate {
 
     /// `number` counts days from 1 January 1970, which is 0.
     init(day number: UInt64) {
-        // Counts from 1 March of the year 0, so that a leap day is the last of its year.
+        // Counts from 1 March of the year 0, so that a leap day is the last day of its year.
         let shifted = number + 719_468
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
         let leaps = dayOfEra / 1460

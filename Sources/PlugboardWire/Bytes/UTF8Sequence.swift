@@ -1,12 +1,11 @@
-// Finds well-formed UTF-8 (RFC 3629, section 4) byte by byte. Overlong
-// forms, surrogates and everything above U+10FFFF are malformed. It copies
-// and keeps nothing.
+// Checks UTF-8 byte by byte (RFC 3629, section 4). Overlong forms, surrogates and everything above
+// U+10FFFF are malformed. It copies nothing.
 
 import PlugboardMemory
 
-/// Checks of UTF-8 at the level of bytes.
+/// Checks of UTF-8.
 public enum UTF8Sequence {
-    /// The length of the sequence that starts at a place within `bytes`, or 0 if it is malformed.
+    /// The length of the sequence that starts at `place`; 0 if it is malformed.
     static func length(_ bytes: Span<UInt8>, at place: Int) -> Int {
         let lead = bytes[place]
         switch lead {
@@ -22,11 +21,11 @@ public enum UTF8Sequence {
         }
     }
 
-    /// The offset of the first byte that is not part of well-formed UTF-8, if any.
+    /// The offset of the first byte that isn't part of well-formed UTF-8; nil if there is none.
     public static func firstMalformed(_ bytes: Span<UInt8>) -> Int? {
         var offset = 0
         while offset < bytes.count {
-            // Most bytes are ASCII, which needs no look at what follows: eight at a time.
+            // Most bytes are ASCII, and eight of them can be checked at a time.
             if offset + 8 <= bytes.count, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 {
                 offset += 8
                 continue
@@ -38,12 +37,12 @@ public enum UTF8Sequence {
         return nil
     }
 
-    /// The character at a place within `bytes`, and its number of bytes; nil if it is malformed.
+    /// The character at `place`, and its number of bytes; nil if it is malformed.
     static func character(_ bytes: Span<UInt8>, at place: Int) -> (Unicode.Scalar, count: Int)? {
         let count = length(bytes, at: place)
         guard count > 0 else { return nil }
         let lead = UInt32(bytes[place])
-        // Each further byte leaves the lead byte one bit less.
+        // The lead byte of a longer sequence has fewer bits of the character.
         var value = count == 1 ? lead : lead & (0x7F >> UInt32(count))
         for index in place + 1..<place + count { value = value << 6 | UInt32(bytes[index] & 0x3F) }
         return Unicode.Scalar(value).map { ($0, count) }

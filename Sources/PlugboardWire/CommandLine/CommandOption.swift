@@ -1,25 +1,26 @@
-// One option of a program: its spelling, what value it takes, its line of help.
+// One option or argument of a program: how it is spelled, what value it takes, and its line of help.
+// `CommandSyntax` has the list for a program, and `Invocation` checks the values.
 
 /// `--name`, or `--name VALUE`.
 public struct CommandOption: Sendable {
-    /// What the value may be.
+    /// The values that an option takes.
     public enum Kind: Sendable {
-        /// It takes none.
+        /// No value.
         case flag
         case text
         /// A whole number within bounds.
         case integer(ClosedRange<Int>)
-        /// A number within bounds, fractions allowed.
+        /// A number within bounds. It may have a fraction.
         case number(ClosedRange<Double>)
-        /// A number of seconds, fractions allowed.
+        /// A number of seconds, at most a year. It may have a fraction.
         case seconds
-        /// One of a few words.
+        /// One of several words.
         case choice([String])
     }
 
-    /// Without the dashes.
+    /// The name without the dashes.
     public let name: String
-    /// As the value stands in the help, in capitals; empty for a flag.
+    /// The value's name in the help, in capitals; empty for a flag.
     public let placeholder: String
     public let kind: Kind
     public let help: String
@@ -35,7 +36,7 @@ public struct CommandOption: Sendable {
         self.help = help
     }
 
-    /// Every program has it.
+    /// `--help`. Every program has it.
     public static let help = CommandOption(flag: "help", "show this text")
 
     public static let socket = CommandOption(
@@ -59,7 +60,7 @@ public struct CommandOption: Sendable {
         takesValue ? "--\(name) \(placeholder)" : "--\(name)"
     }
 
-    /// Why `text` is not a value of this option; nil where it is.
+    /// Why `text` is not a value of this option; nil if it is one.
     public func fault(of text: String) -> String? {
         switch kind {
         case .flag: "takes no value"
@@ -75,7 +76,7 @@ public struct CommandOption: Sendable {
         }
     }
 
-    /// Seconds as people write them: digits, perhaps with a fraction; at most a year.
+    /// A number of seconds: digits, perhaps with a fraction, at most a year. Nil for any other text.
     public static func seconds(_ text: String) -> Double? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let value = Double(text),
             value <= 31_536_000
@@ -90,7 +91,7 @@ public struct CommandParameter: Sendable {
         case one, optional, any, several
     }
 
-    /// As it stands in the usage, in capitals.
+    /// The name in the usage, in capitals.
     public let name: String
     public let count: Count
     /// One line of help.

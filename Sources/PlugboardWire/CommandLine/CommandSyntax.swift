@@ -1,21 +1,21 @@
-// What a program declares of its command line. Its help and its parsing derive from this, for the
-// commands, the bench and the plugins alike.
+// The command line that a program declares. Its help and its parser derive from this declaration. The
+// commands, the bench and the plugins use it.
 
 /// The options and arguments of a program.
 public struct CommandSyntax: Sendable {
-    /// What a person types before the arguments, such as `plugboard emit`.
+    /// The words before the arguments, such as `plugboard emit`.
     public let call: String
-    /// One line, no full stop, lower case.
+    /// One line in lower case, without a full stop.
     public let summary: String
     /// The arguments that are not options, in order.
     public let parameters: [CommandParameter]
-    /// The forms of the command line, without `call`, if the parameters alone don't show them.
+    /// The forms of the command line without `call`. Only needed if the parameters don't show them.
     public let forms: [String]
-    /// Beside `--help`, which every program has.
+    /// The options, without `--help`, which every program has.
     public let options: [CommandOption]
-    /// Paragraphs that say what a person needs to know.
+    /// Paragraphs for the help. A line that begins with two spaces isn't wrapped.
     public let details: String
-    /// Command lines without the leading `plugboard`.
+    /// Command lines without `plugboard` at the beginning.
     public let examples: [String]
 
     public init(
@@ -39,7 +39,7 @@ public struct CommandSyntax: Sendable {
     /// The last word of `call`.
     public var name: String { call.split(separator: " ").last.map(String.init) ?? call }
 
-    /// `plugboard emit KEY VALUE… [OPTIONS]`, or each of its forms.
+    /// `plugboard emit KEY VALUE… [OPTIONS]`. If there are forms, each of them.
     public func usage(separator: String = " or ") -> String {
         let plain = parameters.map(\.usage).joined(separator: " ")
         return (forms.isEmpty ? [plain] : forms).map {
@@ -79,10 +79,10 @@ public struct CommandSyntax: Sendable {
     }
 }
 
-/// Text in columns and in lines of bounded width.
+/// Text in columns, and in lines of limited width.
 public enum TextLayout {
-    /// Words in lines of at most `width` characters, each line indented, those after the first by
-    /// `hanging` more; never empty.
+    /// Breaks a text into lines of at most `width` characters. Each line begins with `indent` spaces, and
+    /// those after the first with `hanging` more. There is always at least one line.
     public static func wrapped(_ text: String, indent: Int = 0, hanging: Int = 0, width: Int = 80) -> [String]
     {
         var lines: [String] = []
@@ -100,7 +100,7 @@ public enum TextLayout {
         return lines + [line]
     }
 
-    /// A whole number, thousands apart: `1,234,567`.
+    /// A whole number with its thousands separated: `1,234,567`.
     public static func grouped(_ number: Int) -> String {
         var text = ""
         for (place, digit) in String(number).reversed().enumerated() {

@@ -1,15 +1,14 @@
-// Reads a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same; `--`
-// ends the options; `-` and negative numbers are arguments, since they are a file's name and a value.
+// Parses a program's words by its declaration. `--name VALUE` and `--name=VALUE` are the same. `--` ends
+// the options. `-` and negative numbers are arguments, because they are a file's name and a value.
 
-/// A parsed command line: every option's value was checked against its declaration, every argument
-/// counted.
+/// A parsed command line. Each option's value was checked, and the arguments were counted.
 public struct Invocation: Sendable {
     public let syntax: CommandSyntax
     /// The words that aren't options, in order.
     public private(set) var arguments: [String]
     private var values: [String: String] = [:]
 
-    /// Takes the words as they are.
+    /// Takes all words as arguments.
     public init(_ syntax: CommandSyntax, unread words: [String]) {
         self.syntax = syntax
         arguments = words
@@ -38,7 +37,7 @@ public struct Invocation: Sendable {
     /// Whether an option was given.
     public func has(_ option: CommandOption) -> Bool { values[option.name] != nil }
 
-    /// The option's value as written.
+    /// The option's value as written; nil if the option wasn't given.
     public func text(_ option: CommandOption) -> String? { values[option.name] }
 
     public func integer(_ option: CommandOption) -> UInt64? {
@@ -47,7 +46,7 @@ public struct Invocation: Sendable {
 
     public func seconds(_ option: CommandOption) -> Double? { text(option).flatMap(CommandOption.seconds) }
 
-    /// The argument at a position; nil if it was left out.
+    /// The argument at an index; nil if it was left out.
     public func argument(_ index: Int) -> String? {
         arguments.indices.contains(index) ? arguments[index] : nil
     }
@@ -100,15 +99,15 @@ public struct Invocation: Sendable {
 /// What is wrong with a command line.
 public enum CommandMistake: Error, Equatable {
     case unknownOption(String, hint: String?)
-    /// The parameter that has no argument.
+    /// The name of the parameter that has no argument.
     case missing(String)
     case superfluous(String)
-    /// An option's value, or how it is given.
+    /// What is wrong with an option or its value.
     case value(String, hint: String? = nil)
 }
 
 extension CommandSyntax {
-    /// A mistake in words for the person who made it, and what helps.
+    /// A message about a mistake, and a hint, for the person who made it.
     public func words(for mistake: CommandMistake) -> (message: String, hint: String?) {
         switch mistake {
         case .unknownOption(let option, let hint):

@@ -1,10 +1,9 @@
-// The text that `help` gives for each field, for a person at a terminal. Every field of an
-// operation has one. A field that means different things to different operations has one
-// for each.
+// The text that `help` gives for each field, for a person at a terminal. Every field of an operation has
+// one. A field that means different things in different operations has several.
 
 /// The help of one field.
 enum FieldHelp {
-    /// A few words on what the field takes.
+    /// A few words on what the field takes in this operation.
     static func text(_ field: Field, of operation: Operation) -> String {
         switch field {
         case .operation: "the operation"

@@ -1,6 +1,5 @@
-// Names of the protocol as integers. A name of up to eight bytes fits in one word, so that
-// the decoder compares it in one step instead of byte by byte. The first byte is the
-// lowest.
+// Names of the protocol as integers. A name of up to eight bytes fits in one word, so the decoder
+// compares it in one step. The first byte is the lowest.
 
 import PlugboardMemory
 
@@ -21,7 +20,7 @@ public struct NameWord: Equatable {
         word = name.word
     }
 
-    /// The word of some bytes. Nil if they don't fit in a word, or one of them is zero.
+    /// The word of `bytes`; nil if there are more than eight, or one of them is zero.
     public init?(_ bytes: Span<UInt8>) {
         guard bytes.count <= 8, !bytes.contains(0) else { return nil }
         var word: UInt64 = 0

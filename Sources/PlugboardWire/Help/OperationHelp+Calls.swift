@@ -1,6 +1,5 @@
-// The help texts of calls: offering to serve, asking, and answering.
-// `OperationHelp` has the table that they belong to. Every example is a line that
-// the broker accepts.
+// The help texts of calls: to serve a key, to call, and to answer. `OperationHelp` has the table of all
+// texts. Every example is a line that the broker accepts.
 
 extension OperationHelp {
     static let serve = OperationHelp(

@@ -1,6 +1,5 @@
-// The help texts of the operations that control subscriptions, end a connection, and
-// explain what the bus does. `OperationHelp` has the table that they belong to. Every
-// example is a line that the broker accepts.
+// The help texts of operations that control subscriptions, end a connection, or explain what the bus
+// does. `OperationHelp` has the table of all texts. Every example is a line that the broker accepts.
 
 extension OperationHelp {
     static func ofControl(_ operation: Operation) -> OperationHelp {

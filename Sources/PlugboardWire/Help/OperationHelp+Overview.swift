@@ -1,10 +1,8 @@
-// The list of all operations that `help` shows, and the words that other programs use
-// for them. Every operation has one line, and two lines fit beside each other on a
-// terminal of 80 columns.
+// The list of all operations that `help` shows, and what other programs call them. Each operation has one
+// line. Two lines fit side by side on a terminal of 80 columns.
 
 extension OperationHelp {
-    /// One line on an operation. With its quotes and a comma it takes 40 columns, so that a
-    /// terminal of 80 shows the list in two columns.
+    /// The line of an operation in the list. With its quotes and a comma it takes 40 columns.
     static func line(of operation: Operation) -> String {
         let (words, says) = overview(operation)
         let text = words.padded(to: 18) + says
@@ -50,14 +48,14 @@ extension OperationHelp {
         }
     }
 
-    /// The hint for a word that is no operation: the operation that was probably meant, if there
-    /// is one.
+    /// The hint for a word that is no operation: the operation that was probably meant; nil if there is
+    /// none.
     public static func hint(for word: String) -> String? {
         if let meant = meant(by: word.lowercased()) { return "did you mean \"\(meant.name)\"?" }
         return Suggestion.hint(for: word, among: Operation.allCases.map { $0.name.text })
     }
 
-    /// What shells and other servers call an operation that has another name here.
+    /// The operation that shells or other servers call `word`.
     private static func meant(by word: String) -> Operation? {
         switch word {
         case "exit", "quit", "bye", "logout", "close": .goodbye
@@ -81,7 +79,7 @@ extension OperationHelp {
 }
 
 extension String {
-    /// With spaces after it, up to `count` characters.
+    /// The text with spaces after it, `count` characters long.
     fileprivate func padded(to count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - self.count))
     }

@@ -1,6 +1,5 @@
-// The help text of each operation, for the replies to `help` and the hints of errors. Every
-// operation has one, and every example is a line that the broker accepts. The texts are for
-// people, so they may change.
+// The help text of each operation, for replies to `help` and for hints. Every operation has one, and
+// every example is a line that the broker accepts. The texts are for people, so they may change.
 
 /// The help of one operation.
 public struct OperationHelp: Sendable {
@@ -11,7 +10,6 @@ public struct OperationHelp: Sendable {
     /// A line that can be sent as it is.
     public let example: String
 
-    /// The help of an operation.
     public static func of(_ operation: Operation) -> OperationHelp {
         switch operation {
         case .hello: hello

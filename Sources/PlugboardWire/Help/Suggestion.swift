@@ -1,15 +1,14 @@
-// "Did you mean": the nearest known word by Damerau–Levenshtein distance. A
-// letter that is added, missing or changed counts 1, and so do two letters
-// that are swapped.
+// "Did you mean": the nearest known word. The distance is the restricted Damerau–Levenshtein distance
+// (optimal string alignment) in bytes: a byte that is added, missing or changed counts 1, and so do two
+// neighbours that are swapped.
 
 /// Finds the word that was probably meant.
 public enum Suggestion {
-    /// The nearest of `candidates`, if it is near enough: at most a third of the longer word's
-    /// letters, or one letter, may differ.
+    /// The nearest of `candidates`, without regard to upper case in `word`. Nil if none is near: at most
+    /// a third of the longer word's bytes may differ, but one always may.
     public static func nearest(to word: String, among candidates: [String]) -> String? {
         let lowered = word.lowercased()
-        // No candidate is near a word of more than 64 bytes. Without this limit, a client could
-        // have a megabyte compared letter by letter.
+        // Without this limit, a client could make the broker compare a megabyte byte by byte.
         guard lowered.utf8.count <= 64 else { return nil }
         var best: (word: String, distance: Int)?
         for candidate in candidates {
@@ -20,12 +19,12 @@ public enum Suggestion {
         return best?.word
     }
 
-    /// A hint in words, if one of the candidates is near.
+    /// A hint in words; nil if no candidate is near.
     public static func hint(for word: String, among candidates: [String]) -> String? {
         nearest(to: word, among: candidates).map { "did you mean \"\($0)\"?" }
     }
 
-    /// The number of letters added, lost, changed or swapped.
+    /// The number of bytes that were added, lost, changed or swapped.
     public static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
         var before = [Int](repeating: 0, count: right.count + 1)

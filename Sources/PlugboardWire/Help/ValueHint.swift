@@ -1,14 +1,13 @@
-// Says what to write instead of a value that isn't JSON. Mostly it is a text without its
-// quotes; then the caller shows the line with the quotes. A value that begins like an
-// object, an array, a string or a literal was meant as that. With quotes round it, it would
-// be stored as something else.
+// Says what to write instead of a value that isn't JSON. Most such values are texts without their quotes,
+// and then the caller shows the line with quotes. But a value that begins like an object, an array, a
+// string or a literal was meant as that. In quotes it would become something else.
 
 import PlugboardMemory
 
 /// Hints for values that people type.
 public enum ValueHint {
-    /// What is wrong with a value that was meant as JSON. Nil if it is JSON, or if it looks like a
-    /// text without its quotes.
+    /// What is wrong with a value that was meant as JSON. Nil if it is JSON, or if it looks like a text
+    /// without its quotes.
     public static func of(_ value: Span<UInt8>) -> String? {
         do throws(JSONFailure) {
             try JSONScanner.validate(value)
@@ -68,8 +67,8 @@ public enum ValueHint {
         return "\(failure.reason) is missing at byte \(place) of the value"
     }
 
-    /// A word that begins like a literal and isn't one. The failure is at the first letter that
-    /// differs.
+    /// The hint for a word that begins like a literal but isn't one. The failure is at the first letter
+    /// that differs.
     private static func ofBrokenLiteral(_ value: Span<UInt8>, _ place: Int) -> String {
         var begin = place
         while begin > 0, (value[begin - 1] | 0x20).isLetter { begin -= 1 }
@@ -78,7 +77,7 @@ public enum ValueHint {
         return "a text is in quotes: \"\(word)\""
     }
 
-    /// A bracket that closes something unfinished, or nothing at all.
+    /// The hint for a bracket that closes something unfinished, or nothing at all.
     private static func atBracket(_ value: Span<UInt8>, _ failure: JSONFailure) -> String {
         let bracket = String(UnicodeScalar(value[failure.offset]))
         var end = failure.offset
@@ -95,14 +94,14 @@ public enum ValueHint {
         return "\(missing) is missing before \(bracket)"
     }
 
-    /// The text ends inside a string or with open brackets.
+    /// The hint for a text that ends inside a string or before its closing brackets.
     private static func unfinished(_ value: Span<UInt8>) -> String {
         let (open, isString) = brackets(value)
         let missing = (isString ? "\"" : "") + String(open.suffix(16).reversed())
         return "it ends too early: \(missing) is missing"
     }
 
-    /// The brackets that close what is still open at the end, and whether a string is open.
+    /// The brackets that are missing at the end, and whether a string is open there.
     private static func brackets(_ value: Span<UInt8>) -> ([Character], isString: Bool) {
         var open: [Character] = []
         var isString = false
@@ -124,8 +123,8 @@ public enum ValueHint {
         return (open, isString)
     }
 
-    /// The literal that a word stands for: in another case, in another language, cut short, or
-    /// with one letter too many.
+    /// The literal that a word probably means: in another case, from another language, cut short, or with
+    /// one letter too many.
     private static func literal(_ word: String) -> String? {
         let word = word.lowercased()
         if ["none", "nil", "undefined", "nan"].contains(word) { return "null" }
@@ -135,7 +134,7 @@ public enum ValueHint {
         }
     }
 
-    /// Letters, digits, `_` and `-` from a place on, at most 32.
+    /// The letters, digits, `_` and `-` from `place` on, at most 32.
     private static func word(_ value: Span<UInt8>, from place: Int) -> String {
         var end = place
         while end < min(value.count, place + 32), isOfWord(value[end]) { end += 1 }

@@ -1,10 +1,9 @@
-// Splits a typed line into words. It owns nothing: each word is a place in the
-// line, and the line stays as it is. Words are separated by spaces and tabs,
-// and none is empty.
+// Splits a typed line into words, which are separated by spaces and tabs. Each word is a place in the
+// line. No word is empty, and the line isn't changed.
 
 import PlugboardMemory
 
-/// The words of a line, separated by spaces and tabs.
+/// The words of a line.
 struct Words: ~Escapable {
     private let line: Span<UInt8>
     private var position = 0
@@ -22,7 +21,7 @@ struct Words: ~Escapable {
         return position > start ? ByteRange(start, position) : nil
     }
 
-    /// The rest of the line, without white space round it; nil if there is none.
+    /// The rest of the line, without white space around it; nil if there is none.
     mutating func rest() -> ByteRange? {
         skipSpace()
         var end = line.count

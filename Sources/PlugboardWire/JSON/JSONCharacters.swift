@@ -1,13 +1,12 @@
-// Reads the characters of a JSON string as UTF-8, one byte after the other, straight from
-// its spelling. So strings are compared by their characters, however they are escaped, and
-// nothing is decoded into memory.
+// Reads the characters of a JSON string as UTF-8, byte by byte, from its spelling. So strings can be
+// compared by their characters without decoding them into memory.
 
 import PlugboardMemory
 
-/// Reads the characters of a string from its spelling without quotes.
+/// Reads the characters of a string. The spelling is without quotes.
 struct JSONCharacters: ~Escapable {
     private var scanner: JSONScanner
-    /// The rest of a decoded escape.
+    /// What is left of an escape that was decoded.
     private var pending: UTF8Word?
 
     @_lifetime(copy spelling)
@@ -15,7 +14,7 @@ struct JSONCharacters: ~Escapable {
         scanner = JSONScanner(spelling)
     }
 
-    /// The offset in the spelling after what was read.
+    /// The offset in the spelling after the last character that was read.
     var position: Int { scanner.position }
 
     /// The next byte of UTF-8; nil at the end.
@@ -33,7 +32,7 @@ struct JSONCharacters: ~Escapable {
     static func order(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         let common = min(left.count, right.count)
         var place = 0
-        // Before the first escape, bytes are characters, and UTF-8 sorts like its characters.
+        // Before the first escape, bytes are characters, and the order of UTF-8 is that of code points.
         while place < common, left[place] == right[place], left[place] != UInt8(ascii: "\\") { place += 1 }
         guard place < common else { return left.count - right.count }
         let (byte, other) = (left[place], right[place])
@@ -45,8 +44,8 @@ struct JSONCharacters: ~Escapable {
         return order(&leftReader, &rightReader)
     }
 
-    /// The first eight bytes of the characters as a number, with zeros if there are fewer. If two
-    /// strings have different numbers, the numbers have the order of the strings.
+    /// The first eight bytes of the characters as a number, padded with zeros. If the numbers of two
+    /// strings differ, they have the order of the strings.
     static func firstWord(_ spelling: Span<UInt8>) -> UInt64 {
         var reader = JSONCharacters(spelling)
         var word: UInt64 = 0
@@ -62,19 +61,19 @@ struct JSONCharacters: ~Escapable {
         left.isEqual(to: right) || order(left, right) == 0
     }
 
-    /// Whether a string has these characters, which are UTF-8 without escapes.
+    /// Whether a string has these characters. `characters` is UTF-8 without escapes.
     static func areEqual(_ spelling: Span<UInt8>, characters: Span<UInt8>) -> Bool {
         if spelling.isEqual(to: characters) {
             return !spelling.contains(UInt8(ascii: "\\"))
         }
-        // An escape is longer than its character.
+        // An escape is longer than the character that it stands for.
         guard spelling.count > characters.count else { return false }
         var reader = JSONCharacters(spelling)
         for index in characters.indices where reader.next() != characters[index] { return false }
         return reader.next() == nil
     }
 
-    /// Whether a string begins with another's characters.
+    /// Whether the characters of `text` begin with those of `prefix`.
     static func begins(_ text: Span<UInt8>, with prefix: Span<UInt8>) -> Bool {
         var textReader = JSONCharacters(text)
         var prefixReader = JSONCharacters(prefix)
@@ -101,11 +100,11 @@ struct JSONCharacters: ~Escapable {
 }
 
 extension Span where Element == UInt8 {
-    /// The text between the quotes of a JSON string.
+    /// The part between the quotes of a JSON string.
     var characters: Span<UInt8> {
         @_lifetime(copy self)
         get {
-            // Shorter text is no string. It must not crash the program either.
+            // Shorter text isn't a string, but must not crash the program.
             count < 2 ? self : self[1..<(count - 1)]
         }
     }

@@ -1,20 +1,18 @@
-// Compares two values as JSON. It reads each one once into an outline, and pairs the
-// members of objects by sorting their names. So neither reordered members nor a hostile
-// value cost more than n·log n. It keeps its memory from call to call.
+// Compares two values as JSON. It reads each value once into an outline, and pairs the members of objects
+// by sorting their names. So any input costs at most O(n log n). It keeps its memory between calls.
 
 import PlugboardMemory
 
-/// When two values count as equal. With both rules the order of members, white space and
-/// the spelling of strings don't matter, but the order of elements does. If a name occurs
-/// twice in an object, its last member counts.
+/// When two values are equal. The order of members, white space and the spelling of strings never matter.
+/// The order of elements does. If a name occurs twice in an object, its last member counts.
 public enum JSONSameness: Sendable {
     /// Numbers are exact decimals: 1.0 equals 1e0.
     case meaning
-    /// Numbers are equal if they are spelled alike.
+    /// Numbers are equal only if they are spelled alike.
     case spelling
 }
 
-/// The bytes of two values that are compared.
+/// The bytes of the two values that are compared.
 struct JSONPair: ~Escapable {
     let left: Span<UInt8>
     let right: Span<UInt8>
@@ -26,19 +24,17 @@ struct JSONPair: ~Escapable {
     }
 }
 
-/// Compares values. Each thread has its own. It allocates memory only for values larger
-/// than any before.
+/// Compares values. Each thread has its own. It allocates only for values larger than any before.
 public struct JSONComparer: ~Copyable {
     var left = JSONOutline()
     var right = JSONOutline()
-    /// The number of the part that the left outline holds, if its caller numbered it.
+    /// The number of the part in the left outline, if the caller gave it one.
     private var leftPart: Int?
 
-    /// Holds no memory yet.
     public init() {}
 
-    /// Whether two values are equal. Both are JSON that the scanner accepted, without white space
-    /// round it.
+    /// Whether two values are equal. Both must be JSON that the scanner accepted, without white space
+    /// around it.
     public mutating func areEqual(
         _ left: Span<UInt8>,
         _ right: Span<UInt8>,
@@ -48,8 +44,8 @@ public struct JSONComparer: ~Copyable {
         return areEqual(JSONPair(left: left, right: right), part: nil, sameness)
     }
 
-    /// The same, by meaning. The left value may be compared again before `forget`, and is read
-    /// only once. `part` is its number, which no other value may have before `forget`.
+    /// Whether two values have the same meaning. `part` is a number for the left value. Calls with the
+    /// same number read the left value only once, until `forget`.
     mutating func isPart(_ part: Int, _ left: Span<UInt8>, equalTo right: Span<UInt8>) -> Bool {
         areEqual(JSONPair(left: left, right: right), part: part, .meaning)
     }
@@ -63,7 +59,7 @@ public struct JSONComparer: ~Copyable {
         return readBoth(texts, part) && areEqual(0, 0, texts, sameness)
     }
 
-    /// Forgets both values, so that their bytes may go.
+    /// Forgets both values. Call it before their bytes change.
     mutating func forget() {
         left.removeAll()
         right.removeAll()
@@ -79,8 +75,8 @@ public struct JSONComparer: ~Copyable {
         return right.read(texts.right)
     }
 
-    /// Whether a node of the left outline equals one of the right. The recursion is as deep as the
-    /// values nest.
+    /// Whether a node of the left outline equals a node of the right one. The recursion is as deep as the
+    /// nesting of the values.
     mutating func areEqual(
         _ leftNode: Int,
         _ rightNode: Int,
@@ -139,7 +135,7 @@ public struct JSONComparer: ~Copyable {
         var name = leftNode + 1
         for _ in 0..<left.childCount(leftNode) {
             let partner = left.partner(name)
-            // Only a name that occurs again later has none.
+            // A name has no partner only if it occurs again later.
             guard partner == 0 || areEqual(name + 1, partner, texts, sameness) else { return false }
             name = left.next(name + 1)
         }

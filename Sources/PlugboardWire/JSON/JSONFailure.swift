@@ -1,6 +1,5 @@
-// Why bytes are not JSON. The scanner throws it, and a `Refusal` is made of
-// it. It is small and allocates nothing, so that throwing costs nothing for
-// bytes that are JSON.
+// Why bytes are not JSON. The scanner throws it, and it becomes a `Refusal`. It allocates nothing,
+// because its reason is a static string.
 
 /// The first thing wrong with a text that should be JSON (RFC 8259).
 public struct JSONFailure: Error, Equatable, Sendable {

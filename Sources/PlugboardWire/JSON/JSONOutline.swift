@@ -1,12 +1,11 @@
-// The structure of a value: a list of its parts in document order, made in one pass. With
-// it two values are compared without reading anything twice or copying anything. The
-// comparer owns it, and passes the same bytes again with each question, because the outline
-// only has offsets.
+// The structure of a value: a list of its parts in document order, made in one pass. With two outlines,
+// values are compared without reading anything twice. An outline only has offsets, so its owner passes
+// the same bytes with each question.
 
 import PlugboardMemory
 
-/// The outline of one value. Its nodes are numbered from 0, which is the value itself. A
-/// member of an object has two nodes: its name and its value.
+/// The outline of one value. Node 0 is the value itself. A member of an object has two nodes: its name
+/// and its value.
 public struct JSONOutline: ~Copyable {
     public enum Kind {
         case object, array, string, number, literal
@@ -15,23 +14,21 @@ public struct JSONOutline: ~Copyable {
     private struct Node: BitwiseCopyable {
         var start: UInt32
         var end: UInt32
-        /// The node after this one and everything in it. While this node is open: the node that
-        /// contains it.
+        /// The node after this one and everything in it. While this node isn't closed: its parent.
         var next: UInt32
-        /// For an object or an array: the number of members or elements. For a name: what
-        /// `setPartner` set.
+        /// In an object or array: the number of members or elements. In a name: what `setPartner` set.
         var count: UInt32 = 0
     }
 
     private var nodes = List<Node>()
     private(set) var names = List<SortedName>()
-    /// How many elements each list keeps memory for when it is emptied.
+    /// An emptied list keeps memory for this many elements.
     private static let keptMax = 16_384
 
-    /// An empty outline.
     init() {}
 
-    /// Outlines a part of a line. `offset` is its place in the line, for the offsets of refusals.
+    /// Outlines a part of a line. `offset` is its place in the line. Throws `bad_json`, `bad_utf8` or
+    /// `too_deep`.
     public init(_ text: Span<UInt8>, at offset: Int) throws(Refusal) {
         do throws(JSONFailure) {
             try fill(text)
@@ -40,13 +37,13 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Outlines another value. Returns false, with an empty outline, if the bytes are not JSON.
+    /// Outlines another value. If the bytes are not JSON, returns false and is empty.
     mutating func read(_ text: Span<UInt8>) -> Bool {
         do throws(JSONFailure) {
             try fill(text)
             return true
         } catch {
-            // Stored values were accepted before. What isn't JSON equals nothing.
+            // Only values that the scanner accepted are stored. Anything else equals nothing.
             removeAll()
             return false
         }
@@ -66,7 +63,7 @@ public struct JSONOutline: ~Copyable {
         Self.kind(of: bytes(node, of: text))
     }
 
-    /// The kind of a value that the scanner accepted, without white space before it.
+    /// The kind of a value that the scanner accepted. It has no white space at the beginning.
     static func kind(of value: Span<UInt8>) -> Kind {
         switch value.first {
         case UInt8(ascii: "{"): .object
@@ -83,7 +80,7 @@ public struct JSONOutline: ~Copyable {
         return text[Int(node.start)..<Int(node.end)]
     }
 
-    /// A string's spelling without its quotes.
+    /// The spelling of a string or a name, without its quotes.
     @_lifetime(copy text)
     public func characters(_ node: Int, of text: Span<UInt8>) -> Span<UInt8> {
         bytes(node, of: text).characters
@@ -97,13 +94,12 @@ public struct JSONOutline: ~Copyable {
     /// The offset of a node in the value.
     public func start(_ node: Int) -> Int { Int(nodes[node].start) }
 
-    /// The node after this one and everything in it. After a name comes its value.
+    /// The node after this one and everything in it. The node after a name is its value.
     public func next(_ node: Int) -> Int { Int(nodes[node].next) }
 
-    /// The number of members or elements. The first one has the next number after `node`.
+    /// The number of members or elements. The first one is the node after `node`.
     public func childCount(_ node: Int) -> Int { Int(nodes[node].count) }
 
-    /// What `setPartner` set for a name.
     func partner(_ name: Int) -> Int { Int(nodes[name].count) }
 
     mutating func setPartner(_ name: Int, _ partner: Int) {
@@ -112,14 +108,14 @@ public struct JSONOutline: ~Copyable {
 
     // MARK: Names
 
-    /// A member's name, with its first characters, which mostly suffice to sort it.
+    /// A member's name with its first eight bytes, which usually are enough to sort it.
     struct SortedName: BitwiseCopyable {
         let firstWord: UInt64
         let node: UInt32
     }
 
-    /// Fills `names` with the names of an object, sorted by their characters. Of equal names only
-    /// the last is kept.
+    /// Fills `names` with the names of an object, sorted by their characters. If a name occurs twice,
+    /// only its last occurrence is there.
     mutating func sortLastNames(_ object: Int, of text: Span<UInt8>) {
         names.removeAll(keeping: Self.keptMax)
         var name = object + 1
@@ -143,7 +139,7 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Removes all but the last of equal names from a sorted list.
+    /// Removes all but the last of equal names. The list must be sorted.
     private static func removeShadowed(
         _ names: inout List<SortedName>,
         _ nodes: borrowing List<Node>,
@@ -161,7 +157,7 @@ public struct JSONOutline: ~Copyable {
         names.truncate(to: count)
     }
 
-    /// The order of a name and one of this or another outline.
+    /// The order of one of these names and a name in this or another outline.
     @inline(__always)
     func order(
         _ name: SortedName,
@@ -196,7 +192,7 @@ public struct JSONOutline: ~Copyable {
 
     // MARK: Reading
 
-    /// The state of reading: a place, and the container that it is in.
+    /// The place that reading has reached.
     private struct Reading: ~Escapable {
         var scanner: JSONScanner
         /// The innermost node that isn't closed yet.
@@ -225,8 +221,8 @@ public struct JSONOutline: ~Copyable {
         } while reading.open != Self.none
     }
 
-    /// Moves over a scalar or an empty container and returns false. Or moves into a container with
-    /// content, up to its first value, and returns true.
+    /// Moves past a scalar or an empty container, and returns false. Or moves into a container to its
+    /// first value, and returns true.
     private mutating func enter(_ node: Int, _ reading: inout Reading) throws(JSONFailure) -> Bool {
         let closing = JSONScanner.closing(reading.scanner.current)
         guard closing != 0 else {
@@ -243,7 +239,7 @@ public struct JSONOutline: ~Copyable {
         return true
     }
 
-    /// After a finished value: moves over the comma to the next value, or over closing brackets.
+    /// Call it after a value. Moves past the comma to the next value, or past closing brackets.
     private mutating func closeFinished(
         _ reading: inout Reading,
         _ text: Span<UInt8>
@@ -262,7 +258,7 @@ public struct JSONOutline: ~Copyable {
         }
     }
 
-    /// Moves over a member's name and its colon.
+    /// Moves past a member's name and its colon.
     private mutating func readName(_ reading: inout Reading) throws(JSONFailure) {
         let name = try reading.scanner.readName()
         nodes.append(Node(start: UInt32(truncatingIfNeeded: name.start - 1), end: 0, next: 0))

@@ -1,18 +1,17 @@
-// Pairs the members of two objects by name, for comparisons and differences. The outlines
-// of the comparer keep the result. If a name occurs twice, its last member counts, as in
-// merge patches and for pointers; earlier ones are ignored.
+// Pairs the members of two objects by name, for comparisons and differences. The comparer's outlines keep
+// the result. If a name occurs twice, its last member counts, as in merge patches and for pointers.
 
 /// The result of pairing the members of two objects.
 struct JSONPairing {
-    /// Every name of one object is also a name of the other.
+    /// Whether both objects have the same names.
     var isComplete = true
-    /// In one of them a name occurs twice.
+    /// Whether a name occurs twice in one of them.
     let hasRepeats: Bool
 }
 
 extension JSONComparer {
-    /// Sets for each name of two objects the node of the value that the other object has under
-    /// that name. It is 0 if the other object has no such name, or if the name occurs again later.
+    /// Sets the partner of each name in two objects: the node of the value that the other object has
+    /// under the same name. It is 0 if there is none, or if the name occurs again later.
     mutating func pair(_ leftObject: Int, _ rightObject: Int, _ texts: JSONPair) -> JSONPairing {
         left.sortLastNames(leftObject, of: texts.left)
         right.sortLastNames(rightObject, of: texts.right)
@@ -22,7 +21,7 @@ extension JSONComparer {
         var pairing = JSONPairing(hasRepeats: !isWhole)
         var (place, other) = (0, 0)
         while place < left.names.count || other < right.names.count {
-            // At the end of one list, the other list's name comes first.
+            // If one list has ended, the other list's name comes first.
             let order = orderOfNames(place, other, texts)
             if order != 0 { pairing.isComplete = false }
             let leftName = order <= 0 ? Int(left.names[place].node) : nil

@@ -1,6 +1,5 @@
-// Finds the parts of a value that a set of pointers names. One pass over the value
-// suffices, however many pointers there are and however deep they reach. The places are on
-// the caller's stack and allocate nothing.
+// Finds the parts of a value that a set of pointers names. One pass is enough for any number of pointers
+// of any depth. The places are on the caller's stack, so nothing is allocated.
 
 import PlugboardMemory
 
@@ -18,10 +17,10 @@ public struct JSONParts: ~Escapable {
         self.found = found
     }
 
-    /// Whether a pointer names a part.
+    /// Whether the pointer with this number names a part.
     public func has(_ pointer: Int) -> Bool { found >> UInt64(pointer) & 1 == 1 }
 
-    /// The bytes of the part that a pointer names. Empty if it names none; no JSON is empty.
+    /// The bytes of the part that a pointer names; empty if there is none.
     public subscript(pointer: Int) -> Span<UInt8> {
         @_lifetime(copy self)
         get { has(pointer) ? places[pointer].bytes(of: value) : Span() }
@@ -29,7 +28,7 @@ public struct JSONParts: ~Escapable {
 }
 
 extension JSONPointerSet {
-    /// Finds the parts of `value`, JSON that the scanner accepted. Allocates nothing.
+    /// Finds the parts of `value`, which must be JSON that the scanner accepted. Allocates nothing.
     public func withParts<Result>(of value: Span<UInt8>, _ body: (borrowing JSONParts) -> Result) -> Result {
         withTemporarySpan(of: ByteRange.none, count: Limits.pointersMax) { places in
             var search = JSONPartSearch(nodes.span, tokens.span, of: value)
@@ -38,14 +37,13 @@ extension JSONPointerSet {
         }
     }
 
-    /// The place in `value` of the part that a pointer names; empty if it names none.
+    /// The place of the part that a pointer names; empty if there is none.
     public func place(of pointer: Int, in value: Span<UInt8>) -> ByteRange {
         withParts(of: value) { $0.has(pointer) ? $0.places[pointer] : .none }
     }
 }
 
-/// One pass over a value. The recursion is as deep as the pointers or the value, whichever
-/// is less.
+/// One pass over a value. The recursion is as deep as the pointers or as the value, whichever is less.
 private struct JSONPartSearch: ~Escapable {
     private let nodes: Span<JSONPointerSet.Node>
     private let tokens: Span<UInt8>
@@ -68,12 +66,12 @@ private struct JSONPartSearch: ~Escapable {
             try visit(0, &places)
             return found
         } catch {
-            // Stored values were accepted before. In what isn't JSON, pointers name nothing.
+            // Only values that the scanner accepted are stored. In anything else, pointers name nothing.
             return 0
         }
     }
 
-    /// Moves over the value that a node's tokens lead to.
+    /// Moves past the value at a node's tokens.
     private mutating func visit(_ node: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure) {
         let start = scanner.position
         if nodes[node].firstChild < 0 {
@@ -115,7 +113,7 @@ private struct JSONPartSearch: ~Escapable {
     private mutating func visitChild(_ child: Int, _ places: inout MutableSpan<ByteRange>) throws(JSONFailure)
     {
         guard child >= 0 else { return try scanner.skipValue() }
-        // A later member of the same name replaces what an earlier one had.
+        // If a name occurs twice, its last member replaces the earlier ones.
         found &= ~nodes[child].covered
         try visit(child, &places)
     }

@@ -1,17 +1,17 @@
-// Checks one JSON Pointer and splits it into tokens: RFC 6901, sections 3 and 4.
-// `JSONPointerSet` uses it once for each pointer, so that everything after that knows
-// only valid pointers.
+// Checks a JSON Pointer and splits it into tokens (RFC 6901, sections 3 and 4). `JSONPointerSet` does
+// this once for each pointer, so all other code has only valid pointers.
 
 import PlugboardMemory
 
 /// Checks a pointer and reads its tokens.
 struct JSONPointerReader: ~Escapable {
-    /// The pointer's characters, with JSON's escapes decoded.
+    /// The pointer as UTF-8, with JSON's escapes decoded.
     let characters: [UInt8]
     private let spelling: Span<UInt8>
     private let offset: Int
 
-    /// `spelling` is the pointer's JSON string without quotes, and `offset` its place in its line.
+    /// `spelling` is the pointer's JSON string without quotes, and `offset` its place in the line. Throws
+    /// `wrong_type` or `limit`.
     @_lifetime(copy spelling)
     init(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) {
         self.spelling = spelling
@@ -26,13 +26,13 @@ struct JSONPointerReader: ~Escapable {
         throw Refusal(.wrongType, "a JSON Pointer begins with \"/\"", hint: hint, at: offset)
     }
 
-    /// The characters of each token, with `~0` and `~1` decoded. The pointer to the whole value
-    /// has no tokens.
+    /// The characters of each token, with `~0` and `~1` decoded. The pointer to the whole value has no
+    /// tokens. Throws `wrong_type`.
     func tokens() throws(Refusal) -> [[UInt8]] {
         var tokens: [[UInt8]] = []
         var place = 0
         while place < characters.count {
-            // Each token comes after a slash.
+            // A slash comes before each token.
             place += 1
             var token: [UInt8] = []
             while place < characters.count, characters[place] != UInt8(ascii: "/") {
@@ -43,10 +43,10 @@ struct JSONPointerReader: ~Escapable {
         return tokens
     }
 
-    /// The array index that a token names: digits without leading zeros. −1 for any other token,
-    /// such as `-`, which stands for the element after the last.
+    /// The array index that a token spells: digits without leading zeros. −1 for any other token, such as
+    /// `-`, which RFC 6901 uses for the element after the last.
     static func element(_ token: [UInt8]) -> Int {
-        // No line has room for 10^9 elements, and nine digits can't overflow.
+        // Nine digits can't overflow, and no line has 10^9 elements.
         guard (1...9).contains(token.count), token[0] != 0x30 || token.count == 1 else { return -1 }
         guard token.allSatisfy({ $0 &- 0x30 <= 9 }) else { return -1 }
         return token.reduce(0) { $0 * 10 + Int($1 - 0x30) }
@@ -64,7 +64,7 @@ struct JSONPointerReader: ~Escapable {
         throw Refusal(.wrongType, message, at: offset + spellingPlace(place - 2))
     }
 
-    /// The place in the spelling of the character at a place of the decoded text.
+    /// The place in the spelling of a byte of the decoded text.
     private func spellingPlace(_ place: Int) -> Int {
         var reader = JSONCharacters(spelling)
         for _ in 0..<place { _ = reader.next() }

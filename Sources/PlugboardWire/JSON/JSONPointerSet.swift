@@ -1,24 +1,23 @@
-// A set of JSON Pointers (RFC 6901): the parts of a value that a client names. It is read
-// and checked once, and later finds its parts in one pass over each value. If a name occurs
-// twice in an object, its last member counts, as in merge patches.
+// A set of JSON Pointers (RFC 6901): the parts of a value that a client names. They are checked once, and
+// then finding their parts takes one pass over each value. If a name occurs twice in an object, its last
+// member counts, as in merge patches.
 
 import PlugboardMemory
 
-/// Up to `Limits.pointersMax` different JSON Pointers. It owns its bytes, and copies are
-/// independent.
+/// Up to `Limits.pointersMax` different JSON Pointers. A set owns its bytes, and copies are independent.
 public struct JSONPointerSet: Sendable {
-    /// A token that one or more pointers have in the same place. The nodes form a tree.
+    /// A token that one or more pointers share. The nodes form a tree.
     struct Node {
-        /// The token's characters, among `tokens`.
+        /// The place of the token's characters in the set's `tokens`.
         let token: ByteRange
-        /// The array index that the token names, or −1.
+        /// The array index that the token spells, or −1.
         let element: Int
         /// The numbers of other nodes, or −1.
         var firstChild = -1
         var nextSibling = -1
         /// The number of the pointer that ends here, or −1.
         var pointer = -1
-        /// The pointers that end here or below, a bit for each.
+        /// A bit for each pointer that ends here or below.
         var covered: UInt64 = 0
     }
 
@@ -27,16 +26,15 @@ public struct JSONPointerSet: Sendable {
     private(set) var nodes = [Node(token: .none, element: -1)]
     /// The characters of all tokens.
     private(set) var tokens: [UInt8] = []
-    /// The pointers as JSON strings, one after the other.
+    /// The pointers as JSON strings, one after another.
     private var names: [UInt8] = []
     private var nameRanges: [ByteRange] = []
 
-    /// An empty set.
     public init() {}
 
-    /// Reads an array of pointers that the scanner accepted. A pointer that occurs twice counts
-    /// once. `offset` is the array's place in its line, for refusals: `wrong_type` if it isn't an
-    /// array, is empty or has an invalid pointer; `limit` if it is too large.
+    /// Reads an array of pointers that the scanner accepted. A pointer that occurs twice counts once.
+    /// `offset` is the array's place in its line. Throws `wrong_type` if it isn't an array, is empty or
+    /// has an invalid pointer, and `limit` if it is too large.
     public init(array: Span<UInt8>, at offset: Int) throws(Refusal) {
         let outline = try JSONOutline(array, at: offset)
         guard outline.kind(0, of: array) == .array, outline.childCount(0) > 0 else {
@@ -55,8 +53,9 @@ public struct JSONPointerSet: Sendable {
         }
     }
 
-    /// Adds a pointer, given as its JSON string without quotes, and returns its number. If it is
-    /// in the set already, it keeps its number. `offset` is its place in its line.
+    /// Adds a pointer and returns its number. A pointer that is in the set already keeps its number.
+    /// `spelling` is a JSON string without quotes, and `offset` its place in the line. Throws
+    /// `wrong_type` or `limit`.
     public mutating func add(_ spelling: Span<UInt8>, at offset: Int) throws(Refusal) -> Int {
         let reader = try JSONPointerReader(spelling, at: offset)
         var node = 0

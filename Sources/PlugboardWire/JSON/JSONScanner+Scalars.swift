@@ -1,9 +1,7 @@
-// Moves over numbers and literals: RFC 8259, sections 3 and 6. Numbers may have any size
-// and precision. They stay text, so none is ever rounded. On failure, the position is
-// where the mistake is.
+// Moves past numbers and literals (RFC 8259, sections 3 and 6). Numbers may have any size and precision.
+// They stay text, so none is ever rounded. After a failure, the position is where the mistake is.
 
 extension JSONScanner {
-    /// Moves over a number.
     @inline(__always)
     mutating func skipNumber() throws(JSONFailure) {
         if current == UInt8(ascii: "-") { position &+= 1 }
@@ -23,13 +21,12 @@ extension JSONScanner {
         }
     }
 
-    /// Moves over `true`, `false` or `null`.
+    /// Moves past `true`, `false` or `null`.
     @inline(__always)
     mutating func skipLiteral(_ literal: StaticString) throws(JSONFailure) {
         let count = literal.utf8CodeUnitCount
         let wrong = word(at: position) ^ NameWord(literal).word
-        // The lowest bits are zero up to the first byte that differs, or in all bytes of the
-        // literal.
+        // The lowest bits are zero up to the first byte that differs.
         let place = min(wrong.trailingZeroBitCount &>> 3, count)
         position &+= place
         guard place == count else { throw syntax("true, false or null") }

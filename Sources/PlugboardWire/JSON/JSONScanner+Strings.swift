@@ -1,25 +1,25 @@
-// Moves over strings (RFC 8259, section 7) and checks their UTF-8 (RFC 3629, section 4). It
-// crosses plain text sixteen bytes at a time. Only quotes, escapes, control bytes and bytes
-// above ASCII are looked at one by one.
+// Moves past strings (RFC 8259, section 7) and checks their UTF-8 (RFC 3629, section 4). It reads plain
+// text sixteen bytes at a time. Only quotes, escapes, control bytes and bytes above ASCII are checked one
+// by one.
 //
-// Why the bits of a mask may be read as two words: it has sixteen lanes of eight bits, which is the
-// same size, and any bits are a valid number.
+// Why the bits of a mask may be read as two words: sixteen lanes of eight bits have the size of two
+// words, and any bits are a valid number.
 
 extension JSONScanner {
-    /// Moves over the rest of a string, from just after its opening quote. Returns whether it
-    /// contains an escape.
+    /// Moves past the rest of a string, from just after its opening quote. Returns whether it contains an
+    /// escape.
     @discardableResult
     @inline(__always)
     mutating func skipString() throws(JSONFailure) -> Bool {
-        // One load has all of most names and of many values.
+        // One load covers most names and many values.
         if readShortString() != nil { return false }
         let rest = try restOfString()
         position = rest.end
         return rest.isEscaped
     }
 
-    /// Reads a string of up to seven plain bytes, from just after its opening quote, as one
-    /// little-endian word. Returns nil without moving if it is longer or has an escape.
+    /// Reads a string of up to seven plain bytes, from just after its opening quote, as one little-endian
+    /// word. If the string is longer or has an escape, returns nil and doesn't move.
     @inline(__always)
     mutating func readShortString() -> UInt64? {
         let word = word(at: position)
@@ -43,8 +43,7 @@ extension JSONScanner {
             }
             position &+= 16
         }
-        // After the end come zeros, which count as control characters. So this stops there at the
-        // latest.
+        // After the end, `word` has zeros. They count as control characters, so this stops there.
         while true {
             let hits = Self.special(word(at: position))
             if hits != 0 {
@@ -55,13 +54,13 @@ extension JSONScanner {
         }
     }
 
-    /// The next eight bytes, the first one lowest. Bytes after the end are zero.
+    /// The next eight bytes, the first byte lowest. Bytes after the end are zero.
     @inline(__always)
     func word(at place: Int) -> UInt64 {
         place &+ 8 <= end ? wholeWord(at: place) : lastWord(at: place)
     }
 
-    /// Fewer than eight bytes, up to the end. `place` is at most the end.
+    /// The bytes up to the end, if there are fewer than eight. `place` is at most the end.
     @inline(never)
     private func lastWord(at place: Int) -> UInt64 {
         if end >= 8 { return wholeWord(at: end &- 8) >> UInt64((place &+ 8 &- end) &* 8) }
@@ -70,7 +69,7 @@ extension JSONScanner {
         return word
     }
 
-    /// Finds the end of a string whose closing quote is not among its first bytes.
+    /// Finds the end of a string that `readShortString` couldn't read.
     @inline(never)
     private func restOfString() throws(JSONFailure) -> StringEnd {
         var scanner = self
@@ -91,11 +90,11 @@ extension JSONScanner {
         }
     }
 
-    /// Sixteen bytes, eight in each word: all bits of a byte set where it is special. Taken
-    /// as signed, a byte beyond ASCII is below every other, so one comparison finds it
-    /// together with the controls. Spelled with vectors of a stated type on both sides, and
-    /// the mask read as two words: else the compiler chooses the generic operators, which are
-    /// loops over the lanes. In a debug build so is a conversion of a vector that isn't a cast.
+    /// Marks the special bytes among sixteen, eight in each word: all bits of a special byte are set. As
+    /// a signed number, a byte above ASCII is less than any other, so one comparison finds these bytes
+    /// and the control characters. Both sides of each operator have a stated vector type, and the mask is
+    /// read as two words. Otherwise the compiler chooses the generic operators, which are loops over the
+    /// lanes. In a debug build, any conversion of a vector except a cast is such a loop, too.
     @inline(__always)
     private func special(at place: Int) -> (low: UInt64, high: UInt64) {
         let quote = SIMD16<UInt8>(repeating: 0x22)
@@ -108,10 +107,9 @@ extension JSONScanner {
         return (UInt64(littleEndian: words[0]), UInt64(littleEndian: words[1]))
     }
 
-    /// A word whose lowest set bit is the top bit of the first special byte. A byte's top bit is
-    /// set if a subtraction borrows (the byte is the wanted one or a control character) or if the
-    /// byte is above ASCII. Borrows only spread upward, so no bit below the first special byte is
-    /// set.
+    /// A word whose lowest set bit is the top bit of the first special byte. A byte's top bit is set if a
+    /// subtraction borrows (the byte is the wanted one, or a control character), or if the byte is above
+    /// ASCII. Borrows only spread upward, so no bit below the first special byte is set.
     @inline(__always)
     private static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -121,7 +119,7 @@ extension JSONScanner {
         return (quote | backslash | control | word) & (ones &* 0x80)
     }
 
-    /// The place after an escape that starts here.
+    /// The place after the escape that begins here.
     private func endOfEscape() throws(JSONFailure) -> Int {
         var scanner = self
         scanner.position += 1
@@ -138,7 +136,8 @@ extension JSONScanner {
         }
     }
 
-    /// A character above U+FFFF takes two escapes. One of them alone is no character.
+    /// Moves past a `\u` escape. A character above U+FFFF takes two of them, and one alone is no
+    /// character.
     private mutating func skipUnicodeEscape(from start: Int) throws(JSONFailure) {
         let unit = try readHexUnit()
         guard unit & 0xF800 == 0xD800 else { return }
@@ -161,8 +160,7 @@ extension JSONScanner {
         return unit
     }
 
-    /// The place after a character above ASCII that starts here, and after all such characters
-    /// that follow it.
+    /// The place after the characters above ASCII that begin here.
     private func endOfMultibyte() throws(JSONFailure) -> Int {
         var place = position
         repeat {
@@ -183,7 +181,6 @@ extension JSONScanner {
     }
 }
 
-/// The end of a string, and whether it has an escape.
 private struct StringEnd {
     /// The place after the closing quote.
     let end: Int

@@ -1,22 +1,20 @@
-// A strict RFC 8259 scanner that moves over bytes without building anything. It knows only
-// where a value ends and that it is well-formed. The bits of one integer hold the nesting,
-// so no input can exhaust the stack. Code that reads much works on a copy of the scanner
-// whose address nobody takes, so that it stays in registers. Rare paths get a copy of their
-// own and return the new place.
+// A strict scanner for JSON (RFC 8259). It moves over bytes and builds nothing: it finds where a value
+// ends, and checks that it is well-formed. The bits of one integer hold the nesting, so no input can
+// exhaust the stack. Code that reads much uses a local copy of the scanner, which stays in registers
+// because nobody takes its address. Rare paths get a copy of their own and return the new place.
 //
-// Why it may read without a check: the callers of `byte`, `wholeWord` and `sixteen` have just
-// compared the place with `end`, and no place is negative, because all come from 0 by adding. With a second
-// check, a publish without observers took 15 % more instructions.
+// Why it may read without a check: `byte`, `wholeWord` and `sixteen` are called only after the place was
+// compared with `end`. No place is negative, because each comes from 0 by adding; whoever sets `position`
+// must keep that. With a second check, a publish without observers took 15 % more instructions.
 
 import PlugboardMemory
 
-/// A place in bytes that are read as JSON.
+/// A place in bytes that are read as JSON. Copies are cheap and independent.
 public struct JSONScanner: ~Escapable {
     @usableFromInline let bytes: Span<UInt8>
-    /// The offset of the next byte to look at.
+    /// The offset of the next byte. Must not be negative.
     public var position: Int
 
-    /// Scans `bytes` from a place on.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, at position: Int = 0) {
         self.bytes = bytes
@@ -26,7 +24,7 @@ public struct JSONScanner: ~Escapable {
     /// The offset after the last byte.
     @usableFromInline var end: Int { bytes.count }
 
-    /// The place of the one value that the bytes are, with nothing but white space round it.
+    /// Checks that the bytes are one value, with nothing but white space around it. Returns its place.
     @discardableResult
     public static func validate(_ bytes: Span<UInt8>) throws(JSONFailure) -> ByteRange {
         var scanner = JSONScanner(bytes)
@@ -40,14 +38,14 @@ public struct JSONScanner: ~Escapable {
 
     public var isAtEnd: Bool { position >= end }
 
-    /// The byte at a place before the end.
+    /// The byte at `place`, which must be before the end.
     @inline(__always)
     func byte(at place: Int) -> UInt8 {
         assert(place >= 0 && place < end)
         return unsafe bytes[unchecked: place]
     }
 
-    /// The eight bytes from a place on, the first one lowest. All are before the end.
+    /// The eight bytes from `place` on, the first byte lowest. All must be before the end.
     @inline(__always)
     func wholeWord(at place: Int) -> UInt64 {
         assert(place >= 0 && place + 8 <= end)
@@ -56,21 +54,21 @@ public struct JSONScanner: ~Escapable {
         )
     }
 
-    /// The sixteen bytes from a place on. All are before the end.
+    /// The sixteen bytes from `place` on. All must be before the end.
     @inline(__always)
     func sixteen(at place: Int) -> SIMD16<UInt8> {
         assert(place >= 0 && place + 16 <= end)
         return unsafe bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: place, as: SIMD16<UInt8>.self)
     }
 
-    /// The next byte; 0 at the end, because JSON has no zero bytes.
+    /// The next byte. At the end it is 0, which is never part of JSON.
     @inline(__always)
     var current: UInt8 { position < end ? byte(at: position) : 0 }
 
-    /// Moves over the insignificant white space of RFC 8259, section 2.
+    /// Moves past white space (RFC 8259, section 2).
     @inline(__always)
     public mutating func skipWhitespace() {
-        // Compact JSON has none, so one comparison mostly suffices.
+        // Compact JSON has none, so one comparison usually is enough.
         if position < end, byte(at: position) > 0x20 { return }
         position = endOfWhitespace()
     }
@@ -83,7 +81,7 @@ public struct JSONScanner: ~Escapable {
         return place
     }
 
-    /// Moves over one value that starts here. If it throws, nothing has moved.
+    /// Moves past the value that begins here. If it throws, nothing has moved.
     public mutating func skipValue() throws(JSONFailure) {
         var scanner = self
         var nesting = Nesting()
@@ -96,8 +94,8 @@ public struct JSONScanner: ~Escapable {
         position = scanner.position
     }
 
-    /// Moves into a container with content and returns true. Or moves over a scalar or an empty
-    /// container and returns false.
+    /// Moves into a container that isn't empty, and returns true. Or moves past a scalar or an empty
+    /// container, and returns false.
     @inline(__always)
     private mutating func openOrSkipScalar(_ nesting: inout Nesting) throws(JSONFailure) -> Bool {
         switch current {
@@ -115,7 +113,7 @@ public struct JSONScanner: ~Escapable {
         return false
     }
 
-    /// Counts the level and moves over the bracket. Returns false if the container is empty.
+    /// Moves past an opening bracket and counts the level. Returns false if the container is empty.
     @inline(__always)
     private mutating func enter(_ nesting: inout Nesting, isObject: Bool) throws(JSONFailure) -> Bool {
         guard nesting.depth < Limits.depthMax else {
@@ -131,8 +129,8 @@ public struct JSONScanner: ~Escapable {
         return true
     }
 
-    /// After a finished value: moves over the comma to the next value, or over closing brackets.
-    /// Returns false when the outermost value is finished.
+    /// Call it after a value. Moves past the comma to the next value, or past closing brackets. Returns
+    /// false if the outermost value has ended.
     @inline(__always)
     private mutating func closeFinished(_ nesting: inout Nesting) throws(JSONFailure) -> Bool {
         while nesting.depth > 0 {
@@ -152,7 +150,7 @@ public struct JSONScanner: ~Escapable {
         return false
     }
 
-    /// Moves over a member's name and its colon.
+    /// Moves past a member's name and its colon.
     @inline(__always)
     private mutating func skipName() throws(JSONFailure) {
         guard current == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
@@ -161,7 +159,7 @@ public struct JSONScanner: ~Escapable {
         try skipColon()
     }
 
-    /// Moves over a colon and the white space round it.
+    /// Moves past a colon and the white space around it.
     @inline(__always)
     mutating func skipColon() throws(JSONFailure) {
         skipWhitespace()
@@ -181,12 +179,11 @@ public struct JSONScanner: ~Escapable {
     }
 }
 
-/// The open containers, the innermost in the lowest bit.
+/// The open containers. The innermost one is in the lowest bit.
 private struct Nesting {
     private(set) var depth = 0
     private var objects: UInt64 = 0
 
-    /// Whether the innermost is an object.
     @inline(__always) var isObject: Bool { objects & 1 == 1 }
 
     @inline(__always)

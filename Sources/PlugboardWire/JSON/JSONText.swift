@@ -1,13 +1,11 @@
-// Translates between a string's JSON spelling and its characters. Decoding
-// never makes it longer. Encoding escapes only what JSON requires, and
-// characters that nobody sees.
+// Converts between a string's JSON spelling and its characters. Decoding never makes a string longer.
+// Encoding escapes what JSON requires and characters that can't be seen, nothing else.
 
 import PlugboardMemory
 
 /// Decoding and encoding of JSON strings.
 public enum JSONText {
-    /// The characters, as UTF-8, of a string that the scanner accepted. `spelling` is without
-    /// quotes.
+    /// The characters of a string as UTF-8. `spelling` is without quotes, and the scanner accepted it.
     public static func characters(_ spelling: Span<UInt8>) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(spelling.count)
@@ -16,13 +14,13 @@ public enum JSONText {
         return characters
     }
 
-    /// The same as text.
+    /// The same as a String.
     public static func string(_ spelling: Span<UInt8>) -> String {
         spelling.contains(UInt8(ascii: "\\")) ? String(characters(spelling).span) : String(spelling)
     }
 
-    /// Adds a string with its quotes; `bytes` are UTF-8. Beside what JSON wants escaped, so is what
-    /// nobody sees: a terminal obeys U+009B as it does ESC, and shows nothing of U+200B.
+    /// Adds a string with its quotes; `bytes` are UTF-8. Escapes what JSON requires, and also characters
+    /// that can't be seen: terminals obey U+009B like ESC, and show nothing for U+200B.
     public static func append(_ bytes: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(byte: UInt8(ascii: "\""))
         var index = 0
@@ -61,7 +59,7 @@ public enum JSONText {
         }
     }
 
-    /// Decodes an escape, from just after its backslash, into one character.
+    /// Decodes one character from an escape, from just after its backslash.
     static func decodeEscape(_ scanner: inout JSONScanner) -> UTF8Word {
         let byte = scanner.current
         scanner.position += 1
@@ -76,9 +74,9 @@ public enum JSONText {
         }
     }
 
-    /// The character of one `\u` escape, or of two that are a surrogate pair.
+    /// The character of a `\u` escape, or of the two escapes of a surrogate pair.
     private static func decodeUnit(_ scanner: inout JSONScanner) -> UInt32 {
-        // The scanner accepted these digits before, so this can't fail.
+        // The scanner has accepted these digits, so this can't fail.
         let unit = UInt32((try? scanner.readHexUnit()) ?? 0xFFFD)
         guard unit & 0xFC00 == 0xD800 else { return unit }
         scanner.position += 2
@@ -87,7 +85,7 @@ public enum JSONText {
     }
 }
 
-/// One character as UTF-8 (RFC 3629, section 3), its first byte lowest.
+/// One character as UTF-8 (RFC 3629, section 3), the first byte lowest.
 struct UTF8Word {
     var bytes: UInt32
     var count: Int

@@ -1,5 +1,5 @@
-// Goes over the members of one JSON object, or the elements of one array, without building anything:
-// ranges of bytes. It takes any value, so that a reader can skip what it doesn't know.
+// Goes through the members of an object or the elements of an array. It builds nothing and returns ranges
+// of bytes. It accepts any value, so a reader can skip what it doesn't know.
 
 import PlugboardMemory
 
@@ -9,7 +9,7 @@ public struct JSONWalk: ~Escapable {
     private let closing: UInt8
     private var isFirst = true
 
-    /// Begins at the bracket that opens the container at or after `start`; nil without one.
+    /// Begins at the opening bracket at `start`, after white space. Nil if there is another byte.
     @_lifetime(copy bytes)
     public init?(_ bytes: Span<UInt8>, from start: Int = 0, opening: Unicode.Scalar) {
         scanner = JSONScanner(bytes, at: start)
@@ -18,19 +18,19 @@ public struct JSONWalk: ~Escapable {
         closing = JSONScanner.closing(UInt8(ascii: opening))
     }
 
-    /// The next member: its name without quotes, as it is spelled, and its value. Nil, once, where
-    /// the object ends.
+    /// The next member: its name as spelled, without quotes, and its value. Nil at the end of the object;
+    /// don't call it again then.
     public mutating func nextMember() throws(JSONFailure) -> (name: ByteRange, value: ByteRange)? {
         guard try advance() else { return nil }
         return (try scanner.readName(), try value())
     }
 
-    /// The next element. Nil, once, where the array ends.
+    /// The next element. Nil at the end of the array; don't call it again then.
     public mutating func nextElement() throws(JSONFailure) -> ByteRange? {
         try advance() ? value() : nil
     }
 
-    /// Fails where something follows the container.
+    /// Throws if anything but white space follows the container.
     public mutating func finish() throws(JSONFailure) {
         try scanner.finish()
     }
@@ -49,7 +49,7 @@ public struct JSONWalk: ~Escapable {
 }
 
 extension JSONScanner {
-    /// The bracket that closes what a byte opens; 0 where it opens nothing.
+    /// The bracket that closes the opening bracket `byte`; 0 for any other byte.
     static func closing(_ byte: UInt8) -> UInt8 {
         switch byte {
         case UInt8(ascii: "{"): UInt8(ascii: "}")
@@ -58,8 +58,8 @@ extension JSONScanner {
         }
     }
 
-    /// Moves over the opening bracket that stands here to the first part; or, false, over an empty
-    /// container.
+    /// Moves past the opening bracket here, to the first member or element. Returns false if the
+    /// container is empty, and moves past all of it.
     mutating func enter() -> Bool {
         let closing = Self.closing(current)
         position += 1
@@ -69,7 +69,8 @@ extension JSONScanner {
         return false
     }
 
-    /// After a part: moves over a comma to the next one; or, false, over the closing bracket.
+    /// Call it after a member or element. Moves past a comma and returns true, or past the closing
+    /// bracket and returns false.
     mutating func goOn(to closing: UInt8) throws(JSONFailure) -> Bool {
         skipWhitespace()
         let byte = current
@@ -82,7 +83,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Moves over a member's name and its colon. Returns the name's place without its quotes.
+    /// Moves past a member's name and its colon. Returns the place of the name without its quotes.
     mutating func readName() throws(JSONFailure) -> ByteRange {
         guard current == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
         position += 1
@@ -93,7 +94,7 @@ extension JSONScanner {
         return name
     }
 
-    /// Fails where anything but white space is left.
+    /// Throws if anything but white space is left.
     mutating func finish() throws(JSONFailure) {
         skipWhitespace()
         guard isAtEnd else { throw syntax("nothing more after the value") }

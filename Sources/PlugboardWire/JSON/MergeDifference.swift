@@ -1,18 +1,18 @@
-// The reverse of `MergePatch`: makes the RFC 7396 patch that turns one value into another.
-// At most one patch has nothing superfluous. Sometimes there is none, because a merge patch
-// can't set null, and can't keep one of two members with the same name.
+// The reverse of `MergePatch`: makes the merge patch (RFC 7396) that turns one value into another. There
+// is at most one patch without anything superfluous. For some changes there is none, because a merge
+// patch can't set null and can't keep two members with the same name.
 
 import PlugboardMemory
 
-/// Differences as JSON merge patches.
+/// Makes merge patches.
 public enum MergeDifference {
-    /// Adds the patch that turns `old` into `new` to `buffer`. Both are JSON that the scanner
-    /// accepted, without white space round it.
+    /// Adds the patch that turns `old` into `new` to `buffer`. Both must be JSON that the scanner
+    /// accepted, without white space around it.
     ///
-    /// Returns false, with nothing added, if no patch is exact, or none is shorter than the new
-    /// value. Then tell the whole value instead. Exact means that `MergePatch.apply` gives a value
-    /// with the same members, elements, strings and spellings of numbers. The order of members
-    /// doesn't count, because it means nothing in JSON.
+    /// Returns false and adds nothing if no patch is exact, or if the patch isn't shorter than `new`.
+    /// Then send the whole value. A patch is exact if `MergePatch.apply` gives a value with the same
+    /// members, elements, strings and spellings of numbers. The order of members doesn't count, because
+    /// it has no meaning in JSON.
     ///
     /// No patch is exact if
     /// - one of the values is not an object,
@@ -28,7 +28,7 @@ public enum MergeDifference {
         defer { comparer.forget() }
         guard areObjects, comparer.left.read(old), comparer.right.read(new) else { return false }
         let start = buffer.count
-        // A patch is used only if it is at least one byte shorter than the value.
+        // The patch must be at least one byte shorter than the value.
         let end = start + new.count - 1
         let texts = JSONPair(left: old, right: new)
         if comparer.appendDifference(0, 0, texts, to: &buffer, end: end), buffer.count <= end { return true }
@@ -38,8 +38,8 @@ public enum MergeDifference {
 }
 
 extension JSONComparer {
-    /// Adds the patch between an object of the left and one of the right outline. Returns false if
-    /// there is none, or if it would go past `end`; then the buffer may have a part of it.
+    /// Adds the patch between an object of the left outline and one of the right. Returns false if there
+    /// is none, or if it would be too long; then the buffer may have a part of it.
     fileprivate mutating func appendDifference(
         _ leftObject: Int,
         _ rightObject: Int,
@@ -60,7 +60,8 @@ extension JSONComparer {
         return true
     }
 
-    /// Adds what the patch has for a member of the right outline, if it has anything.
+    /// Adds what the patch has to say about a member of the right outline, perhaps nothing. Returns false
+    /// if a patch can't say it.
     private mutating func appendMember(
         _ name: Int,
         _ texts: JSONPair,
@@ -78,7 +79,7 @@ extension JSONComparer {
                 Self.appendName(right.bytes(name, of: texts.right), start, &buffer)
                 let inner = buffer.count
                 guard appendDifference(partner, value, texts, to: &buffer, end: end) else { return false }
-                // Nothing between the braces: the two differ only in spelling.
+                // There is nothing between the braces, so the two differ only in spelling.
                 if buffer.count == inner + 2 { buffer.truncate(to: before) }
                 return true
             }
@@ -121,8 +122,8 @@ extension JSONComparer {
 }
 
 extension JSONOutline {
-    /// Whether a merge patch can set this value exactly where there was none, or no object. A
-    /// patch drops members that are null, and all but the last of equal names.
+    /// Whether a merge patch can set this value exactly where there was no object. A patch drops members
+    /// that are null, and all but the last of equal names.
     fileprivate mutating func canBeMerged(_ node: Int, _ text: Span<UInt8>) -> Bool {
         let bytes = bytes(node, of: text)
         guard Self.kind(of: bytes) == .object else { return bytes.first != UInt8(ascii: "n") }

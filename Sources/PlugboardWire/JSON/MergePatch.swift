@@ -1,13 +1,12 @@
-// Applies a merge patch (RFC 7396) to bytes. Members that the patch doesn't name
-// keep their bytes, so numbers aren't rewritten and members keep their order. New
-// members come last.
+// Applies a merge patch (RFC 7396) to bytes. Members that the patch doesn't name keep their bytes and
+// their order. New members come last.
 
 import PlugboardMemory
 
-/// JSON merge patches.
+/// Applies merge patches.
 public enum MergePatch {
-    /// Adds the result of `patch` on `target` to `buffer`, without white space between members. An
-    /// empty target is absent. Both are JSON that the scanner accepted.
+    /// Adds the result of `patch` on `target` to `buffer`, without white space between members. An empty
+    /// target counts as absent. Both must be JSON that the scanner accepted.
     public static func apply(
         _ patch: Span<UInt8>,
         to target: Span<UInt8>,
@@ -81,11 +80,11 @@ public enum MergePatch {
     }
 }
 
-/// A name with its value, as places in the object's bytes.
+/// A name and its value, as places in the object's bytes.
 private struct Member {
-    /// The name's characters, with escapes decoded: two spellings of a name are one name.
+    /// The name with its escapes decoded. Two spellings of a name are one name.
     let name: [UInt8]
-    /// The name as it is written, with its quotes.
+    /// The name as written, with its quotes.
     let spelling: ByteRange
     let value: ByteRange
 }
@@ -98,7 +97,7 @@ private struct Members {
     init() {}
 
     init(_ object: Span<UInt8>) {
-        // The scanner accepted these bytes before, so it does not stop early here.
+        // The scanner has accepted these bytes, so this doesn't stop early.
         guard var walk = JSONWalk(object, opening: "{") else { return }
         while let (name, value) = try? walk.nextMember() {
             let spelling = ByteRange(name.start - 1, name.end + 1)
@@ -106,7 +105,7 @@ private struct Members {
         }
     }
 
-    /// The last member with a name, which is the one that counts.
+    /// The last member with this name. It is the one that counts.
     func last(named name: [UInt8]) -> Member? {
         lastIndex(named: name).map { list[$0] }
     }

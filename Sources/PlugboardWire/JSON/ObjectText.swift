@@ -1,21 +1,22 @@
-// A JSON object as text, put together member by member: requests, and what programs print.
+// Builds a JSON object as text, one member after another. The client library uses it for requests, and
+// programs for what they print.
 
 import PlugboardMemory
 
-/// Builds an object; each name is to be given once, and has nothing to escape. Values keep their
-/// spelling. What is nil is left out.
+/// Builds an object. Give each name once; a name must not need escapes. Values keep their spelling. A
+/// member whose value is nil is left out.
 public struct ObjectText: Sendable {
-    /// The request that it is; empty if it is none.
+    /// The operation if this is a request; otherwise empty.
     public let operation: String
-    /// All but the closing brace.
+    /// Everything but the closing brace.
     private var open: [UInt8] = [UInt8(ascii: "{")]
 
-    /// An object without members.
+    /// An empty object.
     public init() {
         operation = ""
     }
 
-    /// A request.
+    /// A request for an operation.
     public init(op operation: String) {
         self.operation = operation
         open.reserveCapacity(64)
@@ -23,13 +24,13 @@ public struct ObjectText: Sendable {
         JSONText.append(operation, to: &open)
     }
 
-    /// The object.
+    /// The whole object.
     public var bytes: [UInt8] { open + [UInt8(ascii: "}")] }
 
-    /// The same with a line feed.
+    /// The object and a line feed.
     public var line: [UInt8] { open + "}\n".utf8 }
 
-    /// The same as a request with a number to be answered by: in one piece of memory.
+    /// The request with an `id`, and a line feed. Allocates once.
     public func line(id: Int) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(open.count + 32)
@@ -58,7 +59,7 @@ public struct ObjectText: Sendable {
         adding(name, json: number.map { String($0).utf8 })
     }
 
-    /// Leaves the member out if it has the protocol's default.
+    /// Leaves the member out if it has the protocol's default, `standard`.
     public consuming func adding(_ name: String, _ flag: Bool, unless standard: Bool) -> ObjectText {
         adding(name, json: flag == standard ? nil : "\(flag)".utf8)
     }
@@ -67,7 +68,7 @@ public struct ObjectText: Sendable {
         adding(name, json: Self.array(strings.map { JSONText.encoded($0) }))
     }
 
-    /// An array of values.
+    /// An array of values that are JSON.
     public static func array(_ values: [[UInt8]]) -> [UInt8] {
         [UInt8(ascii: "[")] + values.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
     }
@@ -90,7 +91,7 @@ extension JSONText {
 
     /// Adds a string with its quotes.
     public static func append(_ text: String, to bytes: inout [UInt8]) {
-        // Printable ASCII, as nearly all keys are: the scalars needn't be looked at.
+        // Nearly all keys are printable ASCII. Then no character needs a closer look.
         let isPlain = text.utf8.allSatisfy {
             (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
         }

@@ -1,17 +1,15 @@
-// What an observer with `fields` is told: which of the named parts changed from one value
-// to the next, and which are gone. Parts are compared by meaning, so 49.9 to 49.90 is no
-// change.
+// Makes the events of a subscription with `fields`: which of the named parts changed from one value to
+// the next, and which are gone. Parts are compared by meaning, so 49.9 to 49.90 is no change.
 
 import PlugboardMemory
 
 extension JSONPointerSet {
-    /// Bytes that one change may compare by meaning. Parts can contain each other, so 64 of them
-    /// can be 64 times as long as the value. After this limit, a part has changed if its bytes
-    /// have.
+    /// How many bytes of one change may be compared by meaning. Parts can contain each other, so 64 of
+    /// them can be 64 times as long as the value. Beyond this limit, parts are compared byte by byte.
     static let comparedBytesMax = 8 * Limits.valueBytesMax
 
-    /// Whether a named part of `new` differs from `old`, or is gone. An empty `old` means that
-    /// there was no value. Both are JSON that the scanner accepted.
+    /// Whether a named part of `new` differs from that of `old`, or is gone. If `old` is empty, there was
+    /// no value. Both must be JSON that the scanner accepted.
     public func haveChanged(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -23,9 +21,9 @@ extension JSONPointerSet {
         }
     }
 
-    /// Adds the fields of an event that tell what changed. `,"fields":{…}` has each part that is
-    /// new or differs. `,"gone":[…]`, if needed, has the pointers that named a part of `old` and
-    /// name none of `new`. Returns false, with nothing added, if nothing changed.
+    /// Adds the fields of an event that say what changed. `,"fields":{…}` has each part that is new or
+    /// differs. `,"gone":[…]` has the pointers that named a part of `old` but name none of `new`; it is
+    /// left out if there are none. Returns false and adds nothing if nothing changed.
     public func appendChanges(
         from old: Span<UInt8>,
         to new: Span<UInt8>,
@@ -41,8 +39,8 @@ extension JSONPointerSet {
         }
     }
 
-    /// Adds the same fields for an observer who may have been told anything: every part that
-    /// exists, and every other pointer as gone.
+    /// Adds the same fields for an observer that may have any earlier value: every part that exists, and
+    /// every other pointer as gone.
     public func appendAll(of value: Span<UInt8>, into buffer: inout ByteBuffer) {
         withParts(of: value) { parts in
             appendFields(parts.found, parts, &buffer)
@@ -52,7 +50,7 @@ extension JSONPointerSet {
         }
     }
 
-    /// A bit for each pointer whose part changed, and for each whose part is gone.
+    /// A bit for each pointer whose part changed, and one for each whose part is gone.
     private func changes(
         from old: Span<UInt8>,
         to parts: borrowing JSONParts,

@@ -1,13 +1,12 @@
-// The rule for client names: text without control characters, within a limit, that doesn't
-// begin with `#` or `$`. The broker uses those two for names that it gives: `#2` for a
-// client without a name, `$broker` for itself.
+// The rules for client names: at most 64 bytes of text without control characters, and not `#` or `$` at
+// the beginning. The broker itself uses these two: `#2` for a client without a name, `$broker` for
+// itself.
 
 import PlugboardMemory
 
 /// Checks the names that clients give themselves.
 public enum ClientName {
-    /// Why a client may not have this name; nil if it may. `offset` is the name's place in its
-    /// line.
+    /// Why a client may not have this name; nil if it may. `offset` is the name's place in its line.
     public static func refusal(_ name: Span<UInt8>, at offset: Int) -> Refusal? {
         guard name.count <= Limits.nameBytesMax else {
             return Refusal(.limit, "a name has at most \(Limits.nameBytesMax) bytes", at: offset)

@@ -1,10 +1,9 @@
-// The grammar of keys: tokens separated by dots, up to a limit of bytes. Keys are
-// compared byte for byte. Whatever has passed this check may stand in a line
-// without an escape.
+// The grammar of keys (SPEC.md, section 4): tokens with dots between them, at most 256 bytes. Keys are
+// compared byte by byte. A key that passed this check needs no escapes in a line.
 
 import PlugboardMemory
 
-/// The rules for keys.
+/// Checks keys.
 public enum Key {
     /// Why bytes are not a key or a pattern.
     public enum Fault: String, Error, Sendable {
@@ -17,7 +16,7 @@ public enum Key {
         case earlyDeepWildcard = "** can only be the last token"
     }
 
-    /// The first fault of `bytes` as a key, if any.
+    /// What is wrong with `bytes` as a key; nil if it is one.
     public static func fault(_ bytes: Span<UInt8>) -> Fault? {
         fault(bytes, wildcards: false)
     }

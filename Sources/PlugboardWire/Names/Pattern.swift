@@ -1,27 +1,28 @@
-// The grammar of patterns: keys in which `*` stands for one token, and a last `**` for any
-// number of tokens, including none. A wildcard never matches a token that begins with `$`.
-// So only observers that spell out the broker's own keys get them.
+// The grammar of patterns (SPEC.md, section 4): keys in which `*` stands for one token, and a last `**`
+// for any number of tokens, even none. A wildcard never matches a token that begins with `$`. So only
+// observers whose pattern spells them out get the broker's own keys.
 
 import PlugboardMemory
 
-/// The rules for patterns.
+/// Checks patterns and matches keys with them.
 public enum Pattern {
-    /// The first fault of `bytes` as a pattern, if any.
+    /// What is wrong with `bytes` as a pattern; nil if it is one.
     public static func fault(_ bytes: Span<UInt8>) -> Key.Fault? {
         Key.fault(bytes, wildcards: true)
     }
 
-    /// Whether a well-formed pattern has a wildcard. Without one it is a plain key.
+    /// Whether a well-formed pattern has a wildcard. If not, it is a key.
     public static func hasWildcard(_ pattern: Span<UInt8>) -> Bool {
         pattern.contains(UInt8(ascii: "*"))
     }
 
-    /// The bytes that every matching key begins with: those before the first wildcard.
+    /// Bytes with which every matching key begins: those before the first wildcard, mostly without the
+    /// dot.
     @_lifetime(copy pattern)
     public static func literalPrefix(_ pattern: Span<UInt8>) -> Span<UInt8> {
         guard let star = pattern.firstIndex(of: UInt8(ascii: "*")) else { return pattern }
         let isDeep = star + 1 < pattern.count && star > 0
-        // `a.**` also matches `a`, so its dot isn't part of every matching key.
+        // `a.**` also matches `a`, so the dot is not part of every matching key.
         return pattern[..<(isDeep ? star - 1 : star)]
     }
 
@@ -48,7 +49,7 @@ public enum Pattern {
     }
 }
 
-/// The tokens of a well-formed key or pattern, one after the other.
+/// The tokens of a well-formed key or pattern.
 public struct Tokens: ~Escapable {
     private let bytes: Span<UInt8>
     private var position = 0

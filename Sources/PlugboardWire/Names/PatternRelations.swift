@@ -1,6 +1,5 @@
-// Compares two patterns by their tokens: does one cover the other, and do they overlap?
-// Both answers are exact, because users' rights depend on them. Tests compare them with
-// the keys that match.
+// Compares two patterns by their tokens: does one cover the other, and do they overlap? Both answers must
+// be exact, because the rights of users depend on them. Tests compare them with the keys that match.
 
 import PlugboardMemory
 

@@ -1,12 +1,11 @@
-// Writes the lines of calls: the event that the server gets, and the replies
-// to both sides. The caller owns the buffer. Values and ids go out byte for
-// byte as they came in.
+// Writes the lines of calls: the event for the server, and the replies to both sides. The caller owns the
+// buffer. Values and ids are passed on byte for byte.
 
 import PlugboardMemory
 
-/// Writers of the lines of calls.
+/// Writes the lines of calls.
 public enum CallEncoder {
-    /// The event that the server gets. `by` is as `EventEncoder.appendAuthor` wrote it.
+    /// The event for the server. `by` is what `EventEncoder.appendAuthor` wrote.
     public static func appendEvent(
         call: UInt64,
         key: Span<UInt8>,
@@ -29,7 +28,7 @@ public enum CallEncoder {
         buffer.append("}\n")
     }
 
-    /// The caller's reply with the server's value.
+    /// The reply to the caller with the server's value.
     public static func appendAnswer(
         id: Span<UInt8>,
         key: Span<UInt8>,
@@ -46,7 +45,7 @@ public enum CallEncoder {
         buffer.append("}\n")
     }
 
-    /// The caller's reply with the server's own error. `by` shows that it isn't the broker's.
+    /// The reply to the caller with the server's own error. `by` shows that it isn't the broker's.
     /// `message` is JSON.
     public static func appendFailure(
         code: Span<UInt8>,

@@ -1,8 +1,7 @@
-// All error codes. Clients compare them, so a code is never renamed. Later
-// versions may add codes. A test compares them with the table in the
-// specification, in the same order.
+// All error codes (SPEC.md, section 10). Clients compare them, so a code is never renamed. Later versions
+// may add codes. A test compares them and their order with the table in the specification.
 
-/// The stable name of an error: the text of the `error` field.
+/// The name of an error in the `error` field.
 public enum ErrorCode: String, CaseIterable, Sendable {
     case badJSON = "bad_json"
     case badUTF8 = "bad_utf8"

@@ -1,20 +1,20 @@
-// Writes events as lines. Each line has two parts. The first part differs between
-// subscriptions, and each subscription keeps its own ready. The rest has the same bytes for
-// all observers that asked for the same form.
+// Writes events as lines. Each line has two parts. The beginning differs between subscriptions, and each
+// subscription keeps its own. The rest has the same bytes for all observers that asked for the same form.
 
 import PlugboardMemory
 
-/// Writers of the `event` lines.
+/// Writes the `event` lines.
 public enum EventEncoder {
-    /// `,"key":"…","revision":` for a key. It is kept with the key, because it never changes.
+    /// `,"key":"…","revision":` for a key. The broker keeps these bytes with the key, because they never
+    /// change.
     public static func appendKeyPrefix(_ key: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","key":""#)
         buffer.append(key)
         buffer.append(#"","revision":"#)
     }
 
-    /// `{"event":"update","sub":…`: the beginning of a subscription's updates, up to the key.
-    /// `sub` is JSON.
+    /// `{"event":"update","sub":…`: the beginning of a subscription's updates, up to the key. `sub` is
+    /// JSON.
     public static func appendUpdateStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"update","sub":"#)
         buffer.append(sub)
@@ -30,15 +30,14 @@ public enum EventEncoder {
         buffer.append(sub)
     }
 
-    /// The beginning of a `leave`: a value that matched an observer's conditions no longer does.
+    /// The beginning of a `leave`: the value of a key no longer meets the subscription's conditions.
     public static func appendLeaveStart(sub: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#"{"event":"leave","sub":"#)
         buffer.append(sub)
     }
 
-    /// The rest of an event, from the key to the line feed. `hasValue` and `hasOld` say whether
-    /// those two fields are written. `change` stands in place of the value and begins with a
-    /// comma.
+    /// The rest of an event, from the key to the line feed. `hasValue` and `hasOld` say whether these two
+    /// fields are written. `change` comes in place of the value, begins with a comma, and may be empty.
     public static func appendTail(
         _ tail: borrowing EventTail,
         change: Span<UInt8> = Span(),
@@ -66,7 +65,7 @@ public enum EventEncoder {
         appendRest(tail, to: &buffer)
     }
 
-    /// Bytes for the field names, the revision and the braces of a plain tail.
+    /// The most bytes of the field names, the revision and the braces of a plain tail.
     private static let tailBytesMax = 64
 
     /// The fields that few events have, and the end of the line.
@@ -109,7 +108,7 @@ public enum EventEncoder {
         buffer.append("}\n")
     }
 
-    /// The line in place of events that were dropped.
+    /// The line that stands for events that were dropped.
     public static func appendLagged(
         sub: Span<UInt8>,
         dropped: UInt64,
@@ -172,23 +171,22 @@ public enum EventEncoder {
         buffer.append("\n")
     }
 
-    /// `,"by":"…"`. It is kept with a client and with what it wrote.
+    /// `,"by":"…"`. The broker keeps these bytes for a client and for what it wrote.
     public static func appendAuthor(name: Span<UInt8>, to buffer: inout ByteBuffer) {
         buffer.append(#","by":"#)
         JSONText.append(name, to: &buffer)
     }
 }
 
-/// Why the broker wrote for a client.
+/// Why the broker wrote instead of a client.
 public enum EventReason: UInt8, CaseIterable, Sendable {
     /// The value was bound to its writer's connection, which ended.
     case disconnected = 1
     /// The value's time (`ttl`) was over.
     case expired
-    /// It is the disconnect action that the client had set.
+    /// The client had set the write as its disconnect action.
     case will
 
-    /// How it is spelled.
     public var name: StaticString {
         switch self {
         case .disconnected: "disconnected"
@@ -200,25 +198,25 @@ public enum EventReason: UInt8, CaseIterable, Sendable {
 
 /// The part of an event that is the same for all observers.
 public struct EventTail: ~Escapable {
-    /// As `EventEncoder.appendKeyPrefix` wrote it.
+    /// What `EventEncoder.appendKeyPrefix` wrote.
     public var keyPrefix: Span<UInt8>
     public var revision: UInt64
     public var value: Span<UInt8>
     public var old: Span<UInt8>
-    /// As `EventEncoder.appendAuthor` wrote it.
+    /// What `EventEncoder.appendAuthor` wrote.
     public var by: Span<UInt8>
     public var cause: WriteCause
-    /// Nil if the writer itself made the write.
+    /// Nil if the client itself made the write.
     public var reason: EventReason?
     public var isInitial: Bool
     /// Whether the writer's connection is open; nil if the event doesn't tell.
     public var live: Bool?
-    /// Updates folded into this one.
+    /// The number of updates that were folded into this one.
     public var skipped: UInt32 = 0
-    /// `,"unacked":[…]`: the observers of earlier phases that didn't acknowledge in time.
+    /// `,"unacked":[…]`: observers of earlier phases that didn't send their `ack` in time.
     public var unacknowledged: Span<UInt8>
 
-    /// Whether it has none of the fields that few events have.
+    /// Whether it has no field that few events have.
     @inline(__always)
     fileprivate var isPlain: Bool {
         !cause.isNamed && reason == nil && !isInitial && live == nil && skipped == 0 && unacknowledged.isEmpty

@@ -1,15 +1,14 @@
-// A client's mistake, as a value that becomes an error line. Whoever finds the
-// mistake makes it. Only bad requests make one, so it may hold strings without a
-// cost for good ones.
+// A client's mistake, which becomes an error line. The code that finds the mistake makes the refusal.
+// Good requests never make one, so it may hold strings.
 
 /// Why a request was refused.
 public struct Refusal: Error, Equatable, Sendable {
     public var code: ErrorCode
-    /// For a person; may change between versions.
+    /// For a person. It may change between versions.
     public var message: String
-    /// What to do instead, if that is known.
+    /// What to do instead; nil if that is unknown.
     public var hint: String?
-    /// The offset in the line at which the mistake is.
+    /// The offset of the mistake in the line.
     public var offset: Int?
     /// The index of the mistaken write in a batch's `writes`.
     public var write: Int?
@@ -25,7 +24,7 @@ public struct Refusal: Error, Equatable, Sendable {
         self.offset = offset
     }
 
-    /// The refusal that a scanner's failure becomes.
+    /// The refusal of text that isn't JSON.
     public init(_ failure: JSONFailure) {
         switch failure.kind {
         case .syntax:

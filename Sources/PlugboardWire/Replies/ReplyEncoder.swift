@@ -1,10 +1,9 @@
-// Writes replies as lines: `ok` or `error` first, then the request's `id`, then the rest.
-// The caller owns the buffer. An `id` goes out byte for byte as it came in, and every line
-// ends with a line feed.
+// Writes replies as lines: `ok` or `error` first, then the request's `id`, then the rest. The caller owns
+// the buffer. An `id` is passed on byte for byte, and every line ends with a line feed.
 
 import PlugboardMemory
 
-/// Writers of the `ok` and `error` lines.
+/// Writes the `ok` and `error` lines.
 public enum ReplyEncoder {
     /// `{"ok":"…","id":…`: the beginning of a reply. An empty `id` is left out.
     public static func appendStart(
@@ -34,8 +33,8 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// The reply to `pause`, `step` and `resume`: the client whose subscription it is, if it is
-    /// another one, and how many keys and lines it is owed.
+    /// The reply to `pause`, `step` and `resume`. `client` is the client whose subscription it is, if it
+    /// is another one. `owed` counts the keys and lines that it is owed.
     public static func appendControl(
         _ operation: Operation,
         id: Span<UInt8>,
@@ -52,7 +51,7 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// An error. Without an `id` it has the number of the request's `line`.
+    /// An error. If `id` is empty, it has `line`, the number of the request's line.
     public static func appendRefusal(
         _ refusal: Refusal,
         id: Span<UInt8>,
@@ -84,7 +83,7 @@ public enum ReplyEncoder {
         }
     }
 
-    /// The request of an error: its `id`, or else its line.
+    /// The request of an error: its `id`, or otherwise its line.
     static func appendSubject(id: Span<UInt8>, line: UInt64, to buffer: inout ByteBuffer) {
         if id.isEmpty { return appendNumber(#","line":"#, line, &buffer) }
         buffer.append(#","id":"#)
@@ -108,7 +107,7 @@ public enum ReplyEncoder {
         buffer.append("}\n")
     }
 
-    /// Fits a screen of 80 by 24: each line on an operation begins in column 1 or 41.
+    /// Fits a screen of 80 by 24: the line of each operation begins in column 1 or 41.
     private static func appendOverview(from start: Int, _ buffer: inout ByteBuffer) {
         buffer.append(#","usage":""#)
         buffer.append(#"type words as below; JSON is a value, such as 42.50 or \"hello\". "#)
@@ -134,8 +133,8 @@ public enum ReplyEncoder {
         JSONText.append(help.shorthand, to: &buffer)
     }
 
-    /// The help of each field, required ones first. `op` and `id` are left out, because every
-    /// request has them.
+    /// The help of each field, required fields first. Without `op` and `id`, which every request may
+    /// have.
     private static func appendFields(of operation: Operation, _ buffer: inout ByteBuffer) {
         let common = FieldSet().with(.operation).with(.id)
         let required = operation.required.subtracting(common).fields

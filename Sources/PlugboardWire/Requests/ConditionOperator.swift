@@ -1,6 +1,5 @@
-// The operators of `where`: their names, what they compare with, and hints
-// for names that don't exist. `Conditions` gives them their meaning. Each
-// has exactly one name.
+// The operators of `where`: their names, their operands, and hints for names that don't exist.
+// `Conditions` evaluates them. Each operator has exactly one name.
 
 import PlugboardMemory
 
@@ -8,7 +7,6 @@ import PlugboardMemory
 public enum ConditionOperator: UInt8, CaseIterable, Sendable {
     case equal, unequal, less, lessOrEqual, more, moreOrEqual, isIn, exists, prefix
 
-    /// How it is spelled.
     public var name: StaticString {
         switch self {
         case .equal: "=="
@@ -23,7 +21,7 @@ public enum ConditionOperator: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The operands that it takes, for a person.
+    /// The operands of the operator, for a person.
     var operand: String {
         switch self {
         case .equal, .unequal: "any value"
@@ -42,7 +40,7 @@ public enum ConditionOperator: UInt8, CaseIterable, Sendable {
         return nil
     }
 
-    /// The hint for a name that doesn't exist: the operator that other languages call so, or the
+    /// The hint for a name that doesn't exist: the operator with this name in other languages, or the
     /// nearest name, or all names.
     static func hint(for name: String) -> String {
         let names = allCases.map { $0.name.text }

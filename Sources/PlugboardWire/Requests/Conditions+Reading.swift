@@ -1,15 +1,14 @@
-// Reads a `where` into conditions, or refuses it with a hint. Each
-// refusal has the place in the line that it is about. What was read
-// needs no further check.
+// Reads a `where` into conditions, or refuses it with a hint. A refusal has the place of the mistake in
+// the line. The conditions need no further check.
 
 import PlugboardMemory
 
 extension Conditions {
-    /// Reads a `where`, which is JSON that the scanner accepted: an object that has an object of
-    /// operators and operands for each JSON Pointer. `offset` is its place in its line.
+    /// Reads a `where`, which must be JSON that the scanner accepted: an object with, for each JSON
+    /// Pointer, an object of operators and operands. `offset` is its place in its line.
     ///
-    /// Throws `wrong_type` for another shape, `limit` for too much of anything, and
-    /// `duplicate_field` for a pointer or an operator that occurs twice.
+    /// Throws `wrong_type` for another shape, `limit` for too much of something, and `duplicate_field`
+    /// for a pointer or an operator that occurs twice.
     public init(where text: Span<UInt8>, at offset: Int) throws(Refusal) {
         guard text.count <= Limits.whereBytesMax else {
             throw Refusal(.limit, "\"where\" has at most \(Limits.whereBytesMax) bytes", at: offset)
@@ -27,7 +26,7 @@ extension Conditions {
         }
     }
 
-    /// Reads a pointer and all conditions on its part.
+    /// Reads a pointer and the conditions on its part.
     private mutating func readPart(
         _ name: Int,
         _ outline: borrowing JSONOutline,
@@ -109,7 +108,7 @@ extension Conditions {
         return first..<operands.count
     }
 
-    /// The refusal if a part has a plain value, or an empty object, instead of operators.
+    /// The refusal if a part has a plain value or an empty object instead of operators.
     private static func noOperators(
         _ name: Int,
         _ outline: borrowing JSONOutline,
@@ -146,7 +145,7 @@ extension ConditionOperator {
 }
 
 extension JSONOutline {
-    /// A name as it is written, in quotes, cut if it is long.
+    /// A name as written, in quotes, shortened if it is long.
     fileprivate func excerpt(_ name: Int, of text: Span<UInt8>) -> String {
         "\"\(PlugboardWire.excerpt(characters(name, of: text)))\""
     }

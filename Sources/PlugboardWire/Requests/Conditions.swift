@@ -1,43 +1,41 @@
-// The conditions of a `where`: an observer is told of a value only if they hold for it.
-// They are read and checked once, when the observer subscribes. Checking a value allocates
-// nothing. They own the bytes of their operands.
+// The conditions of a `where`: they choose the values that an observer gets. They are read and checked
+// once, at the time of the subscription. Checking a value allocates nothing. They own the bytes of their
+// operands.
 
 import PlugboardMemory
 
-/// Conditions on the parts of a value, all of which must hold. Copies are independent.
+/// Conditions on the parts of a value. All of them must hold. Copies are independent.
 ///
-/// A JSON Pointer names a part. The part exists in a value or it doesn't. If it exists:
-/// - `==` holds if it equals the operand, and `in` if it equals one of several. Numbers are
-///   compared as exact decimals, strings by their characters, and arrays in order. The
-///   order of members doesn't matter; if a name occurs twice, its last member counts.
-///   Values of different types are never equal.
-/// - `<`, `<=`, `>` and `>=` hold between two numbers (as exact decimals) or two strings
-///   (by code point) in that order. They never hold between other types.
+/// A JSON Pointer names a part. If the value has this part:
+/// - `==` holds if the part equals the operand, and `in` if it equals one of several. Numbers are
+///   compared as exact decimals, strings by their characters, and arrays in order. The order of members
+///   doesn't matter; if a name occurs twice, its last member counts. Values of different types are never
+///   equal.
+/// - `<`, `<=`, `>` and `>=` compare two numbers (as exact decimals) or two strings (by code point).
+///   Between other types they never hold.
 /// - `prefix` holds for a string that begins with the operand's characters.
 ///
-/// If the part doesn't exist, none of these holds. `!=` holds if and only if `==` doesn't,
-/// so it also holds if the part doesn't exist. `exists` holds if its operand says whether
-/// the part exists.
+/// If the value doesn't have the part, none of these holds. `!=` holds if and only if `==` doesn't, so it
+/// also holds without the part. `exists` compares its operand with whether the part exists.
 public struct Conditions: Sendable {
     struct Condition {
         let `operator`: ConditionOperator
         /// The number of the part's pointer.
         let part: Int
-        /// Indices of `operands`.
+        /// The condition's operands, as indices of `operands`.
         let operands: Range<Int>
     }
 
     var pointers = JSONPointerSet()
     var list: [Condition] = []
-    /// The places in `text` of the values that parts are compared with.
+    /// The places of the operands in `text`.
     var operands: [ByteRange] = []
-    /// The `where` as it was written.
+    /// The `where` as written.
     let text: [UInt8]
 
-    /// How many conditions there are.
     public var count: Int { list.count }
 
-    /// Whether all conditions hold of `value`, JSON that the scanner accepted.
+    /// Whether all conditions hold for `value`, which must be JSON that the scanner accepted.
     public func hold(for value: Span<UInt8>, using comparer: inout JSONComparer) -> Bool {
         defer { comparer.forget() }
         return pointers.withParts(of: value) { parts in
@@ -75,7 +73,7 @@ public struct Conditions: Sendable {
         }
     }
 
-    /// The order of a part and an operand; nil if they have none.
+    /// The order of a part and an operand; nil if they can't be compared.
     private static func order(_ part: Span<UInt8>, _ operand: Span<UInt8>) -> Int? {
         switch (JSONOutline.kind(of: part), JSONOutline.kind(of: operand)) {
         case (.number, .number): DecimalOrder.order(part, operand)
@@ -91,7 +89,6 @@ public struct Conditions: Sendable {
 }
 
 extension ConditionOperator {
-    /// Whether the operator holds for an order.
     fileprivate func accepts(_ order: Int) -> Bool {
         switch self {
         case .less: order < 0

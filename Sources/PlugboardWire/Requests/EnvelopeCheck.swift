@@ -1,24 +1,24 @@
-// Notes on an envelope while it is read, and its check when all of it is known. The check
-// looks at the operation first, then for fields that it doesn't take, then for fields that
-// it lacks.
+// What is known of an envelope while it is read, and the check at its end. The check looks at the
+// operation first, then for fields that the operation doesn't take, then for fields that it lacks
+// (SPEC.md, section 3).
 
 import PlugboardMemory
 
-/// The notes on one envelope.
+/// The notes and the check for one envelope.
 struct EnvelopeCheck {
-    /// The number of fields so far, including unknown ones.
+    /// The number of fields so far, with unknown ones.
     var count = 0
-    /// The first name that is no field of any operation.
+    /// The first name that isn't a field of any operation.
     var unknown: ByteRange?
-    /// The text of an `op` that doesn't exist.
+    /// The text of `op` if there is no such operation.
     var unknownOperation: ByteRange?
-    /// Reading stopped before an array of writes, or before the write of `write`.
+    /// Whether reading has stopped before an array of writes, or before the write of `write`.
     var isAtWrites = false
-    /// This envelope is a write within a line.
+    /// Whether this envelope is a write within a line.
     let isWrite: Bool
     /// The offset of the envelope in its line.
     let start: Int
-    /// The index of this envelope's first `x-` name among those of the line.
+    /// The index of this envelope's first `x-` name in the reader's list.
     let extensionsStart: Int
 
     init(start: Int, extensionsStart: Int, isWrite: Bool) {
@@ -27,7 +27,7 @@ struct EnvelopeCheck {
         self.isWrite = isWrite
     }
 
-    /// Whether a quick look finds nothing wrong. If not, `refusal` has the answer.
+    /// Whether a quick check finds nothing wrong. If it finds something, `refusal` says what.
     @inline(__always)
     func isFaultless(_ request: Request) -> Bool {
         let operation = request.operation
@@ -38,7 +38,7 @@ struct EnvelopeCheck {
             && operation.required.isSubset(of: request.fields)
     }
 
-    /// What is wrong with an envelope whose fields could all be read; nil if nothing is.
+    /// What is wrong with an envelope whose fields could all be read; nil if it is right.
     func refusal(
         of request: Request,
         _ options: RequestOptions,
@@ -62,7 +62,7 @@ struct EnvelopeCheck {
         return details(request, options, hasWrite, places, line)
     }
 
-    /// Rules that connect fields with each other or with their content.
+    /// Checks rules about several fields, or about the content of a field.
     private func details(
         _ request: Request,
         _ options: RequestOptions,
@@ -88,7 +88,7 @@ struct EnvelopeCheck {
         }
     }
 
-    /// One of two fields must be given, but not both.
+    /// Checks that one of two fields is given, but not both.
     private func oneOf(
         _ first: Field,
         _ second: Field,
@@ -103,7 +103,7 @@ struct EnvelopeCheck {
         return tooMany(first, second, request.operation, places)
     }
 
-    /// An event has the value, or some of its parts, or what changed in it, or none of it.
+    /// Checks that at most one option says what events have in place of the value.
     private func forms(
         _ request: Request,
         _ options: RequestOptions,
@@ -116,7 +116,7 @@ struct EnvelopeCheck {
         return asked.count > 1 ? tooMany(asked[0], asked[1], request.operation, places) : nil
     }
 
-    /// An `epoch` means nothing without a revision.
+    /// Checks that an `epoch` comes with a revision.
     private func lacksSince(_ request: Request) -> Refusal? {
         request.has(.epoch) && !request.has(.since) ? missing(.since, "\"epoch\"") : nil
     }

@@ -1,6 +1,5 @@
-// Reads the `error` with which a server can answer a call: an object with a `code`
-// for programs and a `message` for people. As in the other files, a mistake is noted
-// and reading goes on.
+// Reads the `error` with which a server may answer a call: an object with a `code` for programs and a
+// `message` for people. After a mistake, reading goes on, as everywhere in the reader.
 
 import PlugboardMemory
 
@@ -67,7 +66,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// A message is passed on as it was written, so it is scanned but not decoded.
+    /// A message is passed on as written, so it isn't decoded.
     private mutating func decodeMessage(_ line: inout LineCursor) throws(JSONFailure) {
         let start = line.position
         let isString = line.current == UInt8(ascii: "\"")

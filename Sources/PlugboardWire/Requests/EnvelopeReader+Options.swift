@@ -1,6 +1,5 @@
-// Reads the fields that few lines have: numbers within a range, one of
-// several words, lists. As in the other files, a mistake is noted and
-// reading goes on.
+// Reads fields that few lines have: numbers within a range, one of several words, lists. After a mistake,
+// reading goes on, as everywhere in the reader.
 
 import PlugboardMemory
 
@@ -46,7 +45,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// An integer within a range. If it is refused, the lower end of the range.
+    /// An integer within a range; the lower bound if it is refused.
     mutating func decodeNumber(
         _ field: Field,
         _ range: ClosedRange<UInt64>,
@@ -97,7 +96,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// An object or an array as it was written.
+    /// An object or an array as written; empty if it is refused.
     private mutating func decodeRaw(
         _ field: Field,
         _ opening: Unicode.Scalar,
@@ -121,14 +120,14 @@ extension EnvelopeReader {
         options.delivery = Delivery.allCases[index]
     }
 
-    /// A value can be bound to nothing but the connection, so the word itself needn't be kept.
+    /// Checks the word of `while`. It can only be "connected", so it isn't kept.
     mutating func decodeWhile(
         _ line: inout LineCursor
     ) throws(JSONFailure) {
         _ = try decodeWord(of: .whileConnected, among: ["connected"], &line)
     }
 
-    /// The index of a string among some words.
+    /// The index of a string in `words`; nil if it is refused.
     private mutating func decodeWord(
         of field: Field,
         among words: [String],

@@ -1,6 +1,5 @@
-// Reads the value of each field. A value of the wrong type is still scanned
-// to its end, so that the refusal has the request's `id`, and malformed
-// JSON after it is found.
+// Reads the value of each field. A value of the wrong type is scanned to its end. So a later `id` is
+// known for the refusal, and malformed JSON later in the line is found.
 
 import PlugboardMemory
 
@@ -51,7 +50,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// Scans a value that `field` doesn't take, and complains.
+    /// Moves past a value that `field` doesn't take, and complains.
     mutating func refuseType(
         of field: Field,
         _ wanted: StaticString,
@@ -89,7 +88,7 @@ extension EnvelopeReader {
             request.operation = operation
             return
         }
-        // A short string that is no operation was passed over. Read it again as a long one.
+        // The short string is no operation. Read it again in the slower way.
         line.position = start
         let range = try line.decodeString()
         if let operation = Operation(range.bytes(of: line.bytes)) {
@@ -99,7 +98,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// An `id` is kept as it was written, so it is scanned but not decoded.
+    /// An `id` is kept as written, so it isn't decoded.
     private mutating func decodeID(_ line: inout LineCursor) throws(JSONFailure) -> ByteRange {
         let start = line.position
         if line.current == UInt8(ascii: "\"") {
@@ -115,7 +114,7 @@ extension EnvelopeReader {
         return .none
     }
 
-    /// Moves over any value. Returns it if it is an integer within ±(2^53−1).
+    /// Moves past any value. Returns it if it is an integer within ±(2^53−1).
     func decodeInteger(_ line: inout LineCursor) throws(JSONFailure) -> Int64? {
         let start = line.position
         try line.skipValue()
@@ -142,7 +141,7 @@ extension EnvelopeReader {
             guard request.sub.count > Limits.subBytesMax else { return }
             complain(Refusal(.limit, "a sub has at most \(Limits.subBytesMax) bytes", at: start + 1))
         } else if let value = try decodeInteger(&line) {
-            // -0 and 0 are the same number and get the same spelling.
+            // -0 and 0 are the same number, so they get the same spelling.
             request.sub =
                 value == 0
                 ? ByteRange(line.position - 1, line.position) : ByteRange(start, line.position)
@@ -154,7 +153,7 @@ extension EnvelopeReader {
 }
 
 extension JSONScanner {
-    /// The integer that a scanned value spells, if it is one within ±(2^53−1).
+    /// The integer that a scanned value spells, within ±(2^53−1); nil if it is anything else.
     func integer(_ range: ByteRange) -> Int64? {
         var position = range.start
         let isNegative = range.count > 0 && bytes[position] == UInt8(ascii: "-")

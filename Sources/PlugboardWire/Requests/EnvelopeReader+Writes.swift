@@ -1,13 +1,12 @@
-// Reads writes within a line: those of a batch, or the one of `write`. Each is
-// an envelope of its own, and the same code reads it as the line's envelope.
-// Writes don't nest.
+// Reads writes within a line: those of a batch, or the one in `write`. Each is an envelope of its own,
+// and the code that reads the line's envelope reads it, too. Writes don't nest.
 
 import PlugboardMemory
 
 extension EnvelopeReader {
-    /// Stops `read` before an array of writes, unless this is a write itself.
+    /// Stops `read` before an array of writes, except within a write.
     mutating func noteWrites(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
-        // `batch` can't be a write, which is the better complaint. The check makes it.
+        // A better complaint is that `batch` can't be a write. The check makes it.
         if isInWrite { return try line.skipValue() }
         guard line.current == UInt8(ascii: "[") else {
             return try refuseType(of: .writes, "an array of writes", &line)
@@ -15,7 +14,7 @@ extension EnvelopeReader {
         check.isAtWrites = true
     }
 
-    /// Stops `read` before a single write. `null` means none.
+    /// Stops `read` before a single write. `null` means that there is none.
     mutating func noteWrite(_ line: inout LineCursor, _ check: inout EnvelopeCheck) throws(JSONFailure) {
         if isInWrite || line.current == UInt8(ascii: "n") { return try line.skipValue() }
         guard line.current == UInt8(ascii: "{") else {
@@ -24,7 +23,7 @@ extension EnvelopeReader {
         check.isAtWrites = true
     }
 
-    /// Reads what `read` stopped at: an array of writes, or a single one.
+    /// Reads the array of writes or the single write at which `read` stopped.
     mutating func readWrites(
         _ line: inout LineCursor
     ) throws(JSONFailure) {

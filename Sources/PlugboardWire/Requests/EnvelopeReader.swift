@@ -1,25 +1,25 @@
-// Reads envelopes: the line's own and, if it has writes, theirs. The decoder owns it. It
-// keeps what doesn't fit in a request: patterns, options, writes and the first complaint.
-// After a complaint it reads on, so that malformed JSON anywhere in the line is found.
+// Reads envelopes: that of the line and, if it has writes, theirs. The decoder owns the reader. The
+// reader keeps what doesn't fit in a request: patterns, options, writes and the first complaint. After a
+// complaint it goes on, so that malformed JSON anywhere in the line is found.
 
 import PlugboardMemory
 
-/// The part of a decoder that reads JSON and words.
+/// The part of a decoder that reads JSON and shorthand.
 struct EnvelopeReader: ~Copyable {
     var writes: [Request] = []
     var patterns: [ByteRange] = []
     var options = RequestOptions()
-    /// What `where` and `fields` say.
+    /// What `where` and `fields` say; nil if they weren't given.
     var conditions: Conditions?
     var parts: JSONPointerSet?
     private(set) var complaint: Complaint?
     private var extensionNames: [ByteRange] = []
     private var places = FieldPlaces()
-    /// It is reading a write within the line.
+    /// Whether it is reading a write within the line.
     var isInWrite = false
-    /// The index of the write in a batch.
+    /// The index of that write in a batch.
     var writeIndex: Int?
-    /// It has read something since the last reset, so there may be something to forget.
+    /// Whether anything was read since the last reset.
     private var isUsed = false
 
     /// Forgets the last line.
@@ -41,7 +41,7 @@ struct EnvelopeReader: ~Copyable {
         if !extensionNames.isEmpty { extensionNames.removeAll(keepingCapacity: true) }
     }
 
-    /// The notes for an envelope that begins at the line's position.
+    /// The check for an envelope that begins at the line's position.
     @inline(__always)
     mutating func begin(_ line: borrowing LineCursor) -> EnvelopeCheck {
         isUsed = true
@@ -52,14 +52,14 @@ struct EnvelopeReader: ~Copyable {
         )
     }
 
-    /// Begins a line of words.
+    /// Begins a line in shorthand.
     mutating func beginWords() {
         isUsed = true
     }
 
-    /// Reads an object of fields. Even if this throws, `request` has what was read. Returns false
-    /// before writes: the caller then calls `readWrites`, and this again. So it never calls
-    /// itself, and the compiler can make one piece of code of it.
+    /// Reads an object of fields. Even if this throws, `request` has what was read. Returns false if it
+    /// stops before writes; then call `readWrites`, and this again. So it never calls itself, and the
+    /// compiler can inline all of it.
     mutating func read(
         _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
@@ -76,7 +76,7 @@ struct EnvelopeReader: ~Copyable {
         return true
     }
 
-    /// Moves over the opening brace. Returns false if the object is empty.
+    /// Moves past the opening brace. Returns false if the object is empty.
     @inline(__always)
     private static func skipOpening(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
         guard line.current == UInt8(ascii: "{") else { throw line.syntax("an object") }
@@ -87,7 +87,7 @@ struct EnvelopeReader: ~Copyable {
         return false
     }
 
-    /// Moves over the comma before the next member. Returns false at the closing brace.
+    /// Moves past the comma before the next member. Returns false at the closing brace.
     @inline(__always)
     static func skipComma(_ line: inout LineCursor) throws(JSONFailure) -> Bool {
         line.skipWhitespace()
@@ -118,7 +118,7 @@ struct EnvelopeReader: ~Copyable {
         try decodeField(field, named: start, &line, &check, into: &request)
     }
 
-    /// A member whose name is unknown, long, or spelled with escapes.
+    /// Reads a member whose name is unknown, long, or spelled with escapes.
     private mutating func decodeUnusualMember(
         _ line: inout LineCursor,
         _ check: inout EnvelopeCheck,
@@ -187,7 +187,7 @@ struct EnvelopeReader: ~Copyable {
         }
     }
 
-    /// Checks what can only be known at the end of the envelope.
+    /// Checks what is known only at the end of the envelope.
     @inline(__always)
     private mutating func finish(
         _ check: EnvelopeCheck,
@@ -220,8 +220,8 @@ struct EnvelopeReader: ~Copyable {
         }
     }
 
-    /// The broker makes the write of a will when the connection has ended, so the write can't be
-    /// bound to it.
+    /// Refuses `while` in the write of a will. The broker makes that write when the connection has ended,
+    /// so nothing can be bound to the connection.
     private mutating func checkWill() {
         guard let write = writes.first, write.has(.whileConnected) else { return }
         let place = places[.whileConnected, ofWrite: true]
@@ -229,22 +229,21 @@ struct EnvelopeReader: ~Copyable {
         complain(Refusal(.unknownField, message, at: place))
     }
 
-    /// Keeps the first complaint of a line.
+    /// Keeps the first complaint about a line.
     mutating func complain(_ refusal: @autoclosure () -> Refusal) {
         guard complaint == nil else { return }
         complaint = Complaint(writeIndex.map { refusal().ofWrite($0) } ?? refusal())
     }
 }
 
-/// A client's text for a message, cut if it is long.
+/// A client's text for a message, shortened if it is long.
 func excerpt(_ bytes: Span<UInt8>) -> String {
     let most = 48
     guard bytes.count > most else { return String(bytes) }
     return String(bytes[..<most]) + "…"
 }
 
-/// The first complaint about a line. It is on the heap, so that it costs good lines only
-/// one word.
+/// The first complaint about a line. It is on the heap, so good lines pay only for a pointer.
 final class Complaint: Sendable {
     let refusal: Refusal
 

@@ -1,8 +1,7 @@
-// The names of fields, and sets of fields. Each name fits in one machine
-// word, so the decoder finds a field by comparing integers. Each set fits
-// in one word as well.
+// The names of fields, and sets of fields. Each name fits in one machine word, so the decoder finds a
+// field by comparing integers. A set fits in one word, too.
 
-/// A field of a request. There are at most 64 of them, one for each bit of a `FieldSet`.
+/// A field of a request. There are at most 64, one for each bit of a `FieldSet`.
 @frozen
 public enum Field: UInt8, CaseIterable, Sendable {
     case operation, id, key, value, ifRevision, cause, whileConnected, timeToLive, writes, name
@@ -10,7 +9,6 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case phase, acknowledges, revision, client, count, write, timeout, call, error, about, durable
     case since, epoch
 
-    /// How the field is spelled.
     public var name: StaticString {
         switch self {
         case .operation: "op"
@@ -51,7 +49,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The field with this name.
+    /// The field with this name; nil if there is none.
     @inline(__always)
     init?(_ name: NameWord) {
         switch name {
@@ -101,7 +99,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     }
 }
 
-/// A set of fields in one machine word.
+/// A set of fields, with a bit for each.
 public struct FieldSet: BitwiseCopyable, OptionSet, Sendable {
     public let rawValue: UInt64
 
@@ -115,6 +113,6 @@ public struct FieldSet: BitwiseCopyable, OptionSet, Sendable {
     @inline(__always)
     func with(_ field: Field) -> FieldSet { FieldSet(rawValue: rawValue | 1 &<< UInt64(field.rawValue)) }
 
-    /// The fields in the order of their declaration.
+    /// The fields in the order of `Field`'s cases.
     public var fields: [Field] { Field.allCases.filter { has($0) } }
 }

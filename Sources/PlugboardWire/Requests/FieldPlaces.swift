@@ -1,10 +1,9 @@
-// The place of each field's name in its line, for messages. The reader owns
-// it. It is never cleared between lines: only the places of fields that
-// this line has are read.
+// The place of each field's name in its line, for messages. The reader owns it. It isn't cleared between
+// lines: only places of fields that the line has are read.
 
 import PlugboardMemory
 
-/// Room for the places of two envelopes: the line's own, and one write within it.
+/// Places for two envelopes: that of the line, and one write within it.
 struct FieldPlaces: ~Copyable {
     private static let count = 64
     private var places = List<UInt32>(reserving: Int32(2 * count))
@@ -13,7 +12,7 @@ struct FieldPlaces: ~Copyable {
         for _ in 0..<2 * Self.count { places.append(0) }
     }
 
-    /// The place of a field's name in the line's own envelope, or in a write within it.
+    /// The place of a field's name in the line's envelope, or in the write within it.
     subscript(field: Field, ofWrite isWrite: Bool) -> Int {
         @inline(__always)
         get { Int(places[Self.index(field, isWrite)]) }
@@ -21,7 +20,7 @@ struct FieldPlaces: ~Copyable {
         set { places[Self.index(field, isWrite)] = UInt32(truncatingIfNeeded: newValue) }
     }
 
-    /// The field that comes first in the line.
+    /// The field that is first in the line; nil if there are no fields.
     func first(of fields: FieldSet, ofWrite isWrite: Bool) -> Field? {
         var first: Field?
         for field in fields.fields {

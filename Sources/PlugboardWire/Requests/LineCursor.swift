@@ -1,22 +1,20 @@
-// A place in a line that is being decoded. The JSON there is scanned. The
-// strings that matter are decoded in place, because no character is longer
-// than its spelling.
+// A place in a line that is being decoded. The line's JSON is scanned. Strings that matter are decoded in
+// place, which works because no character is longer than its spelling.
 
 import PlugboardMemory
 
 /// A line whose bytes may change, and the place that reading has reached.
 struct LineCursor: ~Copyable, ~Escapable {
     private var memory: MutableSpan<UInt8>
-    /// The offset of the next byte to look at.
+    /// The offset of the next byte.
     var position = 0
 
-    /// Begins at the start of a line.
     @_lifetime(copy memory)
     init(_ memory: consuming MutableSpan<UInt8>) {
         self.memory = memory
     }
 
-    /// The line as it is now.
+    /// The line with the strings that were decoded so far.
     var bytes: Span<UInt8> {
         @_lifetime(borrow self)
         get { memory.span }
@@ -44,8 +42,8 @@ struct LineCursor: ~Copyable, ~Escapable {
         position = scanner.position
     }
 
-    /// Moves over the rest of a string, from just after its opening quote. Returns whether it
-    /// contains an escape.
+    /// Moves past the rest of a string, from just after its opening quote. Returns whether it contains an
+    /// escape.
     @discardableResult
     mutating func skipString() throws(JSONFailure) -> Bool {
         var scanner = scanner
@@ -74,8 +72,7 @@ struct LineCursor: ~Copyable, ~Escapable {
     /// The failure "expected `reason`" at this place.
     func syntax(_ reason: StaticString) -> JSONFailure { scanner.syntax(reason) }
 
-    /// Reads a string that begins here and decodes it in place. Returns the range of the decoded
-    /// text.
+    /// Reads the string that begins here and decodes it in place. Returns the place of the decoded text.
     @inline(__always)
     mutating func decodeString() throws(JSONFailure) -> ByteRange {
         position += 1

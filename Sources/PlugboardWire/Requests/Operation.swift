@@ -1,16 +1,14 @@
-// The operations and their names. Decoding, errors, `help` and "did you
-// mean" all use this table and the one of `OperationFields`. Each operation
-// has exactly one name.
+// The operations and their names. Decoding, errors, `help` and "did you mean" use this table and that of
+// `OperationFields`. Each operation has exactly one name.
 
 import PlugboardMemory
 
-/// What a request asks for.
+/// What a request asks the broker to do.
 public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case hello, publish, emit, patch, delete, batch, get, keys, subscribe, unsubscribe
     case pause, resume, step, acknowledge, will, goodbye, serve, unserve, call, answer
     case who, why, trace, explain, sync, help
 
-    /// How the operation is spelled.
     public var name: StaticString {
         switch self {
         case .hello: "hello"
@@ -51,8 +49,8 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether its success gets a reply only if it has an `id`. Clients that send very many of
-    /// these seldom want to read as many replies.
+    /// Whether success gets a reply only if the request has an `id`. Clients often send very many of
+    /// these requests and don't want as many replies.
     @inlinable
     public var isSilent: Bool {
         switch self {
@@ -61,11 +59,10 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether a batch may have it.
+    /// Whether a batch may contain it.
     var isBatchable: Bool { isWrite && self != .batch }
 
-    /// Whether it is enough to check that its fields are there. Other operations take the slower
-    /// path.
+    /// Whether it suffices to check which fields are there. Other operations need the slower check.
     @inline(__always)
     var isPlain: Bool {
         switch self {
@@ -75,7 +72,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The operation with this name.
+    /// The operation with this name; nil if there is none.
     public init?(_ bytes: Span<UInt8>) {
         if let name = NameWord(bytes) {
             self.init(name)
@@ -88,7 +85,7 @@ public enum Operation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The operation with a name of up to eight bytes.
+    /// The operation with this name of up to eight bytes; nil if there is none.
     @inline(__always)
     init?(_ name: NameWord) {
         switch name {

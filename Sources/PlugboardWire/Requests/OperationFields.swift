@@ -1,9 +1,8 @@
-// The fields that each operation needs and takes. Decoding, `help` and hints use this
-// table. `EnvelopeCheck` has the rules that concern more than one field, or the
-// content of a field.
+// The fields that each operation needs and takes. Decoding, `help` and hints use this table.
+// `EnvelopeCheck` has the rules about several fields, and about the content of a field.
 
 extension Operation {
-    /// The fields that it must have beside `op`.
+    /// The fields that it must have besides `op`.
     @inline(__always)
     public var required: FieldSet {
         let none = FieldSet()
@@ -20,7 +19,7 @@ extension Operation {
         }
     }
 
-    /// The fields of a plain line beside an optional `id`. Empty if the operation is never plain.
+    /// The fields of a plain line besides an optional `id`. Empty if the operation is never plain.
     @inline(__always)
     var plainFields: FieldSet {
         let key = FieldSet().with(.operation).with(.key)
@@ -32,7 +31,7 @@ extension Operation {
         }
     }
 
-    /// The fields that it may have. `op` and `id` are always among them.
+    /// The fields that it may have, with `op` and `id`.
     @inline(__always)
     public var allowed: FieldSet {
         let common = required.with(.operation).with(.id)

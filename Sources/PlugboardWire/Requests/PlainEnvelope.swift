@@ -1,16 +1,15 @@
-// The fast path of nearly every line: the most common fields, without escapes, and at most
-// a space after each colon and comma, as many writers put it there. It refuses nothing.
-// Whatever is unusual or wrong is left to `EnvelopeReader`, which reads the line again from
-// its beginning. A test compares the two.
+// The fast path for nearly every line: only the most common fields, no escapes, and at most one space
+// after each colon and comma, where many programs put one. It refuses nothing. If anything is unusual or
+// wrong, `EnvelopeReader` reads the line from its beginning. A test compares the two.
 
 import PlugboardMemory
 
 extension Request {
-    /// Reads a plain line into a fresh request. If it returns false, the line is not plain, and
-    /// the request must not be used.
+    /// Reads a plain line into a fresh request. If it returns false, the line isn't plain; then don't use
+    /// the request.
     @inline(__always)
     mutating func readPlain(_ line: Span<UInt8>) -> Bool {
-        // All of it stays in registers and is written back once.
+        // All of this stays in registers and is written back once.
         var scanner = JSONScanner(line)
         var operation = Operation.sync
         var fields = FieldSet()
@@ -60,7 +59,7 @@ extension FieldSet {
     /// Whether these are the fields of a plain request.
     @inline(__always)
     fileprivate func isComplete(for operation: Operation) -> Bool {
-        // Nearly every line is this one, so it needs no table.
+        // Nearly every line has these fields. Checking them needs no table.
         let published = FieldSet().with(.operation).with(.key).with(.value)
         let further = FieldSet().with(.id).with(.cause).with(.durable)
         if operation == .publish, subtracting(further) == published { return true }
@@ -75,7 +74,7 @@ extension FieldSet {
 }
 
 extension JSONScanner {
-    /// Moves over the sixteen bytes that most lines begin with, and a space after them.
+    /// Moves past `{"op":"publish",`, with which most lines begin, and a space.
     @inline(__always)
     fileprivate mutating func takePublish() -> Bool {
         guard word(at: 0) == PlainWord.publishStart, word(at: 8) == PlainWord.publishEnd else { return false }
@@ -84,7 +83,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Moves over one character, if it is the next.
+    /// Moves past one character if it is the next.
     @inline(__always)
     fileprivate mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(truncatingIfNeeded: character.value) else { return false }
@@ -92,7 +91,7 @@ extension JSONScanner {
         return true
     }
 
-    /// Moves over one character and a space after it, if it is the next.
+    /// Moves past one character and a space after it, if the character is the next.
     @inline(__always)
     fileprivate mutating func takeWithSpace(_ character: Unicode.Scalar) -> Bool {
         guard take(character) else { return false }
@@ -105,7 +104,8 @@ extension JSONScanner {
         if current == UInt8(ascii: " ") { position &+= 1 }
     }
 
-    /// Moves over the name of one of the most common fields, its colon and a space.
+    /// Moves past the name of one of the most common fields, its colon and a space. Nil if there is
+    /// another name.
     @inline(__always)
     fileprivate mutating func takeFieldName() -> Field? {
         let word = word(at: position)
@@ -135,7 +135,7 @@ extension JSONScanner {
         return field
     }
 
-    /// Moves over `true`, if it is the next.
+    /// Moves past `true` if it is next.
     @inline(__always)
     fileprivate mutating func takeTrue() -> Bool {
         guard word(at: position) & 0xFFFF_FFFF == PlainWord.yes else { return false }
@@ -143,7 +143,7 @@ extension JSONScanner {
         return true
     }
 
-    /// The operation that is named here, and the place after it.
+    /// The operation that is named here, and the place after it; nil if it isn't plain.
     @inline(never)
     fileprivate func plainOperation() -> (operation: Operation, end: Int)? {
         var scanner = self
@@ -153,7 +153,7 @@ extension JSONScanner {
         return (operation, scanner.position)
     }
 
-    /// Moves over a key, a value or an `id`. Returns false if it is none, or not plain.
+    /// Moves past a key, a value or an `id`. Returns false if there is none, or if it isn't plain.
     @inline(__always)
     fileprivate mutating func skipPlain(_ field: Field) -> Bool {
         let start = position
@@ -172,7 +172,7 @@ extension JSONScanner {
         return end >= 0
     }
 
-    /// The place after a value that starts here; negative if there is none.
+    /// The place after the value that begins here; negative if there is none.
     @inline(never)
     private func endOfValue() -> Int {
         var scanner = self
@@ -180,7 +180,7 @@ extension JSONScanner {
         return scanner.position
     }
 
-    /// Moves over an integer of up to 15 digits and returns it.
+    /// Moves past an integer of up to 15 digits and returns it; nil if there is none.
     @inline(never)
     fileprivate mutating func takeShortInteger() -> UInt64? {
         let end = endOfShortInteger()
@@ -189,8 +189,8 @@ extension JSONScanner {
         return UInt64(clamping: value)
     }
 
-    /// The place after an integer of up to 15 digits, which is always a valid `id`; negative if
-    /// there is none.
+    /// The place after an integer of up to 15 digits; negative if there is none. Such an integer is
+    /// always a valid `id`.
     @inline(never)
     private func endOfShortInteger() -> Int {
         var place = position
@@ -201,9 +201,8 @@ extension JSONScanner {
     }
 }
 
-/// The pieces of plain lines, as the words that loading their bytes gives. They are
-/// numbers, because the compiler folds a `NameWord` too late to inline the code that uses
-/// it.
+/// Parts of plain lines, as the words that loading their bytes gives. They are written as numbers,
+/// because the compiler evaluates a `NameWord` too late to inline the code that uses it.
 private enum PlainWord {
     /// `"key":`
     static let key: UInt64 = 0x3A22_7965_6B22

@@ -1,10 +1,10 @@
-// Turns the bytes of one line into a request in a single pass. It finds the fields, decodes
-// the strings that matter in place, and checks the value without changing it. If the line
-// is malformed anywhere, that is the refusal. Otherwise the first mistake in it is.
+// Turns the bytes of one line into a request in one pass. It finds the fields, decodes strings in place,
+// and checks the value without changing it. If the line isn't valid JSON anywhere, that is the refusal.
+// Otherwise the first mistake in the line is.
 
 import PlugboardMemory
 
-/// Decodes lines. Each thread has its own. It keeps its memory from line to line.
+/// Decodes lines. Each thread has its own decoder, which keeps its memory between lines.
 public struct RequestDecoder: ~Copyable {
     private var reader: EnvelopeReader
 
@@ -12,20 +12,20 @@ public struct RequestDecoder: ~Copyable {
         reader = EnvelopeReader()
     }
 
-    /// The writes of a `batch`, or the one of `write`.
+    /// The writes of a `batch`, or the one in `write`.
     public var writes: [Request] { reader.writes }
-    /// The texts of `keys`.
+    /// The patterns in `keys`.
     public var patterns: [ByteRange] { reader.patterns }
-    /// The fields that few requests have.
+    /// Fields that few requests have.
     public var options: RequestOptions { reader.options }
-    /// The conditions of `where`.
+    /// The conditions in `where`; nil if there are none.
     public var conditions: Conditions? { reader.conditions }
-    /// The parts that `fields` names.
+    /// The parts that `fields` names; nil if there is no such field.
     public var parts: JSONPointerSet? { reader.parts }
 
-    /// Decodes a line without its line feed. Decoding changes the bytes of strings in place. The
-    /// results are valid until the next call. After a refusal, `request` has what was read, such
-    /// as its `id`.
+    /// Decodes a line without its line feed. Changes the bytes of strings with escapes. The results are
+    /// valid until the next call, and as long as the line. After a refusal, `request` has what was read,
+    /// such as its `id`.
     public mutating func decode(
         _ line: inout MutableSpan<UInt8>,
         into request: inout Request
@@ -34,15 +34,15 @@ public struct RequestDecoder: ~Copyable {
         try decodeUnusual(&line, into: &request)
     }
 
-    /// Decodes a plain line. Its request uses no memory of the decoder and is valid as long as the
-    /// line. Returns false if the line isn't plain.
+    /// Decodes a plain line. Returns false if the line isn't plain. The request is valid as long as the
+    /// line: it needs no memory of the decoder.
     public mutating func decodePlain(_ line: Span<UInt8>, into request: inout Request) -> Bool {
         reader.reset()
         request = Request()
         return request.readPlain(line)
     }
 
-    /// Decodes a line that is not plain.
+    /// Decodes a line that isn't plain.
     public mutating func decodeUnusual(
         _ line: inout MutableSpan<UInt8>,
         into request: inout Request
@@ -57,7 +57,7 @@ public struct RequestDecoder: ~Copyable {
         }
     }
 
-    /// Whether a line has nothing to do: it is blank or a comment.
+    /// Whether the broker ignores a line: it is blank or a comment.
     @inlinable
     @inline(__always)
     public static func isIgnored(_ line: Span<UInt8>) -> Bool {

@@ -1,9 +1,7 @@
-// The fields of a line that few requests have, beside the request rather than in it, so
-// that the request stays small. The decoder owns them. Their ranges are places in the line,
-// as in the request.
+// Fields that few requests have. They are not in the request, so that it stays small. The decoder owns
+// them. As in the request, ranges are places in the line.
 
-/// What a request has beyond the most common fields. Fields that weren't given have their
-/// defaults.
+/// What a request has besides the most common fields. A field that wasn't given has its default.
 public struct RequestOptions: Sendable {
     /// The decoded text of `name`.
     public var name = ByteRange.none
@@ -13,13 +11,13 @@ public struct RequestOptions: Sendable {
     public var about = ByteRange.none
     /// The decoded text of `call`.
     public var call = ByteRange.none
-    /// The JSON of `fields`, an array, unchanged.
+    /// The JSON of `fields`, an array, as written.
     public var fields = ByteRange.none
-    /// The JSON of `where`, an object, unchanged.
+    /// The JSON of `where`, an object, as written.
     public var condition = ByteRange.none
     /// The decoded text of `code` in `error`: a word in lower case.
     public var errorCode = ByteRange.none
-    /// The `message` in `error` as JSON, including quotes, unchanged.
+    /// The JSON of `message` in `error`, with quotes, as written.
     public var errorMessage = ByteRange.none
     public var delivery = Delivery.latest
     public var initial = true
@@ -31,19 +29,19 @@ public struct RequestOptions: Sendable {
     public var acknowledges = false
     /// 0 to 9.
     public var phase: UInt8 = 5
-    /// The milliseconds of `every`; 0 if it was not given.
+    /// The milliseconds in `every`; 0 if it wasn't given.
     public var every: UInt32 = 0
-    /// The milliseconds of `timeout`.
+    /// The milliseconds in `timeout`.
     public var timeout = UInt32(Limits.timeoutDefault)
     /// The `limit` of `keys` and `why`. The default is that of `keys`.
     public var limit = Limits.pageKeysDefault
-    /// The number of lines that `step` allows.
+    /// How many lines `step` allows.
     public var count = 1
-    /// The number of another client; 0 if none was given.
+    /// The number of another client; 0 if it wasn't given.
     public var client: UInt64 = 0
     /// The revision that `ack` acknowledges.
     public var revision: UInt64 = 0
-    /// The revision up to which an observer already knows its keys.
+    /// The revision up to which the observer knows everything.
     public var since: UInt64 = 0
     /// The decoded text of `epoch`.
     public var epoch = ByteRange.none
@@ -51,14 +49,13 @@ public struct RequestOptions: Sendable {
     public init() {}
 }
 
-/// What happens to the updates that wait for a subscription.
+/// What happens to updates that wait for a subscription.
 public enum Delivery: UInt8, CaseIterable, Sendable {
-    /// Only the newest of each key is kept.
+    /// The newest of each key is kept.
     case latest
     /// All are kept, in order.
     case all
 
-    /// How it is spelled.
     public var name: StaticString {
         switch self {
         case .latest: "latest"

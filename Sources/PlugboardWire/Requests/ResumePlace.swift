@@ -1,29 +1,30 @@
-// Up to which revision a subscription knows everything. It resumes there on another connection, and
-// nothing comes twice. Revisions never decrease within a subscription, so everything before the
-// newest is known. The events of a batch share a revision, so for the newest one it keeps the keys
-// that came.
+// Up to which revision a subscription knows everything, so that it can resume on another connection and
+// gets nothing twice. Revisions never decrease within a subscription, so everything before the newest one
+// is known. The events of a batch share a revision. So this also keeps the keys that came with the newest
+// revision.
 
-/// Where a subscription goes on.
+/// The place at which a subscription resumes. Not shared between threads.
 public struct ResumePlace: Sendable {
-    /// Everything up to it has come; nil while nothing is known.
+    /// Everything up to this revision has come; nil if nothing is known.
     public private(set) var revision: UInt64?
-    /// The life of the revision counter that it belongs to.
+    /// The epoch of `revision`.
     public private(set) var epoch = ""
-    /// That of this connection.
+    /// The epoch of the present connection.
     private var presentEpoch = ""
     private var newest: UInt64 = 0
     /// The keys that came with the newest revision.
     private var keys: [String] = []
-    /// The snapshot is on its way: nothing is known before `synced`.
+    /// Whether the snapshot is still coming. Before `synced`, nothing is known.
     private var isInSnapshot = false
-    /// Keys of the newest revision may come once more.
+    /// Whether keys of the newest revision may come again.
     private var mayRepeat = false
-    /// Of these keys one write that was told is counted once more by the first `skipped`.
+    /// Keys that came before the connection broke, with the newest revision. The first `skipped` for such
+    /// a key counts that write again.
     private var counted: Set<String> = []
 
     public init() {}
 
-    /// A broker agreed to the subscription, at a revision.
+    /// Call it when a broker has accepted the subscription, with the revision of the reply.
     public mutating func begin(epoch: String, revision: UInt64, isResumed: Bool, hasSnapshot: Bool) {
         presentEpoch = epoch
         isInSnapshot = hasSnapshot && !isResumed
@@ -34,7 +35,8 @@ public struct ResumePlace: Sendable {
         if !hasSnapshot { know(revision) }
     }
 
-    /// Notes an `update`, `delete` or `leave`; false if it came before the connection broke.
+    /// Notes an `update`, `delete` or `leave`. Returns false if it came already, before the connection
+    /// broke.
     public mutating func isNews(key: String, revision: UInt64) -> Bool {
         advance(to: revision)
         if mayRepeat, revision == newest, keys.contains(key) { return false }
@@ -42,12 +44,13 @@ public struct ResumePlace: Sendable {
         return true
     }
 
-    /// How many of the writes before it an event stands for, of those that `skipped` counts.
+    /// The number of writes that an event really skipped. `count` is its `skipped`, which may count a
+    /// write that came before the connection broke.
     public mutating func skipped(_ count: UInt64, key: String) -> UInt64 {
         count > 0 && counted.remove(key) != nil ? count - 1 : count
     }
 
-    /// Notes the revision of an event, such as an `emit`.
+    /// Notes the revision of any other event, such as an `emit`.
     public mutating func advance(to revision: UInt64) {
         guard revision > newest else { return }
         newest = revision
@@ -56,7 +59,8 @@ public struct ResumePlace: Sendable {
         if !isInSnapshot, self.revision != nil { self.revision = revision - 1 }
     }
 
-    /// Notes `synced`. It has the revision of the line before it if more of the same is on its way.
+    /// Notes `synced`. If its revision is that of the line before, more lines of this revision may
+    /// follow.
     public mutating func finish(at revision: UInt64) {
         let isAll = revision > newest
         if isAll { (newest, keys) = (revision, []) }

@@ -1,6 +1,5 @@
-// The shorthand of operations whose two words are of different kinds: a
-// call or its answer, and a subscription with a number. It fills the same
-// request as JSON does.
+// The shorthand of operations with two words of different kinds: `call` and `return`, `step` and `ack`.
+// Words fill the same request as JSON does.
 
 import PlugboardMemory
 

@@ -1,6 +1,5 @@
-// Reads words instead of JSON, for people at a terminal: `publish cart.total
-// 42.50`. Words fill the same request as JSON does, so later code doesn't know
-// the difference.
+// Reads shorthand, which people type at a terminal: `publish cart.total 42.50` (SPEC.md, section 8).
+// Words fill the same request as JSON does, so later code doesn't know the difference.
 
 import PlugboardMemory
 
@@ -37,7 +36,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// The one argument that the other operations take, or none.
+    /// Reads the argument of an operation that takes at most one.
     private mutating func decodeArgument(
         _ words: inout Words,
         _ line: Span<UInt8>,
@@ -71,7 +70,7 @@ extension EnvelopeReader {
         throw Refusal(.unknownField, message, hint: usage(operation), at: extra.start)
     }
 
-    /// The write of `will` or `explain`, as it would be typed by itself.
+    /// Reads the write of `will` or `explain`, in the form that it has by itself.
     private mutating func decodeWordWrite(
         _ words: inout Words,
         _ line: Span<UInt8>,
@@ -109,7 +108,7 @@ extension EnvelopeReader {
         request.fields = request.fields.with(.key).with(.value)
     }
 
-    /// Throws unless the rest of a line is JSON.
+    /// Throws unless `value` is JSON.
     func checkValue(_ value: ByteRange, _ line: Span<UInt8>) throws(Refusal) {
         do throws(JSONFailure) {
             try JSONScanner.validate(value.bytes(of: line))
@@ -138,8 +137,7 @@ extension EnvelopeReader {
         request.fields = request.fields.with(.keys)
     }
 
-    /// A sub as JSON would spell it, but without escapes. A plain word is a string without its
-    /// quotes.
+    /// Reads a sub: an integer, a string in quotes without escapes, or a plain word, which is a string.
     func decodeWordSub(
         _ word: ByteRange,
         _ line: Span<UInt8>,
@@ -150,7 +148,7 @@ extension EnvelopeReader {
         let bytes = word.bytes(of: line)
         if let value = JSONScanner(line).integer(word), (try? JSONScanner.validate(bytes)) != nil {
             request.subIsInteger = true
-            // -0 and 0 are the same number and get the same spelling.
+            // -0 and 0 are the same number, so they get the same spelling.
             if value == 0 { request.sub = ByteRange(word.end - 1, word.end) }
         } else if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
             request.sub = ByteRange(word.start + 1, word.end - 1)
@@ -176,7 +174,7 @@ extension EnvelopeReader {
         "usage: \(OperationHelp.of(operation).shorthand)"
     }
 
-    /// The same line with its value in quotes, which is nearly always what was meant.
+    /// The line with its value in quotes, which is nearly always what was meant; nil if the line is long.
     private func quotedLine(_ value: ByteRange, _ line: Span<UInt8>) -> String? {
         guard value.count <= Limits.keyBytesMax, value.start <= 2 * Limits.keyBytesMax else { return nil }
         var words = Words(line[..<value.start])

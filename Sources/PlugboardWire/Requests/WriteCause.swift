@@ -1,13 +1,13 @@
-// The cause of a write, as its request names it. It is kept with the value and passed on,
-// and never checked. Revision 0 is a cause like any other, such as for a client that
-// answers an emit on a new bus.
+// The cause of a write, as its request names it. The broker keeps it with the value, passes it on, and
+// never checks it. Revision 0 is a valid cause, for instance for a client that answers an emit on a new
+// bus.
 
 import PlugboardMemory
 
-/// The revision that a write named as its cause, if it named one.
+/// The revision that a write names as its cause, if any.
 @frozen
 public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
-    /// The revision plus one, so that all bits are zero if no cause was named.
+    /// The revision plus one. So all bits are zero if no cause was named.
     @usableFromInline let following: UInt64
 
     @inlinable
@@ -16,7 +16,7 @@ public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
         self.following = following
     }
 
-    /// A cause that was named: at most 2^53−1.
+    /// A cause that was named. `revision` is at most 2^53−1.
     @inlinable
     @inline(__always)
     public init(_ revision: UInt64) {
@@ -32,7 +32,7 @@ public struct WriteCause: Equatable, Sendable, BitwiseCopyable {
     @inline(__always)
     public var isNamed: Bool { following != 0 }
 
-    /// Nil if no cause was named.
+    /// The revision; nil if no cause was named.
     @inlinable
     public var revision: UInt64? { isNamed ? following &- 1 : nil }
 

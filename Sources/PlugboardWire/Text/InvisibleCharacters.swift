@@ -1,10 +1,9 @@
-// The one table of invisible characters and control characters. With them a text can
-// control a terminal, or look like another text. Whatever shows text writes them as
-// escapes. What is stored keeps them unchanged.
+// The one table of invisible characters and control characters. They can control a terminal, or make one
+// text look like another (SPEC.md, section 4). Programs show them as escapes. Stored text keeps them.
 
 /// Characters that can't be seen.
 public enum InvisibleCharacters {
-    /// Whether a character is a control character or leaves no mark of its own.
+    /// Whether a character is a control character or can't be seen.
     public static func contains(_ scalar: Unicode.Scalar) -> Bool {
         // Most characters are ASCII.
         if scalar.value < 0x7F { return scalar.value < 0x20 }
@@ -16,11 +15,11 @@ public enum InvisibleCharacters {
         return low < ranges.count && ranges[low].contains(scalar.value)
     }
 
-    /// In ascending order. Beside the control characters these are:
-    /// - Unicode's `Default_Ignorable_Code_Point`, with the places reserved for more of them,
+    /// In ascending order. Besides the control characters these are:
+    /// - Unicode's `Default_Ignorable_Code_Point`, with the ranges that are reserved for it,
     /// - the format characters (`Cf`), except those that are drawn, such as U+0600,
     /// - the line separator and the paragraph separator,
-    /// - characters that are drawn as nothing at all.
+    /// - characters that are drawn as nothing.
     static let ranges: [ClosedRange<UInt32>] = [
         0x7F...0x9F,
         // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers.

@@ -1,12 +1,11 @@
-// Makes text safe to show. Text from the bus or from another program never reaches a
-// terminal unchanged: control characters could move the cursor, set the title or type for
-// the user. Direction marks could show one text as another, and invisible characters make
-// two texts look alike. All of them are shown as JSON's escapes, so JSON stays JSON.
+// Makes text safe to show. Text from the bus or from another program never reaches a terminal unchanged.
+// Control characters could move the cursor, set the title or type for the user. Direction marks and
+// invisible characters could make one text look like another. All of them are shown as JSON escapes, so
+// JSON stays JSON.
 
-/// Makes text safe to show.
+/// Shows text with escapes in place of unsafe characters.
 public enum Printable {
-    /// The text with escapes in place of invisible characters and of all control characters except
-    /// a tab.
+    /// The text with an escape in place of each unsafe character.
     public static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var shown = ""
@@ -20,12 +19,12 @@ public enum Printable {
         return shown
     }
 
-    /// Whether a character is shown as an escape.
+    /// Whether a character is shown as an escape: it is invisible, or a control character except a tab.
     public static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value != 0x09 && InvisibleCharacters.contains(scalar)
     }
 
-    /// A character as JSON's escape. Above U+FFFF it is a pair.
+    /// A character as a JSON escape. Above U+FFFF it is a surrogate pair.
     public static func escape(_ scalar: Unicode.Scalar) -> String {
         String(scalar).utf16.map { unit in
             let digits = String(unit, radix: 16)

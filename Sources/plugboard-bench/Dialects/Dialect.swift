@@ -1,14 +1,13 @@
-// The interface between workloads and systems: how to start a system, send to
-// it and recognize what it sends. A dialect knows what bytes mean; only the
-// generator moves them.
+// The interface between workloads and systems: how to start a system, what to send to it, and how to
+// recognize what it sends. A dialect knows what bytes mean. The generator only moves them.
 
 /// How to start a server.
 struct ServerPlan {
-    /// An absolute path.
+    /// The absolute path of the program.
     var program: String
     var arguments: [String]
     var endpoint: Endpoint
-    /// `NAME=value` each, added to the variables of this process.
+    /// Variables as `NAME=value`, added to those of this process.
     var environment: [String] = []
 }
 
@@ -21,7 +20,7 @@ enum LinkRole: Sendable {
     case resting
 }
 
-/// What a peer does for each message, in the rows "same work" and "plain publish".
+/// What a peer does for each message.
 enum PeerWork: Sendable {
     /// Keeps the value and tells the observers, as plugboard does.
     case keepAndTell
@@ -33,47 +32,47 @@ enum PeerWork: Sendable {
     }
 }
 
-/// A system to measure: a server that is used in one way.
+/// A system to measure: a server, used in one way.
 protocol Dialect: Sendable {
     /// Its name in the table, such as `redis PUBLISH`.
     var name: String { get }
     /// The server's own name, such as `redis`.
     var server: String { get }
-    /// The name of the system's program, which is looked up in the usual places; nil for our own.
+    /// The name of the system's program, which is searched in the usual places; nil for our own.
     var programName: String? { get }
     /// What the server does for a message, in a few words.
     var summary: String { get }
-    /// Another dialect already measures the same server in rows where only the server matters.
+    /// Whether another dialect measures the same server. Rows in which only the server matters then leave
+    /// this one out.
     var isVariant: Bool { get }
     /// The option that makes the program print its version.
     var versionOption: String { get }
-    /// Whether each turn of the server reads once, as much as there is. Then the mean of a read is
-    /// the mean of a turn, and depends on how much publishers write at once.
+    /// Whether each turn of the server reads once, as much as there is. Then the messages per read are
+    /// those per turn, and they depend on how much publishers write at once.
     var readsOncePerTurn: Bool { get }
-    /// The row as this system measures it.
+    /// The row in the form in which this system runs it.
     func workload(_ workload: Workload) -> Workload
     /// Whether the row means something for this system.
     func supports(_ workload: Workload) -> Bool
-    /// How to start the server. `folder` is its own for this row.
+    /// How to start the server. `folder` belongs to this server alone.
     func plan(folder: String, for workload: Workload) throws -> ServerPlan
     /// Greets on a new connection and waits for the server's answer.
     func open(_ link: LoadLink, workload: Workload, as role: LinkRole) throws
     /// Creates what the workload needs, once for each server.
     func prepare(_ link: LoadLink, workload: Workload) throws
-    /// Subscribes to keys or patterns, as the workload says. Waits until all subscriptions are in
-    /// effect.
+    /// Subscribes to keys or patterns. Returns when all subscriptions are in effect.
     func subscribe(_ link: LoadLink, to names: [String], _ workload: Workload) throws
-    /// Subscribes as the workload says. With `answering`, as an observer that acknowledges or
-    /// answers every message.
+    /// Subscribes as the workload says. If `answering`, as an observer that acknowledges or answers every
+    /// message.
     func observe(_ link: LoadLink, _ workload: Workload, answering: Bool) throws
-    /// The answer of such an observer to a line; nil if the line needs none.
+    /// The answer of such an observer to a line; nil if the line needs no answer.
     func answer(to line: ArraySlice<UInt8>) -> [UInt8]?
     func appendWrite(_ message: Message, to bytes: inout [UInt8])
-    /// Asks for an answer after everything before it, for systems whose writes have none.
+    /// Requests one answer for everything before it, from systems whose writes have none.
     func appendBatchEnd(to bytes: inout [UInt8])
-    /// How to recognize one delivery of a message of this workload at an observer.
+    /// How an observer recognizes one delivery of a message.
     func deliveryMark(_ workload: Workload) -> Mark
-    /// How to recognize the answer to a whole batch at its publisher.
+    /// How a publisher recognizes the answer to a whole batch.
     func batchMark(_ workload: Workload) -> Mark
     /// Makes one request on a new connection and waits for its answer.
     func firstReply(_ link: LoadLink) throws
@@ -94,7 +93,7 @@ extension Dialect {
 }
 
 extension Array {
-    /// In pieces of so many as one request may ask for.
+    /// The elements in pieces of 500, which one request may contain.
     var pieces: [ArraySlice<Element>] {
         stride(from: 0, to: count, by: 500).map { self[$0..<Swift.min($0 + 500, count)] }
     }

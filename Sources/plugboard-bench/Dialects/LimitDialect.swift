@@ -1,8 +1,8 @@
-// The limit: a program of this bench that only copies bytes. The first line of a connection
-// tells its role: `P` and the bytes of a batch for a publisher, `O` for an observer, `R`
-// for a connection that gets nothing.
+// The limit: a server of this program that only copies bytes. The first line of a connection tells its
+// role: `P` and the bytes of a batch for a publisher, `O` for an observer, `R` for a connection that gets
+// nothing.
 
-/// `plugboard-bench limit`.
+/// The server `plugboard-bench limit`.
 struct LimitDialect: Dialect {
     let programs: Programs
     let name = "limit"
@@ -10,7 +10,7 @@ struct LimitDialect: Dialect {
     let readsOncePerTurn = true
     let summary = "copies bytes, understands nothing"
 
-    /// It copies lines of the broker, so that both move the same bytes.
+    /// It copies the broker's lines, so that both move the same bytes.
     private var lines: PlugboardDialect { PlugboardDialect(programs: programs) }
 
     init(programs: Programs) {
@@ -45,7 +45,8 @@ struct LimitDialect: Dialect {
 
     func firstReply(_ link: LoadLink) throws { _ = try link.ask("O\n", lines: 1) }
 
-    /// All batches have the same length, because keys and values do. 0 if nobody waits for them.
+    /// The bytes of a batch; 0 if no publisher waits for answers. All batches have the same length,
+    /// because all keys and values have.
     private func batchBytes(_ workload: Workload) -> Int {
         guard workload.measure == .rate else { return 0 }
         let oneKey = workload.with { $0.keys = $0.publishers }

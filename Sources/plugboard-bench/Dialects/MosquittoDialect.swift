@@ -1,6 +1,5 @@
-// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or
-// 1 if they are answered. A batch ends with a ping. Its configuration is in the
-// server's own folder.
+// Mosquitto over its Unix socket, in MQTT 3.1.1. Writes have quality of service 0, or 1 if they are
+// answered. A batch ends with a ping. The configuration is in the server's own folder.
 
 import PlugboardPosix
 
@@ -16,9 +15,9 @@ struct MosquittoDialect: Dialect {
     var summary: String { work.summary }
     var isVariant: Bool { work == .keepAndTell }
 
-    /// A client whose subscriptions overlap gets a message only once, so rows with many matches
-    /// are less work here. One message to 10,000 observers takes it a good part of a second and
-    /// would seem to hang.
+    /// A client gets a message only once if its subscriptions overlap, so rows with many matches are less
+    /// work here. One message to 10,000 observers takes a good part of a second, and the server would
+    /// seem to hang.
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && workload.keeping == .nothing && workload.deliveriesPerObserver == 1
             && workload.observers <= Self.observersMax
@@ -27,7 +26,8 @@ struct MosquittoDialect: Dialect {
     func plan(folder: String, for workload: Workload) throws -> ServerPlan {
         let path = folder + "/mosquitto.sock"
         let configuration = folder + "/mosquitto.conf"
-        // If root starts it, it would give up its rights and could no longer enter the folder.
+        // If root starts mosquitto, it would otherwise give up its rights and could no longer enter the
+        // folder.
         let text = """
             listener 0 \(path)
             user root
@@ -69,13 +69,13 @@ struct MosquittoDialect: Dialect {
         bytes += MQTTPacket.bytes(0xC0, [])
     }
 
-    /// A packet as long as the sent one. Its retain flag is cleared, not left out.
+    /// A delivery is as long as the sent packet: its retain flag is cleared, not left out.
     func deliveryMark(_ workload: Workload) -> Mark {
         let body = MQTTPacket.topic(Names.key(0, of: workload)).count + workload.valueBytes
         return .bytes(MQTTPacket.bytes(0x30, [UInt8](repeating: 0, count: body)).count)
     }
 
-    /// PUBACK is 4 bytes, PINGRESP 2.
+    /// A PUBACK has 4 bytes, a PINGRESP 2.
     func batchMark(_ workload: Workload) -> Mark {
         .bytes(workload.isAcknowledged ? workload.batch * 4 : 2)
     }
@@ -86,7 +86,7 @@ struct MosquittoDialect: Dialect {
         try exchange(MQTTPacket.bytes(0x10, body), for: [0x20, 2, 0, 0], link)
     }
 
-    /// Any other answer is a refusal.
+    /// Sends a packet and waits for `expected`. Any other answer is a refusal.
     private func exchange(_ request: [UInt8], for expected: [UInt8], _ link: LoadLink) throws {
         try link.send(request)
         let reply = try link.receive { $0.count >= expected.count }
@@ -94,9 +94,9 @@ struct MosquittoDialect: Dialect {
     }
 }
 
-/// MQTT's control packets, as far as the bench needs them.
+/// The control packets of MQTT that the bench needs.
 private enum MQTTPacket {
-    /// The fixed header, the length in seven bits per byte, and the body.
+    /// A packet: the kind, the length with seven bits in each byte, and the body.
     static func bytes(_ kind: UInt8, _ body: [UInt8]) -> [UInt8] {
         var header = [kind]
         var length = body.count
@@ -108,17 +108,17 @@ private enum MQTTPacket {
         return header + body
     }
 
-    /// Two bytes, the high one first.
+    /// A number in two bytes, the high one first.
     static func number(_ value: Int) -> [UInt8] {
         [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
     }
 
-    /// A key or pattern in MQTT's spelling.
+    /// A key or pattern as MQTT spells it.
     static func topic(_ name: String) -> [UInt8] {
         text(String(name.map { $0 == "." ? "/" : $0 == "*" ? "+" : $0 }))
     }
 
-    /// A string after its length.
+    /// A string with its length before it.
     static func text(_ text: String) -> [UInt8] {
         number(text.utf8.count) + text.utf8
     }

@@ -1,7 +1,6 @@
-// NATS over loopback TCP, because it has no Unix socket. It keeps values in a key-value
-// bucket of JetStream: in memory or, if they are durable, in files that the server doesn't
-// sync. Observers subscribe to the bucket's subjects, which costs the server less than a
-// consumer for each.
+// NATS over loopback TCP, because it has no Unix socket. It keeps values in a key-value bucket of
+// JetStream: in memory or, if they are durable, in files, which the server doesn't sync. Observers
+// subscribe to the bucket's subjects. That costs the server less than a consumer for each observer.
 
 import PlugboardPosix
 
@@ -15,7 +14,7 @@ struct NATSDialect: Dialect {
     var summary: String { work.summary + " (TCP)" }
     var isVariant: Bool { work == .keepAndTell }
 
-    /// Without JetStream no write is ever answered.
+    /// Without JetStream, writes are never answered.
     func supports(_ workload: Workload) -> Bool {
         workload.isForPeers && (work == .keepAndTell || !workload.isAcknowledged)
     }
@@ -76,12 +75,12 @@ struct NATSDialect: Dialect {
         bytes += message.value + "\r\n".utf8
     }
 
-    /// A bucket answers the last write of a batch by itself.
+    /// A bucket answers the last write of a batch anyway.
     func appendBatchEnd(to bytes: inout [UInt8]) {
         if work == .tell { bytes += "PING\r\n".utf8 }
     }
 
-    /// `MSG subject sid bytes`, and the value.
+    /// `MSG subject sid bytes`, then the value.
     func deliveryMark(_ workload: Workload) -> Mark { .lines(2) }
 
     func batchMark(_ workload: Workload) -> Mark {
@@ -96,7 +95,7 @@ struct NATSDialect: Dialect {
         guard reply.hasPrefix("PONG") else { throw BenchError.unexpected(reply) }
     }
 
-    /// Each publisher gets its answers at a subject of its own.
+    /// The subject at which a publisher gets its answers.
     private static func inbox(_ publisher: Int) -> String { "_INBOX.bench\(publisher)" }
 
     private var prefix: String { work == .keepAndTell ? "$KV.bench." : "" }

@@ -1,17 +1,15 @@
-// This project's own broker, with its own protocol. It can also leave out
-// the options of a row: the tables call that *without*. The limit copies
-// lines of this dialect.
+// This project's broker and its protocol. It can also leave out the options of a row, which the tables
+// call *without*. The limit copies this dialect's lines.
 
 import PlugboardPosix
 import PlugboardWire
 
-/// `plugboard broker`.
 struct PlugboardDialect: Dialect {
     static let plainName = "without"
     let programs: Programs
-    /// Where the trace of the broker's allocations goes.
+    /// The file for the trace of the broker's allocations; nil if they aren't counted.
     var allocationLog: String?
-    /// Leaves out the options of a row, to measure what the row costs without them.
+    /// Whether it leaves out the options of a row, to measure what they cost.
     var isPlain = false
     var name: String { isPlain ? Self.plainName : "plugboard" }
     let server = "plugboard"
@@ -92,7 +90,7 @@ struct PlugboardDialect: Dialect {
 
     func firstReply(_ link: LoadLink) throws { _ = try link.ask("{\"op\":\"sync\"}\n", lines: 2) }
 
-    /// The text between the first `before` and the next `end`.
+    /// The text after the first `before`, up to the next `end`.
     private static func text(in line: ArraySlice<UInt8>, after before: String, until end: Unicode.Scalar)
         -> String?
     {

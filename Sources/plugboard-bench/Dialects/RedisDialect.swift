@@ -1,6 +1,6 @@
-// Redis over its Unix socket, in RESP 2. A publisher that doesn't wait turns replies off,
-// as fast clients can, and asks for one reply at the end of a batch. Nothing is written to
-// disk unless a row asks for it.
+// Redis over its Unix socket, in RESP 2. A publisher that doesn't wait for each write turns replies off,
+// as fast clients do, and requests one reply at the end of a batch. Redis writes to disk only if a row
+// asks for it.
 
 /// `redis-server`, with SET and PUBLISH or with PUBLISH alone.
 struct RedisDialect: Dialect {
@@ -8,7 +8,7 @@ struct RedisDialect: Dialect {
     let work: PeerWork
     let server = "redis"
     let programName: String? = "redis-server"
-    /// At most 16 KiB.
+    /// A turn reads at most 16 KiB.
     let readsOncePerTurn = true
 
     var name: String { work == .keepAndTell ? "redis SET+PUBLISH" : "redis PUBLISH" }
@@ -56,7 +56,7 @@ struct RedisDialect: Dialect {
         bytes += Self.command("CLIENT", "REPLY", "ON") + Self.command("CLIENT", "REPLY", "OFF")
     }
 
-    /// `*3 $7 message $n key $n value`, or `*4 $8 pmessage $n pattern $n key $n value`.
+    /// Lines: `*3 $7 message $n key $n value`, or `*4 $8 pmessage $n pattern $n key $n value`.
     func deliveryMark(_ workload: Workload) -> Mark { .lines(workload.interest == .keys ? 7 : 9) }
 
     func batchMark(_ workload: Workload) -> Mark {

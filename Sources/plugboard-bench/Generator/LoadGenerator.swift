@@ -1,6 +1,6 @@
-// One thread that publishes and observes at once. It counts every message at the least
-// cost: it writes bytes made beforehand, reads much at a time, and counts line feeds. A
-// window limits what is on its way, and at the end of a run nothing is.
+// One thread that publishes and observes. It counts every message at the least cost: it writes bytes that
+// were made before, reads much at a time, and counts line feeds. A window limits what is on its way. At
+// the end of a run, nothing is.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -11,12 +11,13 @@ struct RunCount {
     var deliveries = 0
     var wallNanoseconds: UInt64 = 0
     var generatorNanoseconds: UInt64 = 0
-    /// The time from each write until every observer had read it, or it was answered, if the row
-    /// measures that.
+    /// The time from each write until every observer had read it, or until its answer came. Empty unless
+    /// the row measures that.
     var roundTrips: [UInt64] = []
 }
 
-/// The publishers and observers of one workload, connected and subscribed.
+/// The publishers and observers of a workload. They are connected and subscribed. Only one thread uses
+/// it.
 final class LoadGenerator {
     private static let inputBytes = 262_144
     private static let patienceMilliseconds: Int32 = 20_000
@@ -28,13 +29,13 @@ final class LoadGenerator {
     private var input = [UInt8](repeating: 0, count: inputBytes)
     private var publishers: [LoadPublisher]
     private var observers: [LoadObserver]
-    /// Connections that are read and ignored.
+    /// Connections whose events are read and ignored.
     private var drained: [LoadLink] = []
     private var window: SendWindow
     private var startedNanoseconds: UInt64 = 0
     private var roundTrips: [UInt64] = []
 
-    /// Takes over connections that are set up. `signals` interrupts a run.
+    /// Takes over connections that are set up. A signal interrupts a run.
     init(
         _ workload: Workload,
         _ publishers: [LoadPublisher],
@@ -52,21 +53,21 @@ final class LoadGenerator {
         }
     }
 
-    /// From now on, reads and ignores what arrives there while it publishes.
+    /// Reads and ignores what arrives on a connection, in all later runs.
     func drain(_ link: LoadLink) throws {
         let token = UInt64(publishers.count + observers.count + drained.count)
         try poller.add(link.fd, token: token, interest: .read)
         drained.append(link)
     }
 
-    /// The text at the end of the last value, if there is only one publisher.
+    /// The text at the end of the value that was published last; nil if there are several publishers.
     var lastMark: String? { publishers.count == 1 ? publishers.first?.lastMark : nil }
 
-    /// After so many batches every key was published once.
+    /// After this many batches, every key was published at least once.
     var batchesOfScript: Int { publishers.reduce(0) { $0 + $1.script.batches } }
 
-    /// Publishes for so long, and at least so many batches, then waits until everything has
-    /// arrived. Throws `BenchError` if something was lost or nothing moves.
+    /// Publishes for a time, and at least `batchesMin` batches, then waits until everything has arrived.
+    /// Throws `BenchError` if something was lost or nothing moves.
     func run(nanoseconds: UInt64, batchesMin: Int = 1) throws -> RunCount {
         for index in publishers.indices { publishers[index].clearCounts() }
         for index in observers.indices { observers[index].clearCounts() }
@@ -93,7 +94,7 @@ final class LoadGenerator {
         )
     }
 
-    /// Writes what the window allows, with one write for each batch.
+    /// Writes what the window allows, one batch at a time.
     private func publish() throws {
         for index in publishers.indices {
             while mayBegin(publishers[index]) {
@@ -161,7 +162,7 @@ final class LoadGenerator {
         roundTrips.append(MonotonicClock.nanoseconds() - startedNanoseconds)
     }
 
-    /// How many bytes have arrived, and stand in `input` until the next call.
+    /// How many bytes have arrived; nil if there are none. They stay in `input` until the next call.
     private func read(_ link: LoadLink) throws -> Int? { try Self.read(link, &input) }
 
     private static func read(_ link: LoadLink, _ input: inout [UInt8]) throws -> Int? {
@@ -179,7 +180,7 @@ final class LoadGenerator {
         try poller.change(publishers[index].link.fd, token: UInt64(index), interest: interest)
     }
 
-    /// Checks that the observers' last message is the one that was published last.
+    /// Checks that the last message of each observer is the one that was published last.
     private func checkLast() throws {
         guard workload.isPlain, let lastMark else { return }
         for observer in observers where !observer.lastBytesContain(lastMark) {

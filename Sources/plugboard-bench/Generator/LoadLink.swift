@@ -1,6 +1,5 @@
-// One connection of the load generator. During the setup its calls wait, with a
-// deadline. Under load, the generator's loop reads and writes it. It closes
-// with its owner.
+// A connection of the load generator. During the setup, its calls wait, with a deadline. Under load, the
+// generator's loop reads and writes. The connection closes when this object goes.
 
 import PlugboardMemory
 import PlugboardPosix
@@ -18,7 +17,7 @@ enum Endpoint: Sendable {
     }
 }
 
-/// A connection to a server. One thread uses it.
+/// A connection to a server. Only one thread uses it.
 final class LoadLink {
     private static let patienceMilliseconds: Int32 = 20_000
     private static let chunkBytes = 65_536
@@ -30,7 +29,7 @@ final class LoadLink {
 
     var fd: Int32 { descriptor.raw }
 
-    /// Sends all bytes.
+    /// Sends all bytes. Waits up to 20 seconds for room. Throws `BenchError`.
     func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
@@ -43,7 +42,8 @@ final class LoadLink {
         try send(Array(text.utf8))
     }
 
-    /// What arrives until `isComplete` accepts it.
+    /// Receives until `isComplete` returns true. Waits up to 20 seconds for each read. Throws
+    /// `BenchError`.
     @discardableResult
     func receive(until isComplete: (ArraySlice<UInt8>) -> Bool) throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -60,13 +60,13 @@ final class LoadLink {
         return bytes
     }
 
-    /// What arrives until so many lines are complete.
+    /// Receives until `lines` lines are complete.
     @discardableResult
     func receive(lines: Int) throws -> [UInt8] {
         try receive { bytes in bytes.count { $0 == 0x0A } >= lines }
     }
 
-    /// Sends something and waits for so many lines.
+    /// Sends a text and waits for `lines` lines.
     func ask(_ text: String, lines: Int) throws -> String {
         try send(text)
         return String(decoding: try receive(lines: lines), as: UTF8.self)
@@ -87,7 +87,7 @@ final class LoadLink {
 }
 
 extension Transfer {
-    /// How many bytes moved; nil if none can at present.
+    /// How many bytes were moved; nil if none can be now.
     func count(_ operation: String) throws -> Int? {
         switch self {
         case .bytes(let count): return count

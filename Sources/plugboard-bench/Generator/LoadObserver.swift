@@ -1,20 +1,19 @@
-// The receiving end of the generator. It counts what arrives and keeps the
-// last bytes, so that the bench can check that the last event is what was
-// published last.
+// An observer of the generator. It counts what arrives and keeps the last bytes, so that the bench can
+// check that the last event is what was published last.
 
 import PlugboardMemory
 
-/// One observing connection. One thread uses it.
+/// A connection that observes. Only one thread uses it.
 struct LoadObserver {
-    /// Long enough for the end of a value and what a protocol adds after it.
+    /// Enough for the end of a value and what a protocol adds after it.
     private static let tailBytes = 96
     let link: LoadLink
-    /// How to recognize a whole batch here.
+    /// How to recognize a whole batch.
     let batchMark: Mark
-    /// Its answer to a line. Lines without an answer don't count. Nil for an observer that answers
-    /// nothing.
+    /// Returns the observer's answer to a line; only lines with an answer count. Nil if the observer
+    /// answers nothing.
     var answer: (@Sendable (ArraySlice<UInt8>) -> [UInt8]?)?
-    /// An incomplete line, if lines are answered.
+    /// The beginning of an incomplete line, if lines are answered.
     private var rest: [UInt8] = []
     private var units = 0
     private var tail: [UInt8] = []
@@ -25,7 +24,7 @@ struct LoadObserver {
         self.answer = answer
     }
 
-    /// Batches that have arrived completely; none if it isn't told of every message.
+    /// Batches that have arrived completely. 0 if the observer isn't told of every message.
     var batches: Int { batchMark.units > 0 ? units / batchMark.units : 0 }
 
     mutating func clearCounts() {
@@ -33,7 +32,7 @@ struct LoadObserver {
         units = 0
     }
 
-    /// Counts what arrived, and returns the answers to it.
+    /// Counts what has arrived and returns the answers to it.
     mutating func take(_ bytes: Span<UInt8>) -> [UInt8] {
         keepTail(bytes)
         guard let answer else {
@@ -58,7 +57,6 @@ struct LoadObserver {
         if tail.count > Self.tailBytes { tail.removeFirst(tail.count - Self.tailBytes) }
     }
 
-    /// Whether `text` is among the last bytes that arrived.
     func lastBytesContain(_ text: String) -> Bool {
         String(decoding: tail, as: UTF8.self).contains(text)
     }

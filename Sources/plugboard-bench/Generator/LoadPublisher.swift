@@ -1,25 +1,24 @@
-// The sending end of the generator. It goes through its script batch by
-// batch, and begins again at the end. The generator owns it. It encodes
-// nothing while the clock runs.
+// A publisher of the generator, which owns it. It sends its script batch by batch, and begins again at
+// the end. It encodes nothing while time is measured.
 
 import PlugboardMemory
 import PlugboardPosix
 
-/// One publishing connection. One thread uses it.
+/// A connection that publishes. Only one thread uses it.
 struct LoadPublisher {
     let link: LoadLink
     let script: Script
     /// How to recognize the answer to a batch; nil if there is none.
     private let batchMark: Mark?
-    /// Batches that were begun since the script was first used.
+    /// Batches that were begun since the script was made.
     private var begun = 0
-    /// Batches that were sent completely since the counts were reset.
+    /// Batches that were sent completely since the last `clearCounts`.
     private(set) var sent = 0
     private var answeredUnits = 0
-    /// Bytes of the batch that the system has taken so far; nil between batches.
+    /// The bytes of the present batch that were sent; nil between batches.
     private var offset: Int?
 
-    /// Opens a new connection as the publisher with this number.
+    /// Greets on a new connection as the publisher with this number.
     init(_ number: Int, _ link: LoadLink, _ workload: Workload, _ dialect: any Dialect) throws {
         try dialect.open(link, workload: workload, as: .publisher(number))
         self.link = link
@@ -31,12 +30,12 @@ struct LoadPublisher {
     /// Batches that were answered.
     var answered: Int { batchMark.map { answeredUnits / $0.units } ?? sent }
 
-    /// Whether everything that it sent was answered. A server may also say something unasked.
+    /// Whether everything that it sent was answered. Servers may send more than answers.
     var isIdle: Bool { offset == nil && answered >= sent }
-    /// Whether the system has taken only a part of a batch.
+    /// Whether only a part of a batch was sent.
     var isMidBatch: Bool { offset != nil }
 
-    /// The text at the end of the last value that it wrote.
+    /// The text at the end of the last value that it sent.
     var lastMark: String { script.lastMark(afterBatch: max(0, begun - 1)) }
 
     mutating func clearCounts() {
@@ -45,7 +44,7 @@ struct LoadPublisher {
         answeredUnits = 0
     }
 
-    /// Begins the next batch, or continues the present one. Returns whether all of it went out.
+    /// Begins the next batch, or continues the present one. Returns whether all of it was sent.
     mutating func write() throws -> Bool {
         if offset == nil { begun += 1 }
         let from = offset ?? 0
@@ -62,7 +61,7 @@ struct LoadPublisher {
         return (left.count, DescriptorCalls.send(link.fd, left))
     }
 
-    /// Counts the answers in what arrived.
+    /// Counts the answers among these bytes.
     mutating func take(_ bytes: Span<UInt8>) {
         answeredUnits += batchMark?.units(in: bytes) ?? 0
     }

@@ -1,34 +1,32 @@
-// All bytes that a publisher sends, written before the measurement begins:
-// batches that it goes through again and again. Nothing is encoded while
-// the clock runs.
+// All bytes that a publisher sends. They are made before the measurement begins, so nothing is encoded
+// while time is measured. The publisher sends the batches again and again.
 
 import PlugboardMemory
 
 /// One message to write.
 struct Message {
     let key: String
-    /// JSON text.
+    /// The value as JSON.
     let value: [UInt8]
     /// The number of its publisher.
     var publisher = 0
-    /// From 0 within its batch.
+    /// The index of the message in its batch.
     let number: Int
-    /// Whether the system should answer this message, if it answers writes: every one, or the last
-    /// of a batch whose publisher waits for it.
+    /// Whether the system should answer this message: every message, or the last one of each batch.
     let wantsReply: Bool
-    /// Whether every message of the workload is answered.
+    /// Whether the system answers every message of the workload.
     let isAcknowledged: Bool
     var operation = Workload.Operation.publish
-    /// Further members, in the spelling of the broker's protocol.
+    /// More members of the request, as the broker's protocol spells them.
     var members = ""
 }
 
-/// JSON values of an exact length. Each ends with a number of its own.
+/// JSON values of an exact length. Each has a number at its end.
 enum MessageValue {
-    /// The text that identifies the value with this number.
+    /// The text with the number of a value.
     static func mark(_ number: Int) -> String { "\"n\":\(1_000_000_000 + number)}" }
 
-    /// At least 16 bytes.
+    /// A value of `count` bytes, or of 16 if `count` is too small for the text.
     static func bytes(_ number: Int, count: Int) -> [UInt8] {
         let head = Array("{\"ok\":true,\"price\":49.95,\"text\":\"".utf8)
         let end = Array("\",\(mark(number))".utf8)
@@ -38,17 +36,17 @@ enum MessageValue {
     }
 }
 
-/// The batches of a publisher. It never changes.
+/// The batches of one publisher. They never change.
 struct Script {
-    /// The number of batches in a script with only one key.
+    /// The number of batches, unless the keys need more.
     private static let batchesMin = 8
-    /// The messages of each batch.
+    /// The number of messages in each batch.
     private let batchMessages: Int
     private let bytes: [UInt8]
-    /// The offsets of the batches, and the end of the last one.
+    /// The offset of each batch, and the end of the last one.
     private let places: [Int]
 
-    /// The script of one of the workload's publishers, in a dialect.
+    /// The script of one of the workload's publishers.
     init(_ workload: Workload, publisher: Int, dialect: any Dialect) {
         var bytes: [UInt8] = []
         let keys = max(1, workload.keys / workload.publishers)
@@ -82,10 +80,10 @@ struct Script {
         self.bytes = bytes
     }
 
-    /// Batches before it begins again.
+    /// The number of batches, after which the script begins again.
     var batches: Int { places.count - 1 }
 
-    /// The text at the end of the last value of a batch. Batches are counted from 0.
+    /// The text at the end of the last value of a batch. `number` counts batches from 0.
     func lastMark(afterBatch number: Int) -> String {
         MessageValue.mark((number % batches + 1) * batchMessages - 1)
     }

@@ -1,6 +1,5 @@
-// Draws one row of the bench as bars. There is a panel for each quantity that matters in
-// the row, and in it a bar for each system, with its number and a whisker from the smallest
-// to the largest value.
+// Draws one row of the bench as bars. There is a panel for each quantity that matters in the row. A panel
+// has a bar for each system, with its number and a whisker from the smallest to the largest value.
 
 /// A block of the chart.
 struct BarBlock {
@@ -14,7 +13,7 @@ struct BarBlock {
     private static let whiskerMax = 1.4
     let row: Row
 
-    /// Returns where the next block begins.
+    /// Draws the row. Returns where the next block begins.
     func draw(in drawing: inout Drawing, from y: Double) -> Double {
         let column = Chart.margin + Self.labelWidth + 8
         let end = drawing.heading(row.workload.name, x: Chart.margin, y: y)
@@ -52,8 +51,7 @@ struct BarBlock {
 
     private func draw(_ quantity: Metric, in drawing: inout Drawing, left: Double, top: Double) {
         let figures = row.systems.map { $0.samples.figure(quantity) }
-        // The value that is as long as the panel. One bad run would make all bars short, so a
-        // whisker that goes far beyond them is cut off.
+        // The value of a full bar. A single bad run would make all bars short, so its whisker is cut off.
         let longest = figures.compactMap { $0?.median }.max() ?? 0
         let most = max(longest, min(figures.compactMap { $0?.most }.max() ?? 0, longest * Self.whiskerMax))
         guard most > 0 else { return }

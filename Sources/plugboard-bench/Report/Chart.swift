@@ -1,14 +1,12 @@
-// Draws a bench: a block of bars for each row, and lines for whatever grows. Every
-// bar and every scale begins at zero, because lengths are compared. Each block has
-// its own scale.
+// Draws a bench: a block of bars for each row, and lines for each series. Every bar and every linear
+// scale begins at zero, because readers compare lengths. Each block has its own scale.
 
-/// Drawings of reports.
 enum Chart {
     static let width = 980.0
     static let margin = 24.0
     private static let headLineHeight = 16.0
 
-    /// The rows to draw if a report has more rows than fit on a page.
+    /// The rows to draw if a report has more rows than this.
     static let headlines: Set<String> = [
         "publish", "publish-100000-keys", "1→1", "1→10", "1→100", "1→1000", "8→1", "1000-patterns-1-matches",
         "1→10-one-stopped", "round-trip-1", "round-trip-100", "idle-connection", "start",
@@ -19,8 +17,8 @@ enum Chart {
         return report.rows.filter { headlines.contains($0.workload.name) }
     }
 
-    /// An SVG file with the rows of the report, or the most important ones if there are many, and
-    /// with all series. It needs no other file and runs no script.
+    /// An SVG file with the rows of the report (the most important ones if there are many) and with all
+    /// series. It needs no other file and runs no script.
     static func svg(of report: Report) -> String {
         var drawing = Drawing(width: width)
         var y = head(of: report, in: &drawing)
@@ -33,7 +31,8 @@ enum Chart {
         return drawing.svg(height: y + margin / 2, title: "plugboard bench: \(report.machine.text)")
     }
 
-    /// A system's colour, the same in every block: one hue for each server, paler if it does less.
+    /// A system's colour, the same in every block. Each server has one hue, which is paler for the system
+    /// that does less.
     static func colour(of system: String) -> String {
         let colours = [
             "plugboard": "#2f81f7", "without": "#8c959f", "limit": "#8c959f",
@@ -44,7 +43,7 @@ enum Chart {
         return colours[system] ?? "#8957e5"
     }
 
-    /// Returns where the first block begins.
+    /// Draws the title. Returns where the first block begins.
     private static func head(of report: Report, in drawing: inout Drawing) -> Double {
         var y = margin + 14
         drawing.words("plugboard bench", x: margin, y: y, .title)

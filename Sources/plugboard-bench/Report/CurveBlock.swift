@@ -1,6 +1,6 @@
-// Draws one series as lines. Sizes go from left to right by powers of ten, and cost goes
-// upward from zero, so that what is flat looks flat. If systems differ so much that the
-// lower lines would coincide, the cost goes by powers of ten as well.
+// Draws a series as lines. Sizes go from left to right by powers of ten. Cost goes up from zero, so a
+// flat line means a flat cost. If systems differ so much that the lower lines would coincide, cost goes
+// by powers of ten, too.
 
 import PlugboardPosix
 import PlugboardWire
@@ -15,7 +15,7 @@ struct CurveBlock {
     private static let linearSpanMax = 30.0
     let growth: GrowthRows
 
-    /// Returns where the next block begins.
+    /// Draws the series. Returns where the next block begins.
     func draw(in drawing: inout Drawing, from y: Double) -> Double {
         let end = drawing.heading(growth.growth.name, x: Chart.margin, y: y)
         drawing.words("CPU ns a \(growth.growth.cost), for more \(growth.growth.what)", x: end, y: y, .faint)
@@ -74,12 +74,12 @@ struct CurveBlock {
     }
 }
 
-/// The place of a cost between the bottom (0) and the top (1) of a block.
+/// The scale of a block: the place of a cost between the bottom (0) and the top (1).
 struct CostScale {
     private let bottom: Double
     private let top: Double
     private let isByPowers: Bool
-    /// The values with a line.
+    /// The costs that have a line across the block.
     let ticks: [Double]
 
     init(least: Double, most: Double, isByPowers: Bool) {
@@ -104,7 +104,7 @@ struct CostScale {
         return min(1, max(0, part))
     }
 
-    /// A round step, of which about five reach `most`.
+    /// A round step; about five of them reach `most`.
     private static func step(_ most: Double) -> Double {
         let rough = max(most, 1e-3) / 5
         let power = pow(10, log10(rough).rounded(.down))

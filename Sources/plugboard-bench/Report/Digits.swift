@@ -1,6 +1,6 @@
-// Numbers as people read them: few digits, and commas between thousands. It doesn't use
-// Foundation, which would make the program start more slowly. A value above zero is never
-// shown as zero where that matters.
+// Numbers as people read them: few digits, and commas between thousands. It doesn't use Foundation,
+// because the program would start more slowly. Where it matters, a value above zero is never shown as
+// zero.
 
 import PlugboardWire
 
@@ -23,24 +23,24 @@ enum Digits {
         return value > 0 && value < 0.1 ? fixed(value, 3) : text(value)
     }
 
-    /// For a scale: `0`, `2.5`, `10,000`.
+    /// A number on a scale: `0`, `2.5`, `10,000`.
     static func tick(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? TextLayout.grouped(Int(value)) : fixed(value, 2)
     }
 
-    /// With as few digits as possible, and at most two decimals: `120`, `1.6`, `0.95`.
+    /// A number with as few digits as possible, and at most two decimals: `120`, `1.6`, `0.95`.
     static func short(_ value: Double) -> String {
         let text = fixed(value, 2)
         if text.hasSuffix(".00") { return String(text.dropLast(3)) }
         return text.hasSuffix("0") ? String(text.dropLast()) : text
     }
 
-    /// With two decimals below ten, and one above.
+    /// A number with two decimals below ten, and one above.
     static func ratio(_ value: Double) -> String {
         fixed(value, abs(value) < 10 ? 2 : 1)
     }
 
-    /// With exactly so many decimals.
+    /// A number with exactly `decimals` decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "0" }
         let scale = (0..<decimals).reduce(1) { product, _ in product * 10 }

@@ -1,10 +1,9 @@
-// A drawing as SVG text: shapes and words at given places, without scripts. Its colours
-// follow the reader's choice of light or dark. A viewer that doesn't know that choice shows
-// light.
+// A drawing as SVG text: shapes and words at given places, without scripts. Its colours follow the
+// reader's choice of light or dark. A viewer that doesn't know this choice shows light colours.
 
-/// A drawing that grows downward.
+/// A drawing of a given width. The height is given at the end.
 struct Drawing {
-    /// The look of words.
+    /// How words look.
     enum Style: String {
         case title, name, text, faint
     }
@@ -34,7 +33,7 @@ struct Drawing {
         )
     }
 
-    /// Adds words in large letters. Returns where other words may follow on the same line.
+    /// Adds words in large letters. Returns the x of the next words on the same line.
     mutating func heading(_ text: String, x: Double, y: Double) -> Double {
         words(text, x: x, y: y, .name)
         return x + Double(text.count) * 8.2 + 12
@@ -47,7 +46,7 @@ struct Drawing {
         )
     }
 
-    /// Adds a thin line, such as a whisker or a line of the grid.
+    /// Adds a thin line. `kind` is a class of the style, such as `whisker` or `grid`.
     mutating func line(_ from: (x: Double, y: Double), _ to: (x: Double, y: Double), _ kind: String) {
         shapes.append(
             "<line x1=\"\(number(from.x))\" y1=\"\(number(from.y))\" x2=\"\(number(to.x))\" "
@@ -107,7 +106,7 @@ struct Drawing {
             case "<": "&lt;"
             case ">": "&gt;"
             case "\"": "&quot;"
-            // Characters that no XML file may have, not even escaped.
+            // Characters that XML doesn't allow, not even escaped.
             case _ where scalar.value < 0x20: " "
             default: String(scalar)
             }

@@ -1,15 +1,13 @@
-// Writes a bench as a page: the machine, the goals, each row with the peers beside it, and
-// each option beside the same row without it. The text replaces only what is between the
-// page's two marks.
+// Writes a bench as a page: the machine, the goals, each row with the peers, and each option with the
+// same row without it. On the page, only the text between two marks is replaced.
 
 import PlugboardPosix
 
-/// Markdown of reports.
 enum Markdown {
     private static let start = "<!-- bench: written by plugboard bench --into -->"
     private static let end = "<!-- /bench -->"
 
-    /// The page with the report between its two marks; nil if it lacks one of them.
+    /// The page with `text` between its two marks; nil if a mark is missing.
     static func page(_ page: String, with text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let first = lines.firstIndex(of: start[...]),
@@ -18,7 +16,7 @@ enum Markdown {
         return (lines[...first] + ["", text[...].dropLast(), ""] + lines[last...]).joined(separator: "\n")
     }
 
-    /// The text of a report. `chart` is the path of its drawing from the page.
+    /// The text of a report. `chart` is the path of the drawing, relative to the page.
     static func text(of report: Report, commit: String?, chart: String?) -> String {
         let origin =
             (commit.map { "Commit \($0); " } ?? "") + "\(report.machine.text). \(report.releases). "
@@ -33,7 +31,7 @@ enum Markdown {
         return parts.compactMap { $0 }.joined(separator: "\n")
     }
 
-    /// The commit of the present folder, if it is a checkout.
+    /// The commit of the current folder; nil if it isn't a checkout.
     static func commit(programs: Programs) -> String? {
         guard let git = Programs.find("git"),
             let output = try? programs.output(of: git, ["rev-parse", "--short", "HEAD"])
@@ -42,7 +40,7 @@ enum Markdown {
         return text.count >= 7 && output.count == text.count + 1 ? String(text) : nil
     }
 
-    /// A line for each row and a column for each system: how many times better plugboard is.
+    /// A table with a line for each row and a column for each system: how many times better plugboard is.
     private static func systems(of report: Report) -> String? {
         let rows = report.rows.filter { $0.workload.isPlain && !$0.systems.isEmpty }
         var others: [String] = []
@@ -91,7 +89,7 @@ enum Markdown {
         }
     }
 
-    /// Nil if there are no lines.
+    /// A table; nil if there are no lines.
     private static func table(_ head: [String], _ lines: [[String]]) -> String? {
         if lines.isEmpty { return nil }
         return ([head, head.map { _ in "---" }] + lines)

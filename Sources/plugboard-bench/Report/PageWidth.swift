@@ -1,19 +1,17 @@
-// Limits the width of a bench's text, so that no line is wider
-// than most terminals, whatever was measured. It breaks lines
-// only between words.
+// Limits the width of a bench's text, so that no line is wider than most terminals. It breaks lines only
+// between words.
 
 import PlugboardWire
 
-/// Lines of bounded width.
 enum PageWidth {
     private static let columnsMax = 100
 
-    /// Lines of a page, each ended.
+    /// The text in lines that each end with a line feed.
     static func text(_ text: String) -> String {
         TextLayout.wrapped(text, hanging: 2, width: columnsMax).map { $0 + "\n" }.joined()
     }
 
-    /// The same, with all lines indented.
+    /// The same with all lines indented.
     static func note(_ text: String, hanging: Int = 2) -> String {
         TextLayout.wrapped(text, indent: 2, hanging: hanging, width: columnsMax).map { $0 + "\n" }.joined()
     }

@@ -1,20 +1,19 @@
-// The measured rows, as data: tables, pages, drawings and JSON are all
-// made of them. Figures are not rounded here, and a failed system is
-// kept with its reason.
+// The measured rows as data. Tables, pages, drawings and JSON are made of them. Figures are not rounded
+// here. A system that failed is kept with the reason.
 
-/// The figures of one system in one workload.
+/// The figures of one system in one row.
 struct SystemRow: Sendable {
     let system: String
     /// What the system does for a message.
     let summary: String
-    /// Messages that its publishers wrote at once.
+    /// How many messages its publishers wrote at once.
     let batch: Int
-    /// Whether the mean batch of a read is that of a turn.
+    /// Whether messages per read are also those per turn.
     let readsOncePerTurn: Bool
     let samples: Samples
 
-    /// Whether the generator worked harder than the server. Then the rate is the generator's, but
-    /// CPU per message is still the server's.
+    /// Whether the generator used more CPU than the server. Then the rate is the generator's. CPU per
+    /// message is the server's all the same.
     var isHeldBackByGenerator: Bool {
         guard let generator = samples.figure(.generatorNanosecondsPerMessage),
             let server = samples.figure(.cpuNanosecondsPerMessage)
@@ -35,7 +34,7 @@ extension SystemRow {
     }
 }
 
-/// A system that has no figures in a row, and the reason.
+/// Why a system has no figures in a row.
 struct Failure: Error, Equatable, CustomStringConvertible {
     let workload: String
     let system: String
@@ -44,7 +43,7 @@ struct Failure: Error, Equatable, CustomStringConvertible {
     var description: String { "\(workload), \(system): \(reason)" }
 }
 
-/// One workload with all systems.
+/// A row with all its systems.
 struct Row: Sendable {
     let workload: Workload
     var systems: [SystemRow] = []
@@ -55,8 +54,8 @@ struct Row: Sendable {
         self.systems = systems
     }
 
-    /// Does something with a system. If that fails, notes why and returns nil, because one peer's
-    /// failure must not cost all other figures. Throws only if a signal ended the bench.
+    /// Runs `body` for a system. If it fails, notes the reason and returns nil, because the failure of
+    /// one peer must not cost all other figures. Throws only if a signal ended the bench.
     mutating func attempt<Result>(_ dialect: any Dialect, _ body: () throws -> Result) throws -> Result? {
         do {
             return try body()
@@ -72,19 +71,19 @@ struct Row: Sendable {
 
     func samples(of system: String) -> Samples? { systems.first { $0.system == system }?.samples }
 
-    /// A system's quantity as a multiple of another's: the median over pairs of runs.
+    /// A system's quantity divided by that of another: the median over pairs of runs.
     func ratio(_ quantity: Metric, _ system: String, to other: String) -> Double? {
         samples(of: other).flatMap { samples(of: system)?.ratio(quantity, to: $0) }
     }
 
-    /// How many times better than the other system plugboard is: faster, or cheaper.
+    /// How many times better plugboard is than another system: faster or cheaper.
     func advantage(_ quantity: Metric, over other: String) -> Double? {
         quantity.isGain
             ? ratio(quantity, "plugboard", to: other) : ratio(quantity, other, to: "plugboard")
     }
 
-    /// Whether a system read about as many messages per turn as the broker, so that CPU per
-    /// message can be compared. Nil if that is unknown.
+    /// Whether a system read about as many messages per turn as the broker. Only then can their CPU per
+    /// message be compared. Nil if it is unknown.
     func hasEqualBatch(_ system: SystemRow) -> Bool? {
         guard system.readsOncePerTurn,
             let ours = samples(of: "plugboard")?.figure(.messagesPerRead),
@@ -94,7 +93,6 @@ struct Row: Sendable {
     }
 }
 
-/// A whole bench.
 struct Report: Sendable {
     let machine: Machine
     let versions: [SystemVersion]
@@ -103,7 +101,7 @@ struct Report: Sendable {
     let runs: Int
     let secondsPerRun: Double
 
-    /// The failures of this project's own servers.
+    /// The failures of this project's own servers: the broker and the limit.
     var ownFailures: [Failure] {
         (rows + growth.flatMap(\.rows)).flatMap(\.failures).filter {
             $0.system == "plugboard" || $0.system == "limit"

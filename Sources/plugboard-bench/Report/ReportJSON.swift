@@ -1,11 +1,10 @@
-// Writes a bench for programs: everything in the table, as numbers without
-// rounding. It is one valid JSON object on one line, whatever names the machine
-// and the systems have.
+// Writes a bench for programs: everything in the table, as numbers without rounding. It is one valid JSON
+// object on one line, whatever the names of the machine and the systems are.
 
 import PlugboardWire
 
 extension ObjectText {
-    /// A number, or null where there is none.
+    /// Adds a number, or null if there is none.
     fileprivate consuming func adding(_ name: String, number: Double?) -> ObjectText {
         let text = number.flatMap { $0.isFinite ? Int(exactly: $0).map { "\($0)" } ?? "\($0)" : nil }
         return adding(name, json: (text ?? "null").utf8)
@@ -19,7 +18,7 @@ extension ObjectText {
         adding(name, json: Self.array(list.map(\.bytes)))
     }
 
-    /// A member for each quantity that has a value.
+    /// Adds an object with a member for each quantity that has a value.
     fileprivate consuming func adding(_ name: String, each value: (Metric) -> ObjectText?) -> ObjectText {
         let members = Metric.allCases.reduce(ObjectText()) { $0.adding($1.rawValue, json: value($1)?.bytes) }
         return adding(name, json: members.bytes)
@@ -34,9 +33,9 @@ extension ObjectText {
 }
 
 extension Report {
-    /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`,
-    /// `growth` and `goals`. Each row has its workload and its `systems`, and each figure has
-    /// `median`, `least` and `most`.
+    /// One JSON object on one line: `machine`, `versions`, `runs`, `secondsPerRun`, `rows`, `growth` and
+    /// `goals`. Each row has its workload and its `systems`. Each figure has `median`, `least` and
+    /// `most`.
     func json() -> String {
         let null = Array("null".utf8)
         let versions = versions.reduce(ObjectText()) {

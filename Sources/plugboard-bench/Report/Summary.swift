@@ -1,6 +1,5 @@
-// The text around the rows in a terminal: the machine before them, and after
-// them the series, the goals and how the figures were measured. `Table` has
-// the rows themselves.
+// The text around the rows in a terminal: the machine before them, and after them the series, the goals
+// and the method. `Table` has the rows.
 
 import PlugboardWire
 
@@ -13,7 +12,7 @@ extension Table {
         return PageWidth.text(machine.text) + PageWidth.text(systems.joined(separator: ", "))
     }
 
-    /// One series: a line for each system, a column for each size.
+    /// A series: a line for each system, a column for each size.
     static func text(of growth: GrowthRows) -> String {
         let head = [""] + growth.growth.sizes.map(TextLayout.grouped) + ["× lowest"]
         let lines = growth.systems.map { system in
@@ -24,7 +23,7 @@ extension Table {
         return PageWidth.text("\(growth.growth.name): \(what)") + aligned([head] + lines)
     }
 
-    /// Every goal that was measured; empty if none was.
+    /// The goals that were measured; empty if there are none.
     static func goals(of report: Report) -> String {
         let lines = Goals.measured(in: report).flatMap { goal, value in
             let cells = goal.cells(value)
@@ -35,7 +34,7 @@ extension Table {
         return "figures to reach\n" + aligned([["", "measured", "must", "aim", ""]] + lines)
     }
 
-    /// How the figures were measured, as far as that matters for their meaning.
+    /// How the figures were measured, as far as readers must know that.
     static func method(of report: Report) -> String {
         let text = """
             Each figure is the median of \(counted(report.runs, "run")) of \

@@ -1,10 +1,8 @@
-// Shows a bench to a person at a terminal: a block for each workload, and in it a
-// line for each system. A column without any figure is left out, and every mark
-// is explained below.
+// Shows a bench at a terminal: a block for each row, and in it a line for each system. A column without
+// any figure is left out. Every mark is explained below the block.
 
-/// Text of rows.
 enum Table {
-    /// One workload's block. Each line ends with a line feed.
+    /// The block of a row. Each line ends with a line feed.
     static func text(of row: Row) -> String {
         let columns = Column.all(for: row.workload).filter { $0.isMeasured(in: row) }
         let head = [""] + columns.map(\.title)
@@ -21,7 +19,7 @@ enum Table {
             + (asked.map { [$0] } ?? []) + marks(row)
     }
 
-    /// The result of an observer that didn't read.
+    /// What an observer that didn't read showed; empty if the row has none.
     static func stopped(_ row: Row) -> [String] {
         guard let samples = row.samples(of: "plugboard"), let bytes = samples.figure(.bytesOfStopped),
             let lines = samples.figure(.linesPerKeyAfterWaking)
@@ -32,7 +30,7 @@ enum Table {
         ]
     }
 
-    /// The explanations of the marks in its columns.
+    /// Explanations of the marks in the row's columns.
     private static func marks(_ row: Row) -> [String] {
         guard row.workload.measure == .rate else { return [] }
         let counted = row.systems.filter { $0.samples.figure(.messagesPerRead) != nil }
@@ -68,7 +66,7 @@ enum Table {
         }
     }
 
-    /// What is sent to whom. A row's options are spelled as in the protocol.
+    /// The load in words. The row's options are spelled as in the protocol.
     private static func load(of workload: Workload) -> [String] {
         let atRest = workload.connectionsAtRest
         let bystander = workload.bystander.map {
@@ -111,14 +109,14 @@ enum Table {
 private struct Column: Sendable {
     enum Kind: Sendable {
         case figure
-        /// With ` ±12%`: the distance of the farthest run from the median.
+        /// A figure with ` ±12%`, the distance of the farthest run from the median.
         case spread
-        /// As a multiple of the system that the title ends with: the limit, or the same row
-        /// without its option.
+        /// A multiple of the figure of another system, whose name ends the title: the limit, or the same
+        /// row without its option.
         case times
         /// How many times better plugboard is.
         case ours
-        /// A figure, with `≠` or `~` if it can't be compared.
+        /// A figure with `≠` or `~` if CPU per message can't be compared.
         case batch
     }
 
@@ -170,7 +168,7 @@ private struct Column: Sendable {
         }
     }
 
-    /// Without a figure there is no column.
+    /// Whether any system has a figure here. Otherwise the column is left out.
     func isMeasured(in row: Row) -> Bool {
         row.systems.contains { !["", "–"].contains(text($0, row)) }
     }

@@ -1,4 +1,4 @@
-// Very many plugins that crash as soon as they start.
+// A thousand plugins that crash as soon as they start, beside one that doesn't.
 
 import PlugboardPosix
 import TestSupport

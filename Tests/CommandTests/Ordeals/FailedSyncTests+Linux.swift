@@ -10,7 +10,8 @@
 
     @Suite("a broker whose disk fails", .someAtATime)
     struct FailedSyncTests {
-        /// Forbids itself fdatasync, and so every program that it becomes.
+        /// Runs a program with a filter that makes fdatasync fail, in it and in all programs that it
+        /// starts.
         private static let withoutSync = #"""
             my ($prctl, $fdatasync) = `uname -m` =~ /x86_64/ ? (157, 75) : (167, 83);
             my $filter = pack("SCCL" x 4, 0x20, 0, 0, 0, 0x15, 0, 1, $fdatasync, 0x06, 0, 0, 0x50005, 0x06, 0, 0, 0x7fff0000);

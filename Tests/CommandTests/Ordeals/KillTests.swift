@@ -1,5 +1,5 @@
-// A broker that is killed again and again while clients write: whatever anybody was told
-// exists when it comes back.
+// A broker that is killed again and again while clients write. Everything that a client was told exists
+// when the broker comes back.
 
 import PlugboardPosix
 import TestSupport
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("killed under load", .someAtATime, .serialized)
 struct KillTests {
-    /// One of the writers: it writes numbers, one after the other, to a key of its own.
+    /// A client that writes numbers in order to a key of its own.
     private final class Writer {
         let key: String
         /// The last number that was sent, and the last that was answered.
@@ -28,7 +28,7 @@ struct KillTests {
             (self.peer, rest) = (peer, [])
         }
 
-        /// The broker's number, which may be higher than the last answered one.
+        /// Continues with the broker's number, which may be higher than the last one that was answered.
         func recover() throws {
             guard let peer else { return }
             try peer.send(Array(#"{"op":"get","key":"\#(key)"}"#.utf8) + [0x0A])
@@ -66,7 +66,7 @@ struct KillTests {
             let start = MonotonicClock.nanoseconds()
             let broker = try Run(["broker", "--socket", folder.socket, "--history", "100000"], in: folder)
             if round % 7 == 3 {
-                // Also before it serves anybody.
+                // It may also be killed before it serves anybody.
                 Pause.sleep(seconds: Double(random.next() % 30) / 1_000)
             } else {
                 let observer = try firstConnection(folder.socket)
@@ -82,7 +82,7 @@ struct KillTests {
         report(served.sorted())
     }
 
-    /// Milliseconds from the start of a broker to its greeting. One in a hundred may be slow
+    /// Prints the milliseconds from the start of a broker to its greeting. One in a hundred may be slow
     /// because of other work on the machine.
     private func report(_ served: [Double]) {
         let late = served.count { $0 > 100 }

@@ -1,4 +1,4 @@
-// Two brokers for one path at the same time: one serves, and the other says why it doesn't.
+// Two brokers start for one path at the same time. One serves, and the other says why it doesn't.
 
 import PlugboardPosix
 import TestSupport
@@ -27,7 +27,7 @@ struct RaceTests {
                 #expect(finished.messages.contains("another broker is running at \(folder.socket)"))
             }
             #expect(try LinePeer(path: folder.socket).text().hasPrefix(#"{"event":"hello""#))
-            // Every other winner leaves its socket behind for the next two.
+            // Every other winner leaves its socket for the next two brokers.
             for run in both where run.isRunning {
                 run.signal(round % 2 == 0 ? SIGKILL : SIGTERM)
                 _ = try run.finished()

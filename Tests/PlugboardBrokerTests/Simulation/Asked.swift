@@ -1,16 +1,17 @@
-// What the clients of a simulation asked and what they were told, in the order in which
-// everything happened: the material that the checks work on.
+// What the clients of a simulation asked and what they were told, in the order in which it happened. The
+// checks work on this.
 
-/// A request and what came of it. Times count everything that happens.
+/// A request and its result. Moments are numbers that count everything that happens.
 struct Asked {
     let wish: Wish
     let begun: Int
     var ended: Int?
     /// The line of the reply.
     var reply: Told?
-    /// The reply waits for the disk or for a server, and not for its turn.
+    /// Whether the reply may come later than those of later requests, because it waits for the disk or a
+    /// server.
     var isLate = false
-    /// The simulated time, in nanoseconds, and the policy in force by then.
+    /// The simulated time in nanoseconds, and the policy that was in force then.
     var begunAt: UInt64 = 0
     var policy = 0
 }
@@ -19,7 +20,7 @@ struct Asked {
 struct Told {
     enum Kind { case done, refused, event }
     var kind: Kind
-    /// What stands behind `ok`, `error` or `event`.
+    /// The text of `ok`, `error` or `event`.
     var name: String
     var time: Int
     var id: Int?
@@ -34,7 +35,7 @@ struct Told {
     var skipped: UInt64 = 0
     var isInitial = false
     var isResumed: Bool?
-    /// Parts of a value, those that are gone, and a patch, where these stand in for it.
+    /// Parts of a value, parts that are gone, and a patch, if they come in place of the value.
     var parts: [String: String]?
     var gone: [String] = []
     var patch: String?
@@ -50,17 +51,17 @@ struct Told {
 /// What happened on one connection.
 final class Conversation {
     let client: String
-    /// The broker's life in which it took place.
+    /// The life of the broker in which the connection was made.
     let life: Int
     var asked: [Asked] = []
     var told: [Told] = []
-    /// When it was over; nil while it isn't.
+    /// When the connection ended; nil if it hasn't.
     var ended: Int?
-    /// The first moment from which on the broker may take the client for gone.
+    /// The first moment after which the broker may notice that the client is gone.
     var leftAt: Int?
-    /// The policy in force when it was over.
+    /// The policy that was in force when the connection ended.
     var lastPolicy = 0
-    /// The user whose it is.
+    /// The client's user.
     let user: UInt32
 
     init(client: String, life: Int, user: UInt32) {
@@ -76,7 +77,7 @@ final class Conversation {
         return copy
     }
 
-    /// Notes that the client may be gone from a moment on.
+    /// Notes that the client may be gone from this moment on.
     func noteLeft(at moment: Int) {
         leftAt = min(leftAt ?? .max, moment)
     }
@@ -92,7 +93,7 @@ extension Told {
         case "event": kind = .event
         default: return nil
         }
-        // Everybody sorts lines by this: only one of them, and it is the first.
+        // All clients sort lines by these members: exactly one of them is there, and it comes first.
         guard !members.dropFirst().contains(where: { ["ok", "error", "event"].contains($0.name) }) else {
             return nil
         }
@@ -104,7 +105,7 @@ extension Told {
             case "id": id = Int(member.value)
             case "sub": sub = member.value.unquoted
             case "key": key = member.value.unquoted
-            // That which a write would have is none that there is.
+            // In `explain` it is the revision that a write would have, and no write has it.
             case "revision": revision = name == "explain" ? nil : UInt64(member.value)
             case "value": value = String(member.value)
             case "old": old = member.value
@@ -134,6 +135,6 @@ extension Told {
 }
 
 extension String {
-    /// A string's characters, where none of them is escaped.
+    /// The characters of a string without escapes.
     var unquoted: String { first == "\"" ? String(dropFirst().dropLast()) : self }
 }

@@ -1,12 +1,12 @@
-// Where each write stands in its batch: all of one share a revision, and are told in the order in
-// which they were written.
+// The place of each write in its batch. All writes of a batch share a revision, and observers get them in
+// the order in which they were written.
 
 /// The places of writes in their batches.
 struct BatchPlaces {
-    /// By revision and key.
+    /// The places by revision and key.
     private var places: [UInt64: [String: Int]] = [:]
 
-    /// Takes a batch that is known to have been made.
+    /// Notes a batch that is known to have been made.
     mutating func collect(_ asked: Asked) {
         guard case .batch(let parts) = asked.wish, let reply = asked.reply, reply.kind == .done,
             let revision = reply.revision
@@ -16,6 +16,6 @@ struct BatchPlaces {
         }
     }
 
-    /// The place of the write of a key; nil where that is not of a batch.
+    /// The place of a key's write in its batch; nil if it isn't of a batch.
     func place(of key: String, at revision: UInt64) -> Int? { places[revision]?[key] }
 }

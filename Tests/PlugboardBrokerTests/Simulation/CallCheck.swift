@@ -1,27 +1,27 @@
-// Whether each call had exactly one answer, and the right one: what its server said, or an
-// error of which the reason was there. Who served is known from when it was answered that it does
-// until it asked not to, may have been gone, or may have lost the right.
+// Checks that each call had exactly one answer, and the right one: what its server said, or an error with
+// a reason. A client serves for certain from the reply to `serve` until it asks to stop, may have gone,
+// or may have lost the right.
 
-/// Holds calls against those who serve.
+/// Compares calls with the clients that serve.
 struct CallCheck {
     /// A client that served a pattern.
     private struct Service {
         let conversation: Conversation
         let pattern: String
-        /// It may have served from the first of these on and did from the second.
+        /// It may have served from `asked` on, and did from `begun` on.
         let asked: Int
         let begun: Int
-        /// It did up to the first, and may have up to the second.
+        /// It did until `surelyUntil`, and may have until `until`.
         var surelyUntil: Int
         var until: Int
 
-        /// Whether it served during all of a span.
+        /// Whether it served for certain during a whole span.
         func covers(_ from: Int, _ to: Int) -> Bool { begun < from && to < surelyUntil }
 
         func mayCover(_ from: Int, _ to: Int) -> Bool { asked < to && from < until }
     }
 
-    /// What a client was asked, and what it said.
+    /// A call that a client got, and its answers.
     private struct Duty {
         let server: Conversation
         let told: Told
@@ -30,7 +30,7 @@ struct CallCheck {
 
     private let terms: OrderCheck.Terms
     private var services: [Service] = []
-    /// By the value of the call, which no other has.
+    /// The calls by their values, each of which is used once.
     private var duties: [String: Duty] = [:]
     private var complaints: [String] = []
 
@@ -88,7 +88,7 @@ struct CallCheck {
         }
     }
 
-    /// A pattern is served by one at a time.
+    /// Checks that each pattern is served by only one client at a time.
     private mutating func checkServices() {
         for (place, one) in services.enumerated() where one.begun < .max {
             for other in services[(place + 1)...]
@@ -105,7 +105,7 @@ struct CallCheck {
     // MARK: Calls
 
     private mutating func check(_ conversation: Conversation) {
-        // Who is there when the world has come to rest has been answered everything.
+        // A client that is still there when the world is at rest must have all its answers.
         let isWhole = conversation.asked.contains { $0.begun > terms.restedAt && $0.reply != nil }
         for (id, asked) in conversation.asked.enumerated() {
             guard case .call(let key, let value, let timeout) = asked.wish else { continue }
@@ -120,7 +120,8 @@ struct CallCheck {
         }
     }
 
-    /// The one who was asked serves the key, and nobody who is nearer to it.
+    /// Checks that the client that got the call serves the key, and that no client serves a more specific
+    /// pattern for it.
     private mutating func checkServer(
         _ duty: Duty,
         _ key: String,
@@ -144,7 +145,7 @@ struct CallCheck {
         if let nearer { complaints.append("\(nearer.pattern) goes before who was asked: \(told.text)") }
     }
 
-    /// Orders patterns by how specific they are: a token itself, `*`, `**`.
+    /// How specific a pattern is: an exact token is more specific than `*`, and `*` than `**`.
     private static func rank(_ pattern: String) -> String {
         pattern.split(separator: ".").map { $0 == "**" ? "0" : $0 == "*" ? "1" : "2" }.joined()
     }
@@ -189,8 +190,7 @@ struct CallCheck {
         if isSaid != true { complaints.append("nobody who was asked said so: \(reply.text)") }
     }
 
-    /// Who was asked had left, or somebody who may have been; or its right was taken, or the broker
-    /// was about to end.
+    /// Checks that a server had left, or may have, or lost its right, or that the broker was ending.
     private mutating func checkGone(
         _ reply: Told,
         _ asked: Asked,
@@ -206,7 +206,7 @@ struct CallCheck {
             }.map(\.conversation)
         let hasLeft = servers.contains { ($0.leftAt ?? .max) < reply.time }
         let mayBeRevoked = !terms.policies.isEmpty && reply.policy > asked.policy
-        // A broker whose disk fails ends all connections, one after the other.
+        // A broker whose disk fails ends all connections, one after another.
         let mayHaveEnded = terms.isDiskFailing && caller.life < terms.lastLife
         if !hasLeft, !mayBeRevoked, !mayHaveEnded { complaints.append("nobody is gone: \(reply.text)") }
     }

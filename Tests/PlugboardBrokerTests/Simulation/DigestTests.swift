@@ -1,5 +1,5 @@
-// A number for all that each simulated world told: two builds of the broker that tell the same have
-// the same numbers. `.ci/digests` writes them down.
+// A number for everything that each simulated world tells. Two builds of the broker that tell the same
+// have the same numbers. `.ci/digests` writes them to a file.
 
 import Dispatch
 import PlugboardPosix

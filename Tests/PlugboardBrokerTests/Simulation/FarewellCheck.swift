@@ -1,12 +1,12 @@
-// Whether what ends by itself ends in its time: a will is written when its client is gone, once,
-// and not before; a value that was bound goes with its connection or its time, and not before.
+// Checks what ends by itself. A will is written once, when its client is gone, and not before. A bound
+// value ends with its connection or after its time, and not before.
 
-/// Holds what ended against who had left and what time had passed.
+/// Compares what ended with which clients had left and how much time had passed.
 struct FarewellCheck {
     private let conversations: [Conversation]
     private let log: WriteLog
     private let terms: OrderCheck.Terms
-    /// The first that anybody was told of each write and each emit, by its revision and its value.
+    /// The first line about each revision, and the first about each emit by its value.
     private var firstOfRevision: [UInt64: Told] = [:]
     private var firstOfEmit: [String: Told] = [:]
     private var complaints: [String] = []
@@ -34,7 +34,7 @@ struct FarewellCheck {
             if told.kind == .event, told.name == "emit", told.time < firstOfEmit[told.value]?.time ?? .max {
                 firstOfEmit[told.value] = told
             }
-            // Everything up to a revision had happened by then.
+            // Whatever names a revision came after it.
             guard let revision = told.revision, told.time < firstOfRevision[revision]?.time ?? .max else {
                 continue
             }
@@ -70,7 +70,7 @@ struct FarewellCheck {
                 complaints.append("ended before \(conversation.client) had left: \(told.text)")
             }
         case ("expired", .time(let milliseconds)):
-            // Of an earlier life only the millisecond is known.
+            // The time of an earlier life is known only in milliseconds.
             let slack = conversation.life < terms.lastLife ? 1 : 0
             if told.at < asked.begunAt + UInt64(max(0, milliseconds - slack)) * 1_000_000 {
                 complaints.append("ended before its time: \(told.text)")
@@ -84,7 +84,7 @@ struct FarewellCheck {
     private mutating func checkWills(of conversation: Conversation) {
         let wishes = conversation.asked.filter(\.wish.isAboutWill)
         guard !wishes.isEmpty else { return }
-        // What was asked last counts; what wasn't answered may have come to nothing.
+        // The last request counts. A request without an answer may have had no effect.
         let answered = wishes.lastIndex { $0.reply?.kind == .done }
         let last = answered.map { wishes[$0...] } ?? wishes[...]
         for (place, asked) in wishes.enumerated() {
@@ -112,13 +112,13 @@ struct FarewellCheck {
 
     private func tellings(of value: String) -> Int { firstOfEmit[value] == nil ? 0 : 1 }
 
-    /// It had left, and there was time enough to find that out.
+    /// Whether the client had left, and the broker had enough time to notice.
     private func isOver(_ conversation: Conversation) -> Bool {
         guard let ended = conversation.ended, conversation.life == terms.lastLife else { return false }
         return ended < terms.restedAt
     }
 
-    /// The one who sees everything had begun to look before that.
+    /// Whether the witness, which sees everything, had got its snapshot before the client left.
     private func isWitnessed(_ conversation: Conversation) -> Bool {
         conversations.contains { witness in
             witness.client == conversations.first?.client && witness.life == conversation.life
@@ -135,7 +135,7 @@ struct FarewellCheck {
         if !isEvent, write?.reason != "will" { complaints.append("a will that isn't called one: \(value)") }
     }
 
-    /// First the will, then the values that go with the connection.
+    /// Checks that the will was written before the values of the connection were deleted.
     private mutating func checkOrder(of conversation: Conversation) {
         let wills = Set(conversation.asked.flatMap(\.wish.will).compactMap(\.value))
         let bound = Set(
@@ -157,7 +157,7 @@ struct FarewellCheck {
 }
 
 extension Wish {
-    /// It decides what will be written when its client is gone.
+    /// Whether the request decides what is written when its client is gone.
     fileprivate var isAboutWill: Bool {
         switch self {
         case .will, .forgetWill, .goodbye: true

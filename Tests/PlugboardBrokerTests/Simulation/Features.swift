@@ -1,8 +1,8 @@
-// What a world has beyond the plain traffic of values: filters, calls, wills and goodbyes, emits
-// within batches, short pauses, and a policy that is loaded anew. Two worlds of five have none of it; what the others have comes
-// from a source of its own, so that the plain ones are what they have always been.
+// What a world has besides the plain traffic of values: filters, calls, wills and goodbyes, emits in
+// batches, short pauses, and policies that are loaded anew. Two worlds of five have none of it. The
+// others take it from a random source of its own, so the plain worlds stay as they always were.
 
-/// What there is in the world of a seed.
+/// The features of the world of a seed.
 struct Features {
     let hasFilters: Bool
     let hasCalls: Bool
@@ -10,7 +10,7 @@ struct Features {
     let hasMixedBatches: Bool
     let hasShortPauses: Bool
     let policies: PolicySequence
-    /// When the next policy is loaded, in turns.
+    /// The turns in which a new policy is loaded.
     let reloads: [Int]
 
     init(seed: UInt64, users: [UInt32]) {

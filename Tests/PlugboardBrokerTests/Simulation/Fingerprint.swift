@@ -1,11 +1,12 @@
-// A number for what was told, line by line: FNV-1a over each client's name and the bytes of its line.
+// A number for everything that was told, line by line: FNV-1a of each client's name and the bytes of its
+// line.
 
-/// Grows with each line. Two that were given the same have the same value.
+/// Changes with each line. Two fingerprints of the same lines are equal.
 struct Fingerprint: Equatable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func add(_ line: String, to client: String) {
-        // No line holds these bytes, so that no two of them run together.
+        // No line contains these bytes, so a name and a line can't run together.
         for byte in client.utf8 { mix(byte) }
         mix(0)
         for byte in line.utf8 { mix(byte) }

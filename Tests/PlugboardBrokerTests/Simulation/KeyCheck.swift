@@ -1,11 +1,11 @@
-// Whether what clients were answered fits one order of things: for each key, every write and
-// every read at one moment between its request and its reply. The order of a key's writes is
-// known from their revisions, which makes this decidable: a read has its place behind the
-// write that it read, and nothing may stand before what had ended when it began.
+// Checks that the answers to clients fit one order: for each key, every write and every read happens at
+// one moment between its request and its reply. The order of a key's writes is known from their
+// revisions, so this can be decided. A read comes after the write that it read. Nothing may come before a
+// request that had ended when it began.
 
-/// Holds the replies of a run against its writes.
+/// Compares the replies of a run with its writes.
 struct KeyCheck {
-    /// Who asked for a value.
+    /// The client that asked for a value.
     private struct Author {
         let key: String
         let by: String
@@ -13,11 +13,11 @@ struct KeyCheck {
         let conversation: Conversation
     }
 
-    /// A request with its place in a key's order.
+    /// A request with its place among a key's writes.
     private struct Placed {
         let begun: Int
         let ended: Int
-        /// The place of the write itself; of a read, the places that it may have read.
+        /// For a write, its place. For a read, the places at which it may have read.
         let places: [Int]
         let isWrite: Bool
         let text: String
@@ -27,7 +27,7 @@ struct KeyCheck {
     private let policies: PolicySequence
     private var placed: [String: [Placed]] = [:]
     private var complaints: [String] = []
-    /// Who asked for a value to be written, and whether it has been seen.
+    /// The client that asked for each value.
     private var authors: [String: Author] = [:]
 
     private init(_ log: WriteLog, _ policies: PolicySequence) {
@@ -70,7 +70,8 @@ struct KeyCheck {
         }
     }
 
-    /// Each write was asked for by whom it names, and happened once; revisions count up by one.
+    /// Checks that each write was requested by the client that it names, and was made once, and that
+    /// revisions count up by one.
     private mutating func checkLog(_ conversations: [Conversation]) {
         var last: UInt64 = 0
         var seen: Set<String> = []
@@ -94,7 +95,8 @@ struct KeyCheck {
         }
     }
 
-    /// What was deleted was asked to be, or had come to its end; what had come to its end is gone.
+    /// Checks that each delete was requested or is the end of a bound value, and that bound values whose
+    /// end has come are gone.
     private mutating func checkEnds(_ conversations: [Conversation]) {
         for (key, writes) in log.keys {
             var before: Author?
@@ -169,7 +171,7 @@ struct KeyCheck {
         }
     }
 
-    /// It may have been done or not; where it was, it had begun by then.
+    /// Places a request without an answer. If it was made, that was after it began.
     private mutating func placeUnanswered(_ asked: Asked) {
         for write in asked.wish.writes {
             guard let value = write.value,
@@ -260,11 +262,12 @@ struct KeyCheck {
         }
     }
 
-    /// The bus has one counter: no reply is from before one that had been given.
+    /// Checks the bus's one counter: no reply has a lower revision than a reply that came before its
+    /// request.
     private mutating func checkCounter(_ conversations: [Conversation]) {
         let all = conversations.flatMap(\.asked).filter { asked in
             switch asked.wish {
-            // What a value has is from before; what a write would have is none that there is.
+            // The revision of a value is an old one, and `explain` names one that doesn't exist.
             case .get, .look: return false
             default: break
             }

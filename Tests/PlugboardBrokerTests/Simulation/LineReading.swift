@@ -1,7 +1,7 @@
-// The least that the simulation's clients need of JSON, by means of their own: what the broker
-// reads with is what is tested.
+// The little JSON that the simulation's clients need, read by the tests' own code, because the broker's
+// code is what is tested.
 
-/// The outermost members of an object.
+/// Reads the outermost members of an object.
 enum LineReading {
     static func members(of line: [UInt8]) -> [(name: String, value: String)]? {
         line.withUnsafeBufferPointer { bytes in
@@ -20,7 +20,7 @@ enum LineReading {
         }
     }
 
-    /// The members of an object by their names; none of anything else.
+    /// The members of an object by name; empty for anything else.
     static func dictionary(_ text: String) -> [String: String] {
         Dictionary(
             (members(of: Array(text.utf8)) ?? []).map { ($0.name, $0.value) },
@@ -28,7 +28,7 @@ enum LineReading {
         )
     }
 
-    /// The objects of an array, given without its brackets.
+    /// The objects in an array. `list` is the array without its brackets.
     static func objects(in list: [UInt8]) -> [[UInt8]] {
         list.withUnsafeBufferPointer { bytes in
             var found: [[UInt8]] = []
@@ -42,7 +42,7 @@ enum LineReading {
         }
     }
 
-    /// Where a value ends: at what stands behind it.
+    /// The offset of what comes after a value.
     private static func end(of bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         var place = start
         var depth = 0

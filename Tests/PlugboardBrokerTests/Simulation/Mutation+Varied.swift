@@ -1,10 +1,10 @@
-// Mistakes with filters, calls, what ends by itself and the policy. Each has to be found by the
-// check that is there for it, so that its complaint is named.
+// Mistakes with filters, calls, values and wills that end by themselves, and the policy. The check for
+// that must find each of them, so its complaint is named.
 
 import PlugboardWire
 
 extension Mutation {
-    /// What the check that has to find it says; empty where any will do.
+    /// A part of the complaint that must be made; empty if any complaint will do.
     var complaint: String {
         switch self {
         case .unwantedEvent, .leaveForUpdate: "not what was asked for"
@@ -34,7 +34,7 @@ extension Mutation {
     func misfilter(_ recording: Recording, _ chance: Chance) -> Bool {
         switch self {
         case .lostLeave:
-            // Who came back, or reads slowly, may be told a `leave` of what it never had.
+            // An observer that resumed, or reads slowly, may get a `leave` for a key that it never had.
             let resumed = resumedSubs(recording)
             let updates = places(recording) { $0.name == "update" }.map { "\($0.told.sub) \($0.told.key)" }
             return recording.terms.policies.isEmpty
@@ -55,7 +55,7 @@ extension Mutation {
         }
     }
 
-    /// Changes an event of a subscription that has told what goes before it, and isn't resumed.
+    /// Changes an event of a subscription that isn't resumed and has got the key before.
     private func change(
         _ recording: Recording,
         _ chance: Chance,
@@ -91,7 +91,7 @@ extension Mutation {
         return nil
     }
 
-    /// Tells an observer of a write that its filter left out, just where it would have been told.
+    /// Sends an observer a write that its filter leaves out, in the place where it would have come.
     private func tellUnwanted(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.kind == .event && $0.name == "leave" }.filter {
             unwanted(behind: $0, recording) != nil
@@ -124,7 +124,7 @@ extension Mutation {
         return event
     }
 
-    /// Tells of a write behind a delete that the key has left by it, though it wasn't there.
+    /// Sends a `leave` for a write after a delete, although the key didn't match before.
     private func tellSecondLeave(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.kind == .event && $0.name == "delete" }.compactMap { place in
             unwanted(behind: place, recording).map { (place, $0) }
@@ -137,7 +137,7 @@ extension Mutation {
         return true
     }
 
-    /// Tells of an emit and a write of one batch in the wrong order.
+    /// Swaps an emit and a write of one batch.
     func swapBatch(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.kind == .event && $0.name == "emit" }.filter { place in
             guard place.index > 0, plan(of: place.told.sub, in: place.conversation)?.showsValues == true
@@ -210,7 +210,7 @@ extension Mutation {
         }
     }
 
-    /// The client was still there when its will was told.
+    /// Makes the client still be there when its will is written.
     private func stayOn(_ recording: Recording, _ chance: Chance) -> Bool {
         let tellings = places(recording) { $0.kind == .event && $0.reason == "will" && $0.name == "update" }
         let wills = recording.conversations.filter { conversation in

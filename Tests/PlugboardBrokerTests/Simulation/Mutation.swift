@@ -1,9 +1,9 @@
-// Mistakes that a broker could make, each made in what was recorded of a run in which none
-// was made: the checks have to find every one.
+// Mistakes that a broker could make. Each is made in the recording of a run without mistakes, and the
+// checks must find it.
 
 import PlugboardWire
 
-/// A mistake, put into a recording at a place that chance picks.
+/// A mistake, made at a random place of a recording.
 enum Mutation: CaseIterable {
     case dropEvent, repeatEvent, reorderEvents, staleGet, lostRefusal, refusedForNothing, doubleApply
     case wrongWriter, reusedRevision, skippedDelete, eventAfterReply, lostNewest, lostWrite
@@ -14,14 +14,14 @@ enum Mutation: CaseIterable {
     case earlyWill, lostWill, willAfterGoodbye, earlyExpiry
     case toldAfterReload, doneThoughForbidden, refusedThoughPermitted
 
-    /// Where a line stands.
+    /// The place of a line.
     struct Place {
         let conversation: Conversation
         let index: Int
         var told: Told { conversation.told[index] }
     }
 
-    /// Makes the mistake. False: the recording has no place for it.
+    /// Makes the mistake. Returns false if the recording has no place for it.
     func make(in recording: inout Recording, _ chance: Chance) -> Bool {
         switch self {
         case .dropEvent:
@@ -81,8 +81,8 @@ enum Mutation: CaseIterable {
         return true
     }
 
-    /// Says of an update that one more was folded into it. Of a key that a policy hides now and then
-    /// nobody can say how many were.
+    /// Adds one to the `skipped` of an update. Leaves out keys that a policy hides at times, because
+    /// their number can't be checked.
     private func misfold(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.skipped > 0 && !$0.isInitial }
             .filter { recording.isAlwaysSeen($0.told.key, by: $0.conversation) }
@@ -92,14 +92,14 @@ enum Mutation: CaseIterable {
         return true
     }
 
-    /// Leaves out an event that a later reply with a revision shows to be missing.
+    /// Removes an event. A later reply with a revision shows that it is missing.
     func drop(_ recording: Recording, _ chance: Chance, _ isMeant: (Told) -> Bool) -> Bool {
         let places = places(recording) { $0.kind == .event && isMeant($0) }.filter { place in
             let rest = place.conversation.told[(place.index + 1)...]
             let unsubscribed = place.conversation.asked.contains {
                 if case .unsubscribe(let sub) = $0.wish { sub == place.told.sub } else { false }
             }
-            // The last of a key, so that no later one explains it; then a barrier at rest.
+            // The last event of a key, so that no later one replaces it, with a barrier at rest after it.
             return !unsubscribed && recording.isAlwaysSeen(place.told.key, by: place.conversation)
                 && !rest.contains { $0.sub == place.told.sub && $0.key == place.told.key }
                 && rest.contains {
@@ -128,7 +128,7 @@ enum Mutation: CaseIterable {
         return true
     }
 
-    /// Answers a `get` with the value before one that had been written when it was asked.
+    /// Answers a `get` with an older value than the one that was written before the request.
     private func makeStale(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.kind == .done && $0.name == "get" }.filter { place in
             guard let place = recording.log.place(of: place.told.key, at: place.told.revision ?? 0) else {
@@ -159,7 +159,7 @@ enum Mutation: CaseIterable {
         return true
     }
 
-    /// A condition that didn't hold is taken for one that did, or the other way round.
+    /// Treats an `if` that didn't hold as one that did, or the other way round.
     private func turn(_ recording: Recording, _ chance: Chance) -> Bool {
         var meant: [(Conversation, Int)] = []
         for conversation in recording.conversations {
@@ -209,7 +209,7 @@ enum Mutation: CaseIterable {
         guard !writes.isEmpty else { return false }
         writes.remove(at: chance.below(writes.count))
         guard let place = writes.indices.last else { return false }
-        // Whatever was lost last leaves no gap, and only its reply speaks of it.
+        // The last write leaves no gap when it is lost. Only its reply would show that.
         if writes.count == recording.log.writes.count - 1, recording.log.writes.last != writes[place] {
             return false
         }
@@ -217,7 +217,7 @@ enum Mutation: CaseIterable {
         return true
     }
 
-    /// Tells of a client's own write below the reply to it.
+    /// Sends a client the event of its own write after the reply.
     private func delay(_ recording: Recording, _ chance: Chance) -> Bool {
         let places = places(recording) { $0.kind == .event && $0.name == "update" && $0.skipped == 0 }.filter
         { place in

@@ -1,10 +1,10 @@
-// What `where`, `fields`, `diff` and `values` mean, said once more and in another way than the
-// broker says it: by two values of a key, the one before and the one now, this tells what an
-// observer is to be told. Values are strings, or objects of which only /n and /t are asked for.
+// A second definition of `where`, `fields`, `diff` and `values`, written differently from the broker's.
+// From the value before and the value now, it says what an observer must be told. Values are strings, or
+// objects of which only /n and /t matter.
 
-/// What a subscription asks for.
+/// The filter of a subscription.
 struct Narrowing {
-    /// Conditions of which the meaning is known here.
+    /// Conditions whose meaning is known here.
     enum Condition: String, CaseIterable {
         case small = #"{"/n":{"<":4}}"#
         case odd = #"{"/n":{"in":[1,3,5,7]}}"#
@@ -30,13 +30,13 @@ struct Narrowing {
         }
     }
 
-    /// What stands in a line in place of the value.
+    /// What a line has in place of the value.
     enum Shown: Equatable {
         case value, nothing, difference
         case parts([String])
     }
 
-    /// What an observer is told.
+    /// The event that an observer gets.
     enum Telling: String {
         case nothing, update, delete, leave
     }
@@ -44,7 +44,7 @@ struct Narrowing {
     var condition: Condition?
     var shown = Shown.value
 
-    /// As fields of a request.
+    /// The filter as fields of a request.
     var fields: String {
         let condition = condition.map { #","where":\#($0.rawValue)"# } ?? ""
         return switch shown {
@@ -61,7 +61,7 @@ struct Narrowing {
         return condition?.holds(for: value) ?? true
     }
 
-    /// What is told of a change; nil stands for no value.
+    /// The event for a change. Nil means no value.
     func telling(from old: String?, to new: String?) -> Telling {
         guard let new else { return condition == nil || holds(for: old) ? .delete : .nothing }
         guard holds(for: new) else { return holds(for: old) ? .leave : .nothing }
@@ -69,7 +69,7 @@ struct Narrowing {
         return changes(names, from: holds(for: old) ? old : nil, to: new).isNone ? .nothing : .update
     }
 
-    /// Whether an event that is not kept is told.
+    /// Whether an emit with this value is sent.
     func tells(event value: String) -> Bool {
         guard holds(for: value) else { return false }
         guard case .parts(let names) = shown else { return true }
@@ -93,14 +93,14 @@ struct Narrowing {
         return changes
     }
 
-    /// All parts of a value, for who may know anything else.
+    /// All parts of a value, for an observer that may have any earlier value.
     func all(_ names: [String], of value: String) -> Changes {
         let parts = Parts(value).text.filter { names.contains($0.key) }
         return Changes(parts: parts, gone: Set(names).subtracting(parts.keys))
     }
 }
 
-/// The parts of a value, as they are spelled, under their pointers.
+/// The parts of a value as spelled, by their pointers.
 struct Parts {
     let text: [String: String]
 
@@ -112,16 +112,16 @@ struct Parts {
 
     var number: Double? { text["/n"].flatMap(Double.init) }
 
-    /// Whether a part means the same in another value.
+    /// Whether a part has the same meaning in another value.
     func isSame(_ name: String, in other: Parts) -> Bool {
         name == "/n" ? number == other.number : text[name] == other.text[name]
     }
 }
 
 extension Narrowing {
-    /// What is wrong with the content of an update, if anything is. `old` is the value from which on
-    /// it was judged, `sent` the value that the observer was told last. Where rights have changed, it
-    /// may be told all parts.
+    /// What is wrong with the content of an update; nil if nothing is. `old` is the value with which it
+    /// is compared, `sent` the last value that was sent to the observer. If rights may have changed
+    /// (`mayBeWhole`), it may have all parts.
     func objection(to event: Told, from old: String?, value: String, sent: String?, mayBeWhole: Bool = false)
         -> String?
     {
@@ -144,7 +144,7 @@ extension Narrowing {
         }
     }
 
-    /// A merge patch of flat objects; of anything else nothing.
+    /// Merges a patch of flat objects; nil for any other value.
     private static func merged(_ patch: String, into value: String) -> [String: String]? {
         guard value.hasPrefix("{") else { return nil }
         var members = LineReading.dictionary(value)

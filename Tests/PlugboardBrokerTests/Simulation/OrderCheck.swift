@@ -1,8 +1,8 @@
-// Whether one connection was told things in the order that is promised: replies in the order
-// of the requests, subscriptions that begin with their reply and end with that of their end,
-// and above each reply everything up to the revision that it names.
+// Checks the order of what one connection was told: replies in the order of the requests; events of a
+// subscription only between its reply and the reply to its end; and before each reply, everything up to
+// the revision that it names.
 
-/// Holds a conversation against all writes.
+/// Compares a conversation with all writes.
 struct OrderCheck {
     private let conversation: Conversation
     private let log: WriteLog
@@ -12,30 +12,30 @@ struct OrderCheck {
     private var lastReply = -1
     private var complaints: [String] = []
 
-    /// What a check may expect of a run.
+    /// What the checks may expect of a run.
     struct Terms {
-        /// Updates may have to wait for others.
+        /// Whether updates may have to wait for other observers.
         var hasPhases: Bool
-        /// Values are so large that clients fall behind.
+        /// Whether values are so large that clients lag behind.
         var isHeavy: Bool
-        /// When the world had come to rest: a barrier after that is for all subscriptions.
+        /// When the world had come to rest. A barrier after that is one for all subscriptions.
         var restedAt: Int
-        /// The broker's last life; those before ended without a warning, unless its disk failed.
+        /// The broker's last life. Earlier lives ended without warning, unless the disk failed.
         var lastLife: Int
         var isDiskFailing: Bool
         var policies: PolicySequence
         var batches = BatchPlaces()
     }
 
-    /// An emit: by whom, its place among all, and when its reply had come.
+    /// An emit: its writer, its place, and when its reply came.
     struct Emitted {
         var key: String
         let by: String
-        /// The number of the connection: between two of one client there is no order.
+        /// The number of the connection. Emits on two connections of one client have no order.
         let connection: Int
         var begun: Int
         var ended: Int
-        /// Where it stands in its batch.
+        /// Its place in its batch.
         var place = 0
         var isOfBatch = false
     }
@@ -58,7 +58,7 @@ struct OrderCheck {
         }
     }
 
-    /// All emits by their values.
+    /// All emits by value.
     private static func emits(of conversations: [Conversation]) -> [String: Emitted] {
         var emits: [String: Emitted] = [:]
         for (number, conversation) in conversations.enumerated() {
@@ -122,9 +122,9 @@ struct OrderCheck {
         if reply.kind == .done { begin(asked, reply) }
     }
 
-    /// A reply with a revision: all of what is owed up to there stands above it.
+    /// Checks a reply with a revision: everything that is owed up to that revision must come before it.
     private mutating func passBarrier(_ revision: UInt64, _ asked: Asked, _ reply: Told) {
-        // Who leaves is told no more of what it is owed.
+        // After a goodbye, a client doesn't get what it is owed.
         if case .goodbye = asked.wish { return }
         let isRested = asked.begun > terms.restedAt
         for sub in subscriptions.keys {
@@ -145,7 +145,7 @@ struct OrderCheck {
         }
     }
 
-    /// A writer is told of its own emit before the reply.
+    /// Checks that a client gets its own emit before the reply.
     private mutating func checkOwn(_ value: String, _ reply: Told) {
         for one in subscriptions.values where !one.waits {
             if let complaint = one.missing(emit: value, emits) { complain("\(complaint): \(reply.text)") }
@@ -172,7 +172,7 @@ struct OrderCheck {
         }
     }
 
-    /// From here on something may be owed on this connection, so others may be folded as well.
+    /// From now on something may be owed on this connection, so updates may be folded.
     private mutating func loosen() {
         for sub in subscriptions.keys { subscriptions[sub]?.mayFold = true }
     }

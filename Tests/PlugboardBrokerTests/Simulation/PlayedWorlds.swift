@@ -1,26 +1,26 @@
-// Many worlds, played side by side, and what came of them. Playing takes longest of all: each is
-// played once, for whoever wants to know of it.
+// Many worlds, played in parallel, and their results. Playing takes the most time, so each world is
+// played once for all tests.
 
 import Dispatch
 import Synchronization
 
-/// What came of the worlds of many seeds.
+/// The results of the worlds of many seeds.
 struct PlayedWorlds: Sendable {
-    /// How many are played before it is looked at them: each holds all that was said in it.
+    /// How many worlds are played before they are checked. Each keeps everything that was said in it.
     private static let together = 24
 
     private(set) var checkedCount = 0
     private(set) var answered = 0
-    /// What is wrong with worlds in which nobody made a mistake.
+    /// Worlds in which something is wrong although no mistake was made, with the complaints.
     private(set) var failed: [(seed: UInt64, complaints: [String])] = []
     private(set) var fingerprints: [UInt64: Fingerprint] = [:]
-    /// How often each mistake was made, and which were not found.
+    /// How often each mistake was made, and the mistakes that were not found.
     private(set) var made: [Mutation: Int] = [:]
     private(set) var overlooked: [String] = []
-    /// So often each is wanted.
+    /// How often each mistake should be made.
     private let wanted: Int
 
-    /// Plays the seeds and checks them. Makes each mistake so many times, in the first worlds that have
+    /// Plays the seeds and checks them. Makes each mistake `wanted` times, in the first worlds that have
     /// a place for it.
     init(checked seeds: [UInt64], mistakes wanted: Int, mistakenBelow end: UInt64) {
         self.wanted = wanted
@@ -44,7 +44,7 @@ struct PlayedWorlds: Sendable {
         }
     }
 
-    /// In the order of the seeds, whichever was ready first.
+    /// The recordings in the order of the seeds, whichever was ready first.
     private static func recordings(of seeds: [UInt64], isChecking: Bool) -> [(Recording, [String])] {
         let ready = Mutex([Played?](repeating: nil, count: seeds.count))
         DispatchQueue.concurrentPerform(iterations: seeds.count) { number in
@@ -55,7 +55,7 @@ struct PlayedWorlds: Sendable {
         return ready.withLock { $0 }.compactMap { $0.map { ($0.recording, $0.complaints) } }
     }
 
-    /// Handed from the thread that made it to the one that goes on with it.
+    /// A result that one thread makes and another one uses.
     private struct Played: @unchecked Sendable {
         let recording: Recording
         let complaints: [String]
@@ -68,7 +68,7 @@ struct PlayedWorlds: Sendable {
         if !complaints.isEmpty { failed.append((recording.seed, complaints)) }
     }
 
-    /// Makes a mistake, which has to be found, if the recording has a place for it.
+    /// Makes a mistake, if the recording has a place for it. The checks must find it.
     private mutating func make(_ mutation: Mutation, in recording: consuming Recording) {
         let seed = recording.seed
         guard mutation.make(in: &recording, Chance(seed: seed)) else { return }

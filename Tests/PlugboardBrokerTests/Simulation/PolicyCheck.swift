@@ -1,12 +1,12 @@
-// Whether the policy was followed: nobody is told of a key that the policy in force didn't
-// let it see when the line was sent, nobody does what it may not, and nobody is refused what it may.
-// Between a request and its reply the policy may have changed: then either will do.
+// Checks that the policy was followed. No client is told of a key that the policy hid from it when the
+// line was sent. No client does what it may not do, and none is refused what it may do. If the policy
+// changed between a request and its reply, either policy may apply.
 
 import PlugboardWire
 
 @testable import PlugboardBroker
 
-/// Holds what was told and done against the policies.
+/// Compares what was told and done with the policies.
 struct PolicyCheck {
     private let policies: PolicySequence
     private let log: WriteLog
@@ -31,7 +31,7 @@ struct PolicyCheck {
         return check.complaints
     }
 
-    /// Where there is no policy nothing is forbidden.
+    /// Checks that nothing is forbidden without a policy.
     private static func forbidden(_ conversation: Conversation) -> [String] {
         conversation.told.filter { $0.kind == .refused && $0.name == "forbidden" }.map {
             "forbidden by nobody: \($0.text)"

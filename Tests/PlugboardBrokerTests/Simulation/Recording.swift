@@ -2,13 +2,13 @@
 
 import PlugboardPosix
 
-/// What is left of a run.
+/// The record of a run.
 struct Recording {
     let seed: UInt64
     private(set) var conversations: [Conversation]
     var log: WriteLog
     let terms: OrderCheck.Terms
-    /// What was wrong while it was made.
+    /// What went wrong during the run.
     let complaints: [String]
     let fingerprint: Fingerprint
     /// How often the broker was started.
@@ -35,14 +35,14 @@ struct Recording {
         lives = world.life
     }
 
-    /// One to make mistakes in, while this one stays as it is.
+    /// A copy to make mistakes in.
     func copy() -> Recording {
         var copy = self
         copy.conversations = conversations.map { $0.copy() }
         return copy
     }
 
-    /// All that is wrong with it.
+    /// All complaints of the checks.
     func check() -> [String] {
         complaints + KeyCheck.complaints(conversations, log, terms)
             + OrderCheck.complaints(conversations, log, terms)
@@ -54,7 +54,7 @@ struct Recording {
     /// How many requests were answered.
     var answered: Int { conversations.reduce(0) { $0 + $1.asked.count { $0.reply != nil } } }
 
-    /// Whether a subscription may have to wait for more than room.
+    /// Whether events of a subscription may have to wait for something else than room.
     func waits(_ sub: String, _ conversation: Conversation) -> Bool {
         conversation.asked.contains { asked in
             switch asked.wish {
@@ -65,8 +65,8 @@ struct Recording {
         }
     }
 
-    /// Whether an event may be owed rightly when a reply comes: something waits on its connection,
-    /// and the key is written once more.
+    /// Whether an event may rightly be owed when a reply comes: something waits on its connection, and
+    /// the key is written again.
     func mayBeOwed(_ event: Told, in conversation: Conversation) -> Bool {
         guard event.revision != log.keys[event.key]?.last?.revision else { return false }
         return terms.isHeavy
@@ -79,12 +79,13 @@ struct Recording {
             }
     }
 
-    /// Whether an observer needn't have been told of a delete: it had not been told of the key.
+    /// Whether an observer need not be told of a delete, because it was never told of the key.
     func isUnknown(_ event: Told, in conversation: Conversation) -> Bool {
         !conversation.told.contains { $0.sub == event.sub && $0.key == event.key && $0.name == "update" }
     }
 
-    /// Whether no policy kept a key from a client: nobody can say what it had to be told of others.
+    /// Whether no policy ever hid a key from a client. Otherwise nobody can say what the client had to be
+    /// told.
     func isAlwaysSeen(_ key: String, by conversation: Conversation) -> Bool {
         terms.policies.verdict(conversation.user, 0, conversation.lastPolicy) { $0.may(.subscribe, key) }
             == .always

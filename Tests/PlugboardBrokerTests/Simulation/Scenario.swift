@@ -1,13 +1,13 @@
-// What kind of run a seed makes: with a journal or without, how many clients, and how they are.
+// What kind of run a seed makes: with a journal or without, with how many clients, and with what habits.
 
 import PlugboardJournal
 import PlugboardPosix
 
-/// What kind of run a seed makes.
+/// The kind of a run.
 struct Scenario {
     let hasJournal: Bool
     let kills: Int
-    /// Updates may be folded by windows, phases or slowness.
+    /// Whether updates may be folded because of `every`, phases or slow readers.
     let hasWindows: Bool
     let hasPhases: Bool
     let isHeavy: Bool
@@ -20,7 +20,7 @@ struct Scenario {
     init(seed: UInt64, _ chance: Chance) {
         let isHeavy = chance.isOne(in: 40)
         self.isHeavy = isHeavy
-        // Of what is so much even the witness is not told everything.
+        // With so much data, even the witness isn't told everything.
         let hasJournal = seed % 2 == 1 || isHeavy
         self.hasJournal = hasJournal
         kills = hasJournal && seed % 3 != 0 ? 1 + chance.below(3) : 0
@@ -54,7 +54,7 @@ struct Scenario {
             all[place].hasShortPauses = features.hasShortPauses && hasWindows
         }
         self.features = features
-        // The one who sees everything.
+        // The client that sees everything.
         var witness = Habits()
         witness.room = 1 << 24
         witness.keys = keys
@@ -66,7 +66,7 @@ struct Scenario {
         return features.isPlain ? wishes : wishes + 10
     }
 
-    /// Where there are policies, each client is another user, but for the witness.
+    /// The user of a client. With policies, each client has a user of its own, except the witness.
     func user(of client: Int) -> UInt32 {
         client == 0 || features.policies.isEmpty ? Accounts.ownUser : Self.user(of: client)
     }

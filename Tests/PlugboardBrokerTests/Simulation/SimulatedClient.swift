@@ -1,9 +1,9 @@
-// One client of a simulated broker: it asks what chance tells it to, sends and reads in
-// pieces, stops reading for a while, vanishes and comes back, and remembers everything.
+// One client of a simulated broker. It asks for random things, sends and reads in pieces, stops reading
+// for a while, vanishes and comes back, and remembers everything.
 
 import PlugboardPosix
 
-/// A client. Owned by the world.
+/// A client. The world owns it.
 final class SimulatedClient {
     let name: String
     let user: UInt32
@@ -15,16 +15,16 @@ final class SimulatedClient {
     private var half: [UInt8] = []
     private(set) var conversations: [Conversation] = []
     private var wishes = WishMaker()
-    /// Requests that wait for their replies.
+    /// Requests that have no reply yet.
     private var open: Set<Int> = []
     private var wishesLeft: Int
-    /// Turns for which it doesn't read.
+    /// For how many turns it doesn't read.
     private var stalled = 0
-    /// It has sent its last byte, but reads on.
+    /// Whether it has sent its last byte but still reads.
     private var isHalfClosed = false
-    /// It has said goodbye, and waits for the end.
+    /// Whether it has said goodbye and waits for the end.
     private var isLeaving = false
-    /// Where in what it was sent on this connection the next line begins.
+    /// The offset of the next line in the bytes that this connection was sent.
     private var place = 0
     private var attemptsLeft = 6
 
@@ -37,17 +37,17 @@ final class SimulatedClient {
         wishesLeft = wishes
     }
 
-    /// One who only looks on: at everything, all of it.
+    /// Makes this client the witness: it only observes, everything and all of it.
     func witness() {
         wishes.plan(SubscriptionPlan(sub: "witness", patterns: ["**"], isAll: true))
     }
 
-    /// It has been told of what was there at the start.
+    /// Whether it has got its snapshot.
     private(set) var hasBegun = false
 
     var isConnected: Bool { link != nil && !isHalfClosed && !isLeaving }
 
-    /// What was asked and not answered, though it could have been.
+    /// Requests without an answer that could have been answered.
     var unanswered: [String] {
         guard link != nil, let last = conversations.last else { return [] }
         return open.sorted().map { "\(name) was never told about \(last.asked[$0].wish)" }
@@ -55,7 +55,7 @@ final class SimulatedClient {
 
     // MARK: Acting
 
-    /// Does one thing, if there is one that it can do.
+    /// Does one thing. Returns false if there is nothing that it can do.
     func act() -> Bool {
         guard let link else { return connectIfWanted() }
         if stalled > 0 { stalled -= 1 }
@@ -113,7 +113,7 @@ final class SimulatedClient {
         return true
     }
 
-    /// Sends the rest and nothing more.
+    /// Sends the rest and then no more.
     private func halfClose(_ link: SimulatedLink) {
         link.toBroker.append(outgoing.take(outgoing.count))
         link.isHalfClosed = true
@@ -135,7 +135,7 @@ final class SimulatedClient {
         if isTurnedAway, !world.policies.isEmpty { noteTurnedAway() }
     }
 
-    /// Who may not be here tries a few times.
+    /// A client that is turned away tries again a few times.
     private func noteTurnedAway() {
         attemptsLeft -= 1
         guard attemptsLeft <= 0 else { return }
@@ -143,19 +143,19 @@ final class SimulatedClient {
         wishes.giveUp()
     }
 
-    /// The world is at its end.
+    /// Notes that the world has ended.
     func noteEnd() {
         if link != nil { conversations.last?.lastPolicy = world.policyPosted }
     }
 
-    /// A policy is about to be loaded that may send it away.
+    /// Notes that a policy will be loaded that may send it away.
     func noteReload() {
         if link != nil { conversations.last?.noteLeft(at: world.count()) }
     }
 
     // MARK: What the world wants
 
-    /// Reads again, and lets go of what it holds.
+    /// Reads again, and resumes everything that it has paused.
     func settle() {
         stalled = 0
         wishesLeft = 0
@@ -164,7 +164,7 @@ final class SimulatedClient {
         wishes.paused = []
     }
 
-    /// Makes sure that everything has been told.
+    /// Makes requests whose answers show that everything was told.
     func finish(reading keys: [String]) {
         guard isConnected else { return }
         ask(.sync)
@@ -237,17 +237,17 @@ final class SimulatedClient {
     }
 }
 
-/// How a client is.
+/// The habits of a client.
 struct Habits {
-    /// Requests that it sends before it has read the replies.
+    /// How many requests it sends before it has read the replies.
     var window = 1
-    /// Bytes that fit between the broker and it.
+    /// How many bytes fit between the broker and it.
     var room = 1_024
     var mayVanish = false
     var mayStall = false
     var hasWindows = false
     var hasPhases = false
-    /// Bytes that values have in addition.
+    /// How many bytes its values have in addition.
     var padding = 0
     var keys = ["k.0", "k.1", "k.2", "other"]
     var hasFilters = false
@@ -256,6 +256,6 @@ struct Habits {
     var hasMixedBatches = false
     var hasShortPauses = false
 
-    /// It does more than to write, read and observe.
+    /// Whether it does more than write, read and observe.
     var isVaried: Bool { hasCalls || hasFarewells }
 }

@@ -1,15 +1,15 @@
-// Sockets in memory and the waiting for them, as the kernel does it: what is sent arrives in
-// pieces of any size, calls are interrupted, there is less room than one would like, and
-// peers vanish. Every choice comes from one seed. Drives the broker from within its `wait`.
+// Sockets in memory, and waiting for them, as the kernel does it. Bytes arrive in pieces of any size,
+// calls are interrupted, room is short, and peers vanish. Every choice comes from one seed. The broker's
+// calls of `wait` drive everything.
 
 import PlugboardPosix
 import TestSupport
 
 @testable import PlugboardBroker
 
-/// The system around one simulated broker. Used by one thread.
+/// The system around one simulated broker. Only one thread uses it.
 final class SimulatedNetwork: Sockets, Poller {
-    /// Above all descriptors that a process can have, so that closing one does nothing.
+    /// Above all descriptors that a process can have, so that closing one by mistake does nothing.
     private static let firstDescriptor: Int32 = 1 << 24
     static let listener: Int32 = firstDescriptor - 1
     static var isCheckedEachTurn: Bool { true }
@@ -26,9 +26,9 @@ final class SimulatedNetwork: Sockets, Poller {
     private var links: [Int32: SimulatedLink] = [:]
     private var waiting: [SimulatedLink] = []
     private var lastDescriptor = firstDescriptor
-    /// Whoever acts while the broker waits.
+    /// The world, which acts while the broker waits.
     weak var world: SimulatedWorld?
-    /// The descriptor by which the broker is told to stop.
+    /// The descriptor on which the broker is told to stop.
     var stopDescriptor: Int32 = -1
 
     init(chance: Chance, time: SimulatedTime) {
@@ -36,7 +36,7 @@ final class SimulatedNetwork: Sockets, Poller {
         self.time = time
     }
 
-    /// A client connects; it can send at once.
+    /// Connects a client, which can send at once.
     func connect(room: Int, user: UInt32) -> SimulatedLink {
         let link = SimulatedLink(room: room, user: user)
         link.notePolicy(world?.policyInForce ?? 0)
@@ -44,7 +44,7 @@ final class SimulatedNetwork: Sockets, Poller {
         return link
     }
 
-    /// The broker's process is gone: so are all connections.
+    /// Ends all connections, because the broker's process is gone.
     func dropAll() {
         for link in waiting + links.sorted(by: { $0.key < $1.key }).map(\.value) { close(link) }
         waiting = []
@@ -52,7 +52,7 @@ final class SimulatedNetwork: Sockets, Poller {
         watches = []
     }
 
-    /// From here on another policy is followed.
+    /// Notes that another policy is followed from now on.
     func notePolicy(_ policy: Int) {
         for link in waiting + links.values { link.notePolicy(policy) }
     }
@@ -149,7 +149,7 @@ final class SimulatedNetwork: Sockets, Poller {
         if let link = links.removeValue(forKey: fd) { close(link) }
     }
 
-    /// Those that were accepted and are not watched were turned away.
+    /// Closes connections that were accepted and aren't watched: they were turned away.
     private func closeTurnedAway() {
         let watched = Set(watches.map(\.fd))
         for fd in links.keys.sorted() where !watched.contains(fd) { remove(fd) }
@@ -205,20 +205,20 @@ final class SimulatedNetwork: Sockets, Poller {
 
 /// A pair of connected sockets.
 final class SimulatedLink {
-    /// How many bytes the way to the client holds.
+    /// How many bytes fit on the way to the client.
     let room: Int
     var toBroker = SimulatedPipe()
     var toClient = SimulatedPipe()
-    /// The client sends no more.
+    /// Whether the client has ended its sending half.
     var isHalfClosed = false
     var isClosedByClient = false
     var isClosedByBroker = false
-    /// The client closed with something unread, which the broker learns once.
+    /// Whether the client closed with unread bytes. The broker learns that once.
     var isReset = false
     let user: UInt32
     /// When the broker closed it.
     var closedAt: Int?
-    /// How many bytes the client was sent.
+    /// How many bytes were sent to the client.
     var sent = 0
     /// From which byte on each policy was followed.
     private var policies: [(place: Int, policy: Int)] = []
@@ -237,17 +237,17 @@ final class SimulatedLink {
         policies.last { $0.place <= place }?.policy ?? 0
     }
 
-    /// Nothing will come behind what is on its way to the broker.
+    /// Whether no more bytes will come to the broker than those on their way.
     var hasEnded: Bool { isHalfClosed || isClosedByClient }
 
-    /// The client goes without a word.
+    /// Closes the client's end without a goodbye.
     func close() {
         isClosedByClient = true
         isReset = !toClient.isEmpty
     }
 }
 
-/// Bytes on their way.
+/// Bytes on their way in one direction.
 struct SimulatedPipe {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -282,7 +282,7 @@ struct SimulatedPipe {
     }
 }
 
-/// The one source of everything that is left to chance.
+/// The only source of random choices.
 final class Chance {
     var generator: SeededRandom
 
@@ -294,7 +294,7 @@ final class Chance {
 
     func isOne(in count: Int) -> Bool { below(count) == 0 }
 
-    /// Often all, sometimes one, else anything between; never none.
+    /// A part of `count`: often all, sometimes one, otherwise anything between, but never none.
     func part(of count: Int) -> Int {
         switch below(4) {
         case 0: 1

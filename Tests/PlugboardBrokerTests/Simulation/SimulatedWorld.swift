@@ -1,5 +1,5 @@
-// One run of a simulation: a broker, its clients, its disk, and the order in which they act,
-// all of it from one seed. The broker is the real one; what it waits for happens here.
+// One run of a simulation: a broker, its clients, its disk, and the order in which they act, all from one
+// seed. The broker is the real one. Everything happens while it waits.
 
 import PlugboardJournal
 import PlugboardPosix
@@ -8,13 +8,13 @@ import TestSupport
 
 @testable import PlugboardBroker
 
-/// The broker was killed.
+/// Thrown when the broker is killed.
 struct SimulatedKill: Error {}
 
-/// A run that doesn't come to its end.
+/// Thrown when a run doesn't come to an end.
 struct NoEnd: Error {}
 
-/// Everything that one seed makes. Used by one thread.
+/// Everything that one seed makes. Only one thread uses it.
 final class SimulatedWorld {
     private enum Phase { case busy, settling, finishing, stopping }
     private static let stepsMax = 400_000
@@ -38,15 +38,15 @@ final class SimulatedWorld {
     private var reloadsAt: [Int] = []
     private var policyInbox: Mailbox<Policy>?
     private let reports = ReportCount()
-    /// The policy that was left for the broker, and the one that it said it follows.
+    /// The policy that was left for the broker, and the one that the broker says it follows.
     private(set) var policyPosted = 0
     private(set) var policyInForce = 0
-    /// A number for all that was told to everyone, in its order.
+    /// A number for everything that all clients were told, in order.
     private(set) var fingerprint = Fingerprint()
-    /// Printed as it happens, if somebody wants to see it.
+    /// Whether lines are printed as they come.
     var isShown = false
 
-    /// When the disk fails, if it is to.
+    /// Decides when the disk fails; nil if it never does.
     private let faults: Chance?
     private var faultsLeft = 3
 
@@ -73,10 +73,10 @@ final class SimulatedWorld {
 
     var hasJournal: Bool { scenario.hasJournal }
     var isStopping: Bool { phase == .stopping }
-    /// Nothing has been brought to rest yet.
+    /// Whether nothing has come to rest yet.
     var isBusy: Bool { phase == .busy }
 
-    /// Plays it to its end. What went wrong is in `complaints`.
+    /// Plays the run to its end. `complaints` has what went wrong.
     func play() {
         do {
             while try !liveOnce() {}
@@ -86,7 +86,7 @@ final class SimulatedWorld {
         clients.forEach { $0.noteEnd() }
     }
 
-    /// A life of the broker. False: it was killed, and another one follows.
+    /// One life of the broker. Returns false if it was killed and another life follows.
     private func liveOnce() throws -> Bool {
         life += 1
         let wakeup = try Wakeup()
@@ -99,7 +99,7 @@ final class SimulatedWorld {
             time: TimeSource(time),
             report: reports.take
         )
-        loop.hub.resumeEpoch("00000000000000aa", at: 0)
+        loop.hub.keyspace.resume("00000000000000aa", at: 0)
         if scenario.hasJournal {
             let worker = SlowWorker(disk)
             self.worker = worker
@@ -125,14 +125,14 @@ final class SimulatedWorld {
         } catch is SimulatedKill {
             // Another life follows.
         } catch JournalError.failed where faults != nil {
-            // The same.
+            // Another life follows here, too.
         }
         network.dropAll()
         disk = disk.afterKill()
         return false
     }
 
-    /// Every write that was made.
+    /// All writes that were made.
     func log() -> WriteLog {
         if scenario.hasJournal {
             let names = disk.files.keys.filter { $0.hasPrefix("segment-") }.sorted()
@@ -143,7 +143,7 @@ final class SimulatedWorld {
 
     // MARK: While the broker waits
 
-    /// Called as the broker's turn ends and the next begins.
+    /// Called when one turn of the broker ends and the next begins.
     func beginTurn() throws {
         turns += 1
         if let faults { plan(faults) }
@@ -166,7 +166,7 @@ final class SimulatedWorld {
         policyInbox?.put(policy)
     }
 
-    /// Whether the broker has said meanwhile that it follows what was left for it.
+    /// Notes whether the broker has said that it follows the policy that was left for it.
     func lookAtReports() {
         guard policyInForce < policyPosted, reports.takeReloads() > 0 else { return }
         policyInForce = policyPosted
@@ -176,7 +176,7 @@ final class SimulatedWorld {
     var policies: PolicySequence { scenario.features.policies }
     var policyDescriptor: Int32 { policyInbox?.raw ?? -1 }
 
-    /// A policy waits to be taken.
+    /// Whether a policy waits for the broker.
     var hasPolicy: Bool {
         lookAtReports()
         return policyInForce < policyPosted
@@ -184,7 +184,7 @@ final class SimulatedWorld {
 
     var nanoseconds: UInt64 { TimeSource(time).nanoseconds() }
 
-    /// The next change on the disk fails, now and then.
+    /// Now and then, makes the next change of the disk fail.
     private func plan(_ faults: Chance) {
         if phase != .busy { disk.nextChangeFails = nil }
         guard phase == .busy, faultsLeft > 0, disk.nextChangeFails == nil, faults.isOne(in: 40) else {
@@ -195,7 +195,7 @@ final class SimulatedWorld {
         disk.nextChangeFails = EIO
     }
 
-    /// Lets some of those who can do something do it. False: nobody could.
+    /// Lets some clients act. Returns false if none can.
     func act() throws -> Bool {
         steps += 1
         if steps > Self.stepsMax { throw NoEnd() }
@@ -205,7 +205,7 @@ final class SimulatedWorld {
         var hasActed = false
         for _ in 0..<(1 + chance.below(3)) where chance.pick(clients).act() { hasActed = true }
         if hasActed { return true }
-        // Chance may have picked those who have nothing to do.
+        // The random choice may have hit clients that have nothing to do.
         for client in clients.shuffled(using: &chance.generator) where client.act() { return true }
         return worker?.doNext() ?? false
     }
@@ -213,7 +213,7 @@ final class SimulatedWorld {
     var hasJournalNews: Bool { worker?.hasDone ?? false }
     var journalDescriptor: Int32 { worker?.wakeup.raw ?? -1 }
 
-    /// Nobody has anything to do, the broker included: the next part begins.
+    /// Neither the broker nor any client has anything to do. Begins the next part.
     func noteQuiet() throws {
         switch phase {
         case .busy:
@@ -233,14 +233,14 @@ final class SimulatedWorld {
 
     // MARK: What is noted
 
-    /// The next moment.
+    /// The number of the next moment.
     func count() -> Int {
         moment += 1
         return moment
     }
 
     private var moment = 0
-    /// When nothing was left to be told.
+    /// The moment at which nothing was left to be told.
     private(set) var restedAt = Int.max
 
     func note(_ told: Told, to name: String) {
@@ -253,7 +253,7 @@ final class SimulatedWorld {
     }
 }
 
-/// How often the broker has said that it follows another policy.
+/// Counts how often the broker has said that it follows another policy.
 final class ReportCount: Sendable {
     private let reloads = Atomic<Int>(0)
 
@@ -261,11 +261,11 @@ final class ReportCount: Sendable {
         if report.hasPrefix("the policy was loaded anew") { reloads.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// Those since it was asked last.
+    /// How often since the last call.
     func takeReloads() -> Int { reloads.exchange(0, ordering: .relaxed) }
 }
 
-/// Brings to disk what it is asked to, whenever chance says so.
+/// A journal's worker that does each piece of work at a random time.
 final class SlowWorker: JournalWorker {
     let wakeup: Wakeup
     private let worker: ImmediateWorker
@@ -302,7 +302,7 @@ final class SlowWorker: JournalWorker {
         while doNext() {}
     }
 
-    /// Does the next piece of work, if there is one.
+    /// Does the next piece of work. Returns false if there is none.
     func doNext() -> Bool {
         guard !work.isEmpty else { return false }
         work.removeFirst()(worker)

@@ -1,5 +1,5 @@
-// The whole broker in a simulated world: its sockets, its disk, its clock and the order in
-// which everything happens come from a seed. `PLUGBOARD_SEED=n` plays one, and shows it.
+// The whole broker in a simulated world: its sockets, its disk, its clock and the order of everything
+// come from a seed. `PLUGBOARD_SEED=n` plays one seed and shows it.
 
 import PlugboardPosix
 import TestSupport
@@ -9,12 +9,12 @@ import Testing
 
 @Suite("a simulated world", .computing)
 struct SimulationTests {
-    /// The seeds that somebody wants to see; nil: all.
+    /// The seeds to show; nil means all, without showing them.
     private static let wanted = SocketPath.variable("PLUGBOARD_SEED")?.split(separator: ",").compactMap {
         UInt64($0)
     }
 
-    /// Seeds in which something was found once, beyond those that are always played.
+    /// Seeds that found a mistake once. They are played besides those that are always played.
     private static let tellingWithFailures: [UInt64] = [943]
     private static let telling: [UInt64] = [186, 504, 3_699, 8_847]
 
@@ -40,7 +40,7 @@ struct SimulationTests {
     @Test("nothing was told that a failing disk didn't keep")
     func failing() {
         var lives = 0
-        // Every other seed has a journal.
+        // Every second seed has a journal.
         let first = (0..<UInt64(LongSuite.count(1_000, quick: 100))).map { 2 * $0 + 1 }
         let seeds = Self.wanted ?? (LongSuite.isOn ? first : first + Self.tellingWithFailures)
         for seed in seeds {

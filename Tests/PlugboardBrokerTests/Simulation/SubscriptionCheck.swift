@@ -1,60 +1,60 @@
-// What one subscription was told, held against all writes: every line is a write that was
-// made, and what the subscription asked for says that it is told; revisions never fall, nothing is
-// told twice, and what isn't told one by one is folded into the newest with the right count.
+// Compares what one subscription was told with all writes. Every line is a write that was made, and that
+// the subscription asked for. Revisions never fall. Nothing is told twice. What isn't told line by line
+// is folded into the newest update, with the right count.
 
-/// One subscription under way.
+/// The state of the check for one subscription.
 struct SubscriptionCheck {
     let plan: SubscriptionPlan
-    /// The revision of the reply.
+    /// The revision in the reply.
     private let start: UInt64
     private let answered: Int
-    /// For each key how many of its writes are known to this observer.
+    /// How many writes of each key this observer knows.
     private var known: [String: Int] = [:]
-    /// Keys of the snapshot that were not told yet.
+    /// Keys of the snapshot that haven't come yet.
     private var awaited: Set<String> = []
-    /// Keys that were missed and have to be told before `synced`.
+    /// Keys that were missed and must come before `synced`.
     private var missed: Set<String> = []
     private var isSynced: Bool
     private var lastRevision: UInt64 = 0
     private var emitted: Set<String> = []
     private var lastEmit: [Int: (begun: Int, place: Int)] = [:]
-    /// What was told last of a batch.
+    /// The last event of a batch.
     private var lastOfBatch: (revision: UInt64, place: Int) = (0, 0)
-    /// The place of the write by which each key was none of those asked for.
+    /// The place of the write with which each key left or was deleted.
     private var left: [String: Int] = [:]
-    /// When each key was told last, in nanoseconds.
+    /// When each key came last, in nanoseconds.
     private var toldAt: [String: UInt64] = [:]
-    /// Keys of which this observer can't know what it missed.
+    /// Keys for which this observer can't know what it missed.
     private var unknown: Set<String> = []
-    /// Keys that a policy let it see at one time and not at another.
+    /// Keys that a policy showed to it at some times and hid at others.
     private var fickle: Set<String> = []
-    /// The value of each key that it was told last.
+    /// The last value of each key that was sent to it.
     private var sent: [String: String] = [:]
-    /// Something was dropped, as the broker said.
+    /// Whether the broker has said that it dropped something.
     private var isLagged = false
-    /// It is held until it is resumed.
+    /// Whether the subscription is paused.
     var isPaused = false
-    /// It may have to wait for other things than room.
+    /// Whether events may have to wait for something else than room.
     var waits: Bool { isPaused || plan.every > 0 || hasPhases }
     private let hasPhases: Bool
     private let batches: BatchPlaces
-    /// Updates may be folded.
+    /// Whether updates may be folded.
     var mayFold: Bool
-    /// What there was no room for is read back from the journal, which has no old values.
+    /// Whether events without room are read back from the journal, which has no old values.
     private let isReadBack: Bool
-    /// Rights may have changed.
+    /// Whether rights may have changed, so that values may come with all parts.
     private let mayBeWhole: Bool
     private let log: WriteLog
     /// Whether this observer may see a key.
     private let sight: (String) -> PolicySequence.Verdict
 
-    /// What a line that doesn't follow from the one before has to tell of a value's parts.
+    /// Which parts of a value a line must have if it doesn't follow from the line before.
     private enum Form {
-        /// Those that there are.
+        /// All parts that exist.
         case initial
-        /// These, and which are not.
+        /// All parts that exist, and the others as gone.
         case missed
-        /// Nothing that is wrong.
+        /// Any parts, if they are right.
         case open
     }
 
@@ -100,7 +100,7 @@ struct SubscriptionCheck {
 
     // MARK: Events
 
-    /// Takes what it is told next. What is wrong with it, if anything is.
+    /// Takes the next event. Returns what is wrong with it; nil if nothing is.
     mutating func take(_ event: Told, _ emits: [String: OrderCheck.Emitted]) -> String? {
         switch event.name {
         case "update", "delete", "leave": return take(write: event)
@@ -115,7 +115,7 @@ struct SubscriptionCheck {
         }
     }
 
-    /// Keys that were told as they were at the start, each with its revision.
+    /// Keys that came as `initial`, each with its revision.
     private var initials: Set<String> = []
 
     private mutating func take(write event: Told) -> String? {
@@ -153,7 +153,7 @@ struct SubscriptionCheck {
         return checkTelling(event, write, base: base)
     }
 
-    /// What one batch made and is told as it happened comes in the order of its writes.
+    /// Checks that live events of one batch come in the order of its writes.
     private mutating func checkBatch(_ event: Told, _ place: Int?) -> String? {
         guard let revision = event.revision, revision > start, let place else { return nil }
         defer { lastOfBatch = (revision, place) }
@@ -161,7 +161,7 @@ struct SubscriptionCheck {
         return "its batch has it further to the front: \(event.text)"
     }
 
-    /// A key leaves once, until it matches again.
+    /// Checks that a key leaves only once, until it matches again.
     private mutating func checkLeave(_ event: Told, _ place: Int) -> String? {
         guard event.name != "update" else { return nil }
         let before = left.updateValue(place, forKey: event.key)
@@ -190,7 +190,7 @@ struct SubscriptionCheck {
         return nil
     }
 
-    /// A line that doesn't follow from what the observer was told before.
+    /// Checks the parts of a line that doesn't follow from what the observer was told before.
     private func checkForm(_ event: Told, _ write: Write, _ form: Form) -> String? {
         guard let value = write.value else { return nil }
         guard narrowing.holds(for: value) == (event.name == "update") else { return notDue(event) }
@@ -215,11 +215,11 @@ struct SubscriptionCheck {
             .map { "\($0), and it was told \(event.text)" }
     }
 
-    /// What the filter's own definition says of it.
+    /// Checks an event with the filter's own definition.
     private func checkTelling(_ event: Told, _ write: Write, base: Int) -> String? {
         let old = log.write(of: event.key, base)?.value
         let due = plan.telling(from: old, to: write.value)
-        // Where rights have changed, values are told whole, also where no part of them is another.
+        // If rights have changed, values come with all parts, even if no part is different.
         let isWhole = mayBeWhole && !plan.showsValues && due == .nothing && narrowing.holds(for: write.value)
         guard due.rawValue == event.name || isWhole && event.name == "update" else { return notDue(event) }
         if plan.since == nil, !(isReadBack && event.old == nil), event.old != (plan.hasOld ? old : nil) {
@@ -233,8 +233,8 @@ struct SubscriptionCheck {
         "not what was asked for, \(plan.fields): \(event.text)"
     }
 
-    /// Whether nothing had to be told between two places of a key: each write by itself came to
-    /// nothing, or several that waited did together.
+    /// Whether nothing had to be told between two places of a key, because each write by itself has no
+    /// event for this observer, or several that waited have none together.
     private func isSilent(_ key: String, from first: Int, to last: Int) -> Bool {
         guard first < last else { return first == last }
         var isReached = [true] + [Bool](repeating: false, count: last - first)
@@ -285,7 +285,7 @@ struct SubscriptionCheck {
         return nil
     }
 
-    /// The emit that a line tells of. Without its value that is the oldest that it may be.
+    /// The emit of a line. Without a value, the oldest one that it may be.
     private func emitted(
         by event: Told,
         _ emits: [String: OrderCheck.Emitted]
@@ -308,12 +308,12 @@ struct SubscriptionCheck {
 
     // MARK: Barriers
 
-    /// What it had to be told up to a revision and wasn't.
+    /// What had to be told up to a revision and wasn't.
     func missing(upTo revision: UInt64) -> [String] {
         if isLagged { return [] }
         return known.compactMap { key, place in
             let count = log.count(of: key, upTo: revision)
-            // What waited and was written once more is owed as what it is now.
+            // If a key waits and is written again, only its newest value is owed.
             if fickle.contains(key) || mayFold && count < log.keys[key]?.count ?? 0 { return nil }
             let value = log.write(of: key, count)?.value
             if awaited.contains(key) {
@@ -327,15 +327,15 @@ struct SubscriptionCheck {
         }
     }
 
-    /// What it is told only so often, and waits though neither it nor anything before it was told
-    /// lately: at the moment at which a request was made that is answered with this revision.
+    /// Keys that `every` holds back, although neither they nor keys before them came lately. `moment` is
+    /// the time of a request that is answered with this revision.
     func heldWithoutReason(
         upTo revision: UInt64,
         at moment: UInt64,
         _ emits: [String: OrderCheck.Emitted]
     ) -> [String] {
         guard plan.every > 0, !isPaused, !hasPhases else { return [] }
-        // A key may be remembered a little longer than it has to be.
+        // The broker may remember a key a little longer than necessary.
         let span = 4 * UInt64(plan.every) * 1_000_000
         func isRecent(_ key: String) -> Bool { toldAt[key].map { $0 + span > moment } ?? false }
         let mayHold =
@@ -347,7 +347,7 @@ struct SubscriptionCheck {
         return mayHold ? [] : missing(upTo: revision).map { "held without a reason: \($0)" }
     }
 
-    /// Whether an emit had to be told by now.
+    /// Why an emit should have come by now; nil if it needn't have.
     func missing(emit value: String, _ emits: [String: OrderCheck.Emitted]) -> String? {
         guard let emit = emits[value], plan.matches(emit.key), !isLagged, emit.begun > answered,
             !emitted.contains(value), plan.showsValues, plan.narrowing?.tells(event: value) ?? true,
@@ -356,7 +356,7 @@ struct SubscriptionCheck {
         return "\(plan.sub) lacks the emit \(value)"
     }
 
-    /// Emits that had been answered before a moment, and are missing.
+    /// Emits that were answered before a moment and are missing.
     func missingEmits(before moment: Int, _ emits: [String: OrderCheck.Emitted]) -> [String] {
         emits.compactMap { value, emit in emit.ended < moment ? missing(emit: value, emits) : nil }
     }
@@ -367,19 +367,19 @@ extension Told {
 }
 
 extension SubscriptionPlan {
-    /// What is told of a change.
+    /// The event for a change.
     func telling(from old: String?, to new: String?) -> Narrowing.Telling {
         if let narrowing { return narrowing.telling(from: old, to: new) }
         return new == nil ? .delete : .update
     }
 
-    /// Whether a change may come to nothing: also one from nothing to nothing, as what came and went
-    /// while the observer waited.
+    /// Whether a change may have no event: also if there was no value before and after it, because a key
+    /// came and went while the observer waited.
     func isSilent(from old: String?, to new: String?) -> Bool {
         old == nil && new == nil || telling(from: old, to: new) == .nothing
     }
 
-    /// Values stand in its lines, by which they are known.
+    /// Whether its lines have values, by which writes can be recognized.
     var showsValues: Bool {
         switch narrowing?.shown {
         case nil, .value, .difference: true
@@ -387,6 +387,7 @@ extension SubscriptionPlan {
         }
     }
 
-    /// What it missed is told line by line, each as to one who may know anything.
+    /// Whether everything that it missed comes line by line, as for an observer that may have any earlier
+    /// value.
     var isReadBackAtFirst: Bool { since != nil && isAll }
 }

@@ -1,8 +1,8 @@
-// How a simulated client wants to be told.
+// What a simulated client subscribes to, and in which form.
 
 import PlugboardWire
 
-/// How a client wants to be told.
+/// A subscription that a client wants.
 struct SubscriptionPlan {
     var sub: String
     var patterns: [String]
@@ -12,9 +12,9 @@ struct SubscriptionPlan {
     var every = 0
     var phase = 5
     var acknowledges = false
-    /// What of it all it asks for, and how that is told.
+    /// The filter, and the form of the events.
     var narrowing: Narrowing?
-    /// A revision up to which everything is known, and its epoch.
+    /// The revision up to which it knows everything, and its epoch.
     var since: (revision: UInt64, epoch: String)?
 
     var fields: String {

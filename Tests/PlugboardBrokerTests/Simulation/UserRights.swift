@@ -1,26 +1,26 @@
-// The policies of a simulation, one after another, and what each lets a user do: said by the
-// tests' own means, for the few keys and patterns that there are.
+// The policies of a simulation, one after another, and what each of them allows a user. The tests use
+// their own code for that, for the few keys and patterns that there are.
 
 import PlugboardWire
 
 @testable import PlugboardBroker
 
-/// What a policy says of one user.
+/// What a policy allows to one user.
 struct UserRights {
-    /// Keys enough that any two of the patterns which differ do so for one of them.
+    /// Enough keys that any two different patterns differ for at least one of them.
     static let samples = ["k.0", "k.1", "k.2", "k.other", "other", "s.a", "s.b", "s.other", "else"]
 
     private var allow: [PolicyAction: [String]] = [:]
     private var deny: [PolicyAction: [String]] = [:]
 
-    /// May do everything.
+    /// All rights.
     static var everything: UserRights {
         var rights = UserRights()
         for action in PolicyAction.allCases { rights.allow[action] = ["**"] }
         return rights
     }
 
-    /// Some of it.
+    /// Random rights.
     init(_ chance: Chance) {
         self = .everything
         let keys = [["k.*"], ["k.0"], ["other"], ["k.1", "other"], ["k.0", "k.1"], ["**"]]
@@ -44,17 +44,17 @@ struct UserRights {
             && !deny[action, default: []].contains { Self.matches($0, key) }
     }
 
-    /// Whether it may do so with some key of a pattern.
+    /// Whether it may do this with some key of a pattern.
     func maySome(_ action: PolicyAction, _ pattern: String) -> Bool {
         Self.samples.contains { Self.matches(pattern, $0) && may(action, $0) }
     }
 
-    /// Whether it may do so with every key of a pattern.
+    /// Whether it may do this with every key of a pattern.
     func mayAll(_ action: PolicyAction, _ pattern: String) -> Bool {
         Self.samples.allSatisfy { !Self.matches(pattern, $0) || may(action, $0) }
     }
 
-    /// Whether a request is one that it may make.
+    /// Whether it may make a request.
     func permit(_ wish: Wish) -> Bool {
         switch wish {
         case .publish(let key, _, nil), .bind(let key, _, _): may(.publish, key)
@@ -74,7 +74,7 @@ struct UserRights {
         SubscriptionPlan(sub: "", patterns: [pattern]).matches(key)
     }
 
-    /// As a rule of a policy file.
+    /// The rights as a rule of a policy file.
     func rule(for user: UInt32) -> String {
         #"{"user":\#(user),"allow":\#(Self.text(allow)),"deny":\#(Self.text(deny))}"#
     }
@@ -89,14 +89,14 @@ struct UserRights {
     }
 }
 
-/// The policies that a broker follows, one after another; none where it follows none.
+/// The policies that a broker follows, one after another; empty if there are none.
 struct PolicySequence {
-    /// Of each policy what it says of users; who isn't there may not connect.
+    /// For each policy, what it allows to each user. A user who is missing may not connect.
     private var stages: [[UInt32: UserRights]] = []
 
     init() {}
 
-    /// The first is a mild one.
+    /// The first policy is a mild one.
     init(_ users: [UInt32], _ chance: Chance) {
         for stage in 0..<(2 + chance.below(4)) {
             var rights: [UInt32: UserRights] = [:]
@@ -114,24 +114,24 @@ struct PolicySequence {
     var count: Int { stages.count }
     var isEmpty: Bool { stages.isEmpty }
 
-    /// As the broker reads it: the owner may do everything. Nil where it can't be read.
+    /// A policy as the broker reads it; the owner may do everything. Nil if the broker can't read it.
     func policy(_ stage: Int) -> Policy? {
         let rules = stages[stage].sorted { $0.key < $1.key }.map { $0.value.rule(for: $0.key) }
         let text = #"{"rules":[{"allow":{"everything":["**"]}}\#(rules.map { "," + $0 }.joined())]}"#
         return try? PolicyReader.policy(in: Array(text.utf8), .system)
     }
 
-    /// What a user may do under one of them; nil where it may not be here. Without a policy, and of
-    /// the owner, that is everything.
+    /// What a user may do under one of the policies; nil if the user may not connect. Without a policy,
+    /// and for the owner, that is everything.
     func rights(of user: UInt32, _ stage: Int) -> UserRights? {
         guard stages.indices.contains(stage), user >= Self.firstUser else { return .everything }
         return stages[stage][user]
     }
 
-    /// Users of clients count from here.
+    /// The number of the first client's user.
     static let firstUser: UInt32 = 70_000
 
-    /// Whether something is permitted under all of some policies, some of them, or none.
+    /// Whether something is permitted under all policies of a range, some of them, or none.
     func verdict(
         _ user: UInt32,
         _ from: Int,

@@ -1,16 +1,16 @@
-// What the clients of a simulation can ask for, and how that is spelled.
+// What the clients of a simulation can ask for, and how each request is spelled.
 
 import PlugboardWire
 
-/// What a client wants of the broker.
+/// A request that a client wants to make.
 enum Wish {
-    /// What a value ends with: its connection, or its time in milliseconds.
+    /// What a value is bound to: its connection, or a time in milliseconds.
     enum Bond: Equatable {
         case connection
         case time(Int)
     }
 
-    /// A write, or an emit, within a batch.
+    /// A write or an emit in a batch.
     struct Part {
         let key: String
         let value: String
@@ -18,9 +18,9 @@ enum Wish {
     }
 
     case hello
-    /// `condition` is what `if` names.
+    /// `condition` is the revision in `if`.
     case publish(key: String, value: String, condition: UInt64?)
-    /// A value that ends by itself.
+    /// Publishes a bound value.
     case bind(key: String, value: String, Bond)
     case patch(key: String, value: String)
     case delete(key: String, condition: UInt64?)
@@ -34,19 +34,19 @@ enum Wish {
     case step(String)
     case acknowledge(String, UInt64)
     case sync
-    /// Asks about the bus and does nothing: an operation with its fields.
+    /// Asks about the bus and changes nothing: an operation with its fields.
     case look(String, String)
     case call(key: String, value: String, timeout: Int?)
     case serve(String)
     case unserve(String)
-    /// What a server says to a call: a value, or an error's code.
+    /// A server's answer to a call: a value, or the code of an error.
     case answer(call: String, value: String?, code: String)
-    /// A write for the case that the connection ends: a value or an event.
+    /// Sets a will: a value, or an event if `isEvent`.
     case will(key: String, value: String, isEvent: Bool)
     case forgetWill
     case goodbye
 
-    /// Keys that it writes.
+    /// The keys that it writes, with their values.
     var writes: [(key: String, value: String?)] {
         switch self {
         case .publish(let key, let value, _), .patch(let key, let value), .bind(let key, let value, _):
@@ -57,7 +57,7 @@ enum Wish {
         }
     }
 
-    /// What it makes known and isn't kept, each with its place in its batch.
+    /// What it emits, each with its place in its batch.
     var emits: [(key: String, value: String, place: Int)] {
         switch self {
         case .emit(let key, let value): [(key, value, 0)]
@@ -69,12 +69,12 @@ enum Wish {
         }
     }
 
-    /// The value that it leaves to be written.
+    /// The value that its will would write.
     var will: [(key: String, value: String?)] {
         if case .will(let key, let value, false) = self { [(key, value)] } else { [] }
     }
 
-    /// As a line, without its end.
+    /// The request as a line, without the line feed.
     func line(id: Int, _ options: String) -> String {
         let rest = #","id":\#(id)\#(options)}"#
         func named(_ operation: String, _ fields: String) -> String {

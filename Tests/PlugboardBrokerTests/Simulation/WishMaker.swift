@@ -1,26 +1,26 @@
-// What a client asks next, from what it has been told so far: revisions to name in `if`,
-// subscriptions to pause, and after a break those to go on with.
+// Decides what a client asks next, from what it was told so far: revisions for `if`, subscriptions to
+// pause, and after a break subscriptions to resume.
 
 import TestSupport
 
-/// The memory and the whims of one client.
+/// The memory and the random choices of one client.
 struct WishMaker {
     private struct Live {
         var plan: SubscriptionPlan
-        /// Everything up to here was told.
+        /// The revision up to which everything was told.
         var known: UInt64?
     }
 
     private var revisions: [String: UInt64] = [:]
     private var live: [Live] = []
-    /// Subscriptions of a connection that has ended, and where they go on.
+    /// Subscriptions of a connection that has ended, and where they resume.
     private(set) var forgone: [SubscriptionPlan] = []
     var paused: [String] = []
     private var epoch = ""
     private var made = 0
-    /// What it asks next, one after the other.
+    /// What it asks next, in order.
     private var planned: [Wish] = []
-    /// Calls that are to be answered later, or never.
+    /// Calls that it will answer later, or never.
     private var duties: [String] = []
     private var services: [String] = []
 
@@ -51,7 +51,7 @@ struct WishMaker {
         }
     }
 
-    /// Now and then one that is told only so often is paused for a write, and asked what it was told.
+    /// Now and then pauses a subscription with `every` for one write, and then asks what it was told.
     private mutating func shortPause(_ key: String, _ value: String, _ chance: Chance) -> Wish? {
         if planned.isEmpty, chance.isOne(in: 8), let sub = live.first(where: { $0.plan.every > 0 })?.plan.sub,
             !paused.contains(sub)
@@ -67,7 +67,7 @@ struct WishMaker {
         return wish
     }
 
-    /// What only some worlds have.
+    /// Requests that only some worlds have.
     private mutating func rare(_ value: String, _ key: String, _ chance: Chance, _ habits: Habits) -> Wish? {
         let wished = chance.below(8)
         if habits.hasCalls, wished < 5 { return call(value, chance) }
@@ -103,14 +103,14 @@ struct WishMaker {
         )
     }
 
-    /// What a client does about a call: answers at once, or later, perhaps twice, or never.
+    /// What a client does with a call: answers at once, or later, perhaps twice, or never.
     mutating func response(to call: Told, _ chance: Chance) -> Wish? {
         let whim = chance.below(10)
         if whim < 4 { duties.append(call.call) }
         return (3..<9).contains(whim) ? Self.answer(call.call, chance) : nil
     }
 
-    /// A value with parts; now and then one without.
+    /// A value with parts, and now and then one without.
     private static func value(_ plain: String, _ chance: Chance) -> String {
         guard !chance.isOne(in: 7) else { return plain }
         let number = chance.below(8)
@@ -199,7 +199,7 @@ struct WishMaker {
         if event.name == "synced" {
             live[place].known = max(live[place].known ?? 0, revision)
         } else if let known = live[place].known, revision > 0 {
-            // Of a batch the rest may be missing yet.
+            // The rest of the batch may be missing.
             live[place].known = max(known, revision - 1)
         }
     }
@@ -214,7 +214,8 @@ struct WishMaker {
         }
     }
 
-    /// A snapshot is known as a whole or not at all; what began without one from the start.
+    /// A snapshot is known completely or not at all. Without a snapshot, everything is known from the
+    /// beginning.
     private mutating func begin(_ plan: SubscriptionPlan, _ reply: Told) {
         guard let place = live.firstIndex(where: { $0.plan.sub == plan.sub }) else { return }
         if reply.kind == .refused {
@@ -234,7 +235,7 @@ struct WishMaker {
         return .acknowledge(event.sub, revision)
     }
 
-    /// The connection has ended.
+    /// Notes that the connection has ended.
     mutating func forgo() {
         forgone += live.compactMap { one in
             guard let known = one.known else { return nil }
@@ -250,7 +251,7 @@ struct WishMaker {
         planned = []
     }
 
-    /// There is nobody to subscribe at.
+    /// Notes that there is no broker to subscribe at.
     mutating func giveUp() {
         forgone = []
     }

@@ -1,5 +1,5 @@
-// All writes of a run in the order of their revisions: the truth that everything else is held
-// against. It is taken from the journal, or from a witness who was told of everything.
+// All writes of a run in the order of their revisions, with which everything else is compared. They are
+// taken from the journal, or from a witness that was told of everything.
 
 import TestSupport
 
@@ -7,7 +7,7 @@ import TestSupport
 struct Write: Equatable {
     var revision: UInt64
     var key: String
-    /// Nil: the key was deleted.
+    /// The value; nil for a delete.
     var value: String?
     var by: String
     var reason = ""
@@ -25,7 +25,7 @@ struct Write: Equatable {
     }
 }
 
-/// The writes, and those of each key by their places, from 1.
+/// All writes, and those of each key. Places of a key's writes count from 1.
 struct WriteLog {
     private(set) var writes: [Write]
     private(set) var keys: [String: [Write]] = [:]
@@ -35,12 +35,12 @@ struct WriteLog {
         for write in writes { keys[write.key, default: []].append(write) }
     }
 
-    /// What a witness saw that was told of everything as it happened.
+    /// The writes that a witness was told of as they happened.
     init(seenBy conversation: Conversation) {
         self.init(conversation.told.filter { ["update", "delete"].contains($0.name) }.map(Write.init))
     }
 
-    /// The segments of a journal, oldest first.
+    /// The writes in the segments of a journal, oldest first.
     init(journal segments: [[UInt8]]) {
         var writes: [Write] = []
         for segment in segments {
@@ -73,7 +73,7 @@ struct WriteLog {
         return low
     }
 
-    /// The place of a key's write; nil where there was none with that revision.
+    /// The place of a key's write; nil if no write of the key has this revision.
     func place(of key: String, at revision: UInt64) -> Int? {
         let count = count(of: key, upTo: revision)
         guard count > 0, keys[key]?[count - 1].revision == revision else { return nil }
@@ -86,12 +86,12 @@ struct WriteLog {
         return writes[place - 1]
     }
 
-    /// Whether a key has no value after so many writes.
+    /// Whether a key has no value after its write at `place`.
     func isAbsent(_ key: String, after place: Int) -> Bool {
         write(of: key, place)?.value == nil
     }
 
-    /// Replaces the truth, for tests of the checks.
+    /// Replaces the writes, to test the checks.
     mutating func replace(_ writes: [Write]) {
         self = WriteLog(writes)
     }

@@ -13,7 +13,7 @@ extension Hub {
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
         makeBacklog(of: subscription)
-        subscriptions[subscription].backlog?.isPaused = true
+        matching[subscription].backlog?.isPaused = true
         replyControl(request, line, subscription, session)
     }
 
@@ -23,8 +23,8 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        subscriptions[subscription].backlog?.isPaused = false
-        subscriptions[subscription].backlog?.steps = 0
+        matching[subscription].backlog?.isPaused = false
+        matching[subscription].backlog?.steps = 0
         replyControl(request, line, subscription, session)
         waitForReplay(of: subscription)
         dropEmptyBacklog(of: subscription)
@@ -38,7 +38,7 @@ extension Hub {
         _ session: SessionHandle
     ) throws(Refusal) {
         let subscription = try target(of: request, line, session)
-        guard let backlog = subscriptions[subscription].backlog, backlog.isPaused else {
+        guard let backlog = matching[subscription].backlog, backlog.isPaused else {
             throw notPaused(subscription, request)
         }
         backlog.steps = min(decoder.options.count, backlog.owedCount)
@@ -55,9 +55,7 @@ extension Hub {
         let sub = Self.subText(request, line)
         if sessions[session].isGuarded, request.has(.client) {
             let owner = sessions.find(client: decoder.options.client)
-            let found = texts.find(sub.bytes).flatMap { text in
-                owner.flatMap { sessions[$0].subscriptions.find(text, subscriptions) }
-            }
+            let found = owner.flatMap { matching.find(sub.bytes, in: sessions[$0].subscriptions) }
             return try checkControl(of: found, request, session)
         }
         let owner = try request.has(.client) ? other(decoder.options.client, for: session) : session
@@ -71,9 +69,7 @@ extension Hub {
         of owner: SessionHandle
     ) throws(Refusal) -> SubscriptionHandle {
         let sub = Self.subText(request, line)
-        guard let text = texts.find(sub.bytes),
-            let found = sessions[owner].subscriptions.find(text, subscriptions)
-        else {
+        guard let found = matching.find(sub.bytes, in: sessions[owner].subscriptions) else {
             throw Self.unknown(sub, request)
         }
         return found
@@ -97,12 +93,12 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ session: SessionHandle
     ) {
-        let backlog = subscriptions[subscription].backlog
+        let backlog = matching[subscription].backlog
         openReply(to: session)
         ReplyEncoder.appendControl(
             request.operation,
             id: request.id.bytes(of: line),
-            sub: texts[subscriptions[subscription].text].sub,
+            sub: matching.sub(of: subscription),
             client: request.has(.client) ? decoder.options.client : nil,
             owed: backlog?.owedCount ?? 0,
             to: &sessions[session].outbox.own
@@ -110,7 +106,7 @@ extension Hub {
     }
 
     private func notPaused(_ subscription: SubscriptionHandle, _ request: Request) -> Refusal {
-        let text = String(texts[subscriptions[subscription].text].sub)
+        let text = String(matching.sub(of: subscription))
         var refusal = Refusal(.conflict, "subscription \(text) is not paused", hint: "pause it first")
         refusal.offset = request.sub.start
         return refusal
@@ -129,18 +125,18 @@ extension Hub {
     }
 
     private func isControllable(_ subscription: SubscriptionHandle, by session: SessionHandle) -> Bool {
-        if subscriptions[subscription].session == session { return true }
-        for place in subscriptions[subscription].keys.all
-        where !sessions[session].authorize(.control, observables[place.observable].key) {
+        if matching[subscription].session == session { return true }
+        for place in matching[subscription].keys.all
+        where !sessions[session].authorize(.control, keyspace[place.observable].key) {
             return false
         }
         var pattern = ByteBuffer()
-        for place in subscriptions[subscription].patterns {
+        for place in matching[subscription].patterns {
             pattern.removeAll()
             place.node.appendPattern(to: &pattern)
             if !sessions[session].authorizeAll(.control, pattern.bytes) { return false }
         }
-        guard subscriptions[subscription].isTracer else { return true }
+        guard matching[subscription].isTracer else { return true }
         return tracing.patterns(of: subscription).allSatisfy { pattern in
             sessions[session].authorizeAll(.control, pattern.span)
         }

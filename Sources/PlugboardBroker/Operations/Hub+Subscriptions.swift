@@ -25,8 +25,8 @@ extension Hub {
         case .remembered: oweMissed(of: wanted, line, subscription)
         case .kept(let place):
             beginOwing(to: subscription)
-            subscriptions[subscription].backlog?.owesSynced = decoder.options.initial
-            subscriptions[subscription].backlog?.lastRevision = decoder.options.since
+            matching[subscription].backlog?.owesSynced = decoder.options.initial
+            matching[subscription].backlog?.lastRevision = decoder.options.since
             beginReplay(subscription, from: place, after: decoder.options.since)
         case .fresh, .anew:
             guard decoder.options.initial else { return }
@@ -44,13 +44,13 @@ extension Hub {
         _ line: Span<UInt8>,
         isResumed: Bool? = nil
     ) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         if sessions[session].isBehind { awaitReply(subscription) }
         openReply(to: session)
         let id = request.id.bytes(of: line)
         ReplyEncoder.appendStart(request.operation, id: id, to: &sessions[session].outbox.own)
         sessions[session].outbox.own.append(#","sub":"#)
-        sessions[session].outbox.own.append(texts[subscriptions[subscription].text].sub)
+        sessions[session].outbox.own.append(matching.sub(of: subscription))
         sessions[session].outbox.own.append(#","revision":"#)
         sessions[session].outbox.own.append(decimal: revision)
         if let isResumed {
@@ -62,9 +62,9 @@ extension Hub {
     /// A client that is behind is answered later, and told nothing of this subscription before.
     private mutating func awaitReply(_ subscription: SubscriptionHandle) {
         makeBacklog(of: subscription)
-        subscriptions[subscription].backlog?.awaitsReply = true
-        sessions[subscriptions[subscription].session].makeCatchup()
-        sessions[subscriptions[subscription].session].catchup?.unanswered.append(subscription)
+        matching[subscription].backlog?.awaitsReply = true
+        sessions[matching[subscription].session].makeCatchup()
+        sessions[matching[subscription].session].catchup?.unanswered.append(subscription)
     }
 
     mutating func unsubscribe(
@@ -89,32 +89,14 @@ extension Hub {
     mutating func end(_ subscription: SubscriptionHandle) {
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, -1) }
         charge(subscription, traced: tracing.patterns(of: subscription).count, -1)
-        if subscriptions[subscription].isTracer { tracing.remove(subscription) }
+        if matching[subscription].isTracer { tracing.remove(subscription) }
         writeOff(subscription)
-        for place in subscriptions[subscription].keys.all {
-            let (observable, index) = (place.observable, Int(place.index))
-            observables[observable].observersGeneration = 0
-            observables[observable].exactObservers.removeSwapping(at: index)
-            if index < observables[observable].exactObservers.count {
-                let moved = observables[observable].exactObservers[index]
-                subscriptions[moved].noteMoved(in: observable, to: index)
-            }
-            if observables[observable].exactObservers.isEmpty {
-                observables[observable].exactObservers.releaseMemory()
-            }
-            removeIfUnneeded(observable)
-        }
-        for place in subscriptions[subscription].patterns {
-            if let moved = patterns.remove(at: Int(place.index), from: place.node) {
-                subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
-            }
-        }
-        if subscriptions[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
-        let (session, text) = (subscriptions[subscription].session, subscriptions[subscription].text)
-        sessions[session].subscriptions.remove(subscription, texts[text].sub, &subscriptions)
-        if !subscriptions[subscription].isDirect { sessions[session].indirectCount -= 1 }
-        texts.remove(text)
-        _ = subscriptions.remove(subscription)
+        matching.detach(subscription, &keyspace)
+        if matching[subscription].acknowledges { noteAcknowledged(subscription, upTo: .max) }
+        let session = matching[subscription].session
+        sessions[session].subscriptions.remove(subscription, &matching)
+        if !matching[subscription].isDirect { sessions[session].indirectCount -= 1 }
+        matching.remove(subscription)
     }
 
     /// The patterns of a request, each of them well-formed and none twice.
@@ -163,8 +145,7 @@ extension Hub {
     }
 
     private func hasSubscription(_ sub: borrowing ByteBuffer, _ session: SessionHandle) -> Bool {
-        guard let text = texts.find(sub.bytes) else { return false }
-        return sessions[session].subscriptions.find(text, subscriptions) != nil
+        matching.find(sub.bytes, in: sessions[session].subscriptions) != nil
     }
 
     private mutating func smallestFreeSub(of session: SessionHandle) -> UInt64 {
@@ -192,57 +173,33 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> SubscriptionHandle {
-        lastSerial += 1
-        let subscription = subscriptions.insert(
-            Subscription(
-                session: session,
-                text: texts.add(sub.bytes),
-                serial: lastSerial,
-                kind: EventKind(old: decoder.options.old, values: decoder.options.values),
-                options: decoder.options,
-                filter: filter
-            )
-        )
-        sessions[session].subscriptions.insert(subscription, &subscriptions)
-        if !subscriptions[subscription].isDirect { sessions[session].indirectCount += 1 }
-        for range in wanted { attach(subscription, to: range.bytes(of: line)) }
+        let subscription = matching.add(sub.bytes, of: session, decoder.options, filter)
+        sessions[session].subscriptions.insert(subscription, &matching)
+        if !matching[subscription].isDirect { sessions[session].indirectCount += 1 }
+        for range in wanted { matching.attach(subscription, to: range.bytes(of: line), &keyspace) }
         charge(subscription, traced: 0)
         throttle(subscription, milliseconds: decoder.options.every)
         if !supervision.onDemand.isEmpty { noteDemand(of: subscription, 1) }
         return subscription
     }
 
-    private mutating func attach(_ subscription: SubscriptionHandle, to pattern: Span<UInt8>) {
-        if Pattern.hasWildcard(pattern) {
-            let (node, index) = patterns.insert(pattern, subscription)
-            let place = PatternPlace(node: node, index: Int32(index))
-            return subscriptions[subscription].patterns.append(place)
-        }
-        let hash = observables.hash(pattern)
-        let observable = observables.find(pattern, hash: hash) ?? observables.insert(pattern, hash: hash)
-        let index = Int32(observables[observable].exactObservers.count)
-        observables[observable].exactObservers.append(subscription)
-        observables[observable].observersGeneration = 0
-        subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
-    }
-
     /// Counts what a subscription has the broker remember; `sign` is -1 when it ends.
     func charge(_ subscription: SubscriptionHandle, traced: Int, _ sign: Int = 1) {
-        let session = subscriptions[subscription].session
-        access.charge(sessions[session], for: subscriptions[subscription], traced: traced, sign)
+        let session = matching[subscription].session
+        access.charge(sessions[session], for: matching[subscription], traced: traced, sign)
     }
 
     // MARK: Backlogs
 
     /// Makes sure that a subscription has a place for what it is owed.
     mutating func makeBacklog(of subscription: SubscriptionHandle) {
-        guard subscriptions[subscription].backlog == nil else { return }
+        guard matching[subscription].backlog == nil else { return }
         noteDirect(subscription) { $0.makeBacklog() }
     }
 
     /// Gives that place up when nothing is owed and nothing has to wait.
     mutating func dropEmptyBacklog(of subscription: SubscriptionHandle) {
-        guard let backlog = subscriptions[subscription].backlog, !backlog.isNeeded else { return }
+        guard let backlog = matching[subscription].backlog, !backlog.isNeeded else { return }
         releaseBacklog(of: subscription)
     }
 
@@ -255,23 +212,23 @@ extension Hub {
         _ subscription: SubscriptionHandle,
         _ change: (inout Subscription) -> Void
     ) {
-        let wasDirect = subscriptions[subscription].isDirect
-        change(&subscriptions[subscription])
-        let isDirect = subscriptions[subscription].isDirect
+        let wasDirect = matching[subscription].isDirect
+        change(&matching[subscription])
+        let isDirect = matching[subscription].isDirect
         if wasDirect == isDirect { return }
-        sessions[subscriptions[subscription].session].indirectCount += isDirect ? -1 : 1
+        sessions[matching[subscription].session].indirectCount += isDirect ? -1 : 1
     }
 
     /// Forgets what a subscription is owed, and its rhythm.
     mutating func writeOff(_ subscription: SubscriptionHandle) {
         endThrottle(of: subscription)
         endReplay(of: subscription)
-        guard let backlog = subscriptions[subscription].backlog else { return }
-        let session = subscriptions[subscription].session
+        guard let backlog = matching[subscription].backlog else { return }
+        let session = matching[subscription].session
         while let owed = backlog.keys.front {
             let observable = backlog.keys[owed].observable
             forgetOwed(owed, of: subscription)
-            removeIfUnneeded(observable)
+            keyspace.removeIfUnneeded(observable)
         }
         if let catchup = sessions[session].catchup {
             catchup.queuedBytes -= backlog.lines.byteCount

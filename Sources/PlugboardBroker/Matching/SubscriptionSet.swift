@@ -16,37 +16,33 @@ struct SubscriptionSet: ~Copyable {
     @inline(__always) var isEmpty: Bool { list.isEmpty }
     @inline(__always) var count: Int { list.count }
 
-    func find(_ text: TextHandle, _ subscriptions: borrowing Slab<Subscription>) -> SubscriptionHandle? {
+    func find(_ text: TextHandle, _ matching: borrowing Matching) -> SubscriptionHandle? {
         if count >= Self.indexedFrom { return index[text] }
-        for place in list.indices where subscriptions[list[place]].text == text { return list[place] }
+        for place in list.indices where matching[list[place]].text == text { return list[place] }
         return nil
     }
 
-    mutating func insert(_ subscription: SubscriptionHandle, _ subscriptions: inout Slab<Subscription>) {
-        subscriptions[subscription].place = Int32(list.count)
+    mutating func insert(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
+        matching[subscription].place = Int32(list.count)
         list.append(subscription)
         if list.count == Self.indexedFrom {
-            for place in list.indices { index[subscriptions[list[place]].text] = list[place] }
+            for place in list.indices { index[matching[list[place]].text] = list[place] }
         } else if list.count > Self.indexedFrom {
-            index[subscriptions[subscription].text] = subscription
+            index[matching[subscription].text] = subscription
         }
     }
 
-    /// Removes it from the set, called `sub`; the rest of it is the caller's.
-    mutating func remove(
-        _ subscription: SubscriptionHandle,
-        _ sub: Span<UInt8>,
-        _ subscriptions: inout Slab<Subscription>
-    ) {
+    /// Removes it from the set; the rest of it is the caller's.
+    mutating func remove(_ subscription: SubscriptionHandle, _ matching: inout Matching) {
         if list.count > Self.indexedFrom {
-            index[subscriptions[subscription].text] = nil
+            index[matching[subscription].text] = nil
         } else if list.count == Self.indexedFrom {
             index = [:]
         }
-        let place = Int(subscriptions[subscription].place)
+        let place = Int(matching[subscription].place)
         list.removeSwapping(at: place)
-        if place < list.count { subscriptions[list[place]].place = Int32(place) }
-        noteFree(sub)
+        if place < list.count { matching[list[place]].place = Int32(place) }
+        noteFree(matching.sub(of: subscription))
     }
 
     /// No smaller number is asked about twice, so that many subscriptions are numbered in the time of a
@@ -65,26 +61,26 @@ extension SubscriptionSet {
     private static var always: Invariants { Invariants(of: "SubscriptionSet") }
 
     /// Each is its session's, knows its place, and is found by its text.
-    func checkInvariants(of session: SessionHandle, _ hub: borrowing Hub) throws(BrokenInvariant) {
+    func checkInvariants(of session: SessionHandle, _ matching: borrowing Matching) throws(BrokenInvariant) {
         var numbers = 0
         for place in 0..<list.count {
             let subscription = list[place]
-            let isItsOwn = hub.subscriptions[subscription].session == session
+            let isItsOwn = matching[subscription].session == session
             try Self.always.hold("a subscription is its session's", isItsOwn, of: "place \(place)")
             try Self.always.agree(
                 "a subscription knows its place",
-                Int(hub.subscriptions[subscription].place),
+                Int(matching[subscription].place),
                 place
             )
             if count < Self.indexedFrom { continue }
-            let isFound = find(hub.subscriptions[subscription].text, hub.subscriptions) == subscription
+            let isFound = find(matching[subscription].text, matching) == subscription
             try Self.always.hold("a subscription is found by its text", isFound, of: "place \(place)")
         }
         try Self.always.agree("many are indexed", index.count, count < Self.indexedFrom ? 0 : count)
         guard lowestFree > 1 else { return }
         for place in list.indices {
             let subscription = list[place]
-            let number = UInt64(String(hub.texts[hub.subscriptions[subscription].text].sub)) ?? 0
+            let number = UInt64(String(matching.sub(of: subscription))) ?? 0
             if number > 0, number < lowestFree { numbers += 1 }
         }
         try Self.always.agree("no smaller number is free", UInt64(numbers), lowestFree - 1)

@@ -30,7 +30,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
     /// A hint that names existing keys like `key`; nil where there are none.
     static func hint(
         for key: Span<UInt8>,
-        in table: borrowing ObservableTable,
+        in table: borrowing Keyspace,
         to clearance: Clearance?
     ) -> String? {
         guard key.count <= keyBytesMax else { return nil }
@@ -55,7 +55,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
     }
 
     /// Keys that differ from the wanted one in a single token.
-    private mutating func lookForSlips(_ table: borrowing ObservableTable) {
+    private mutating func lookForSlips(_ table: borrowing Keyspace) {
         var end = key.count
         for _ in 0..<Self.tokensMax {
             var start = end
@@ -69,7 +69,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
     }
 
     /// Visits the neighbours of a token, beginning at the key's first `from` bytes.
-    private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing ObservableTable) {
+    private mutating func lookAround(_ token: ByteRange, from: Int, _ table: borrowing Keyspace) {
         let wanted = token.bytes(of: key)
         probe.removeAll()
         probe.append(key[..<from])
@@ -99,7 +99,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
         _ other: Span<UInt8>,
         for token: ByteRange,
         _ difference: Int,
-        _ table: borrowing ObservableTable
+        _ table: borrowing Keyspace
     ) {
         probe.removeAll()
         probe.append(key[..<token.start])
@@ -110,7 +110,7 @@ struct NearestKeys: ~Copyable, ~Escapable {
     }
 
     /// Keys of which the wanted one is the beginning.
-    private mutating func lookBelow(_ table: borrowing ObservableTable) {
+    private mutating func lookBelow(_ table: borrowing Keyspace) {
         probe.removeAll()
         probe.append(key)
         probe.append(byte: Self.dot)

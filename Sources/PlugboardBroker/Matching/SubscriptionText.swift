@@ -108,10 +108,10 @@ extension SubscriptionTexts {
     /// Each text is there for as many subscriptions as it says.
     func checkInvariants(
         _ living: borrowing Living,
-        _ subscriptions: borrowing Slab<Subscription>
+        _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         var users: [TextHandle: Int] = [:]
-        for subscription in living.subscriptions { users[subscriptions[subscription].text, default: 0] += 1 }
+        for subscription in living.subscriptions { users[matching[subscription].text, default: 0] += 1 }
         var found = 0
         for (hash, first) in byHash {
             var next: TextHandle? = first

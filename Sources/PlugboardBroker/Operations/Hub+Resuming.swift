@@ -16,7 +16,7 @@ extension Hub {
         guard isOfThisLife(request, line), access.hasStood(since: since),
             !wanted.contains(where: { Key.isReserved($0.bytes(of: line)) })
         else { return .anew }
-        let isRemembered = since >= history.completeSince
+        let isRemembered = since >= keyspace.history.completeSince
         if isRemembered, decoder.options.delivery == .latest || since == revision { return .remembered }
         if let place = durability.beginReading(after: since) { return .kept(place) }
         return isRemembered ? .remembered : .anew
@@ -29,14 +29,14 @@ extension Hub {
         _ subscription: SubscriptionHandle
     ) {
         beginOwing(to: subscription)
-        for number in history.first(after: decoder.options.since)..<history.count {
-            let entry = history[number]
+        for number in keyspace.history.first(after: decoder.options.since)..<keyspace.history.count {
+            let entry = keyspace.history[number]
             guard entry.operation != .emit,
-                isWanted(entry.observable, wanted, line, subscriptions[subscription].session)
+                isWanted(entry.observable, wanted, line, matching[subscription].session)
             else { continue }
             owe(missed: entry, to: subscription)
         }
-        subscriptions[subscription].backlog?.owesSynced = decoder.options.initial
+        matching[subscription].backlog?.owesSynced = decoder.options.initial
         tellOwed(to: subscription)
         dropEmptyBacklog(of: subscription)
     }
@@ -49,34 +49,35 @@ extension Hub {
         for session: SessionHandle
     ) -> [History.Entry] {
         let first =
-            isOfThisLife(request, line) ? history.first(after: decoder.options.since) : history.oldest
+            isOfThisLife(request, line)
+            ? keyspace.history.first(after: decoder.options.since) : keyspace.history.oldest
         var deletes: [ObservableHandle: UInt64] = [:]
-        for number in first..<history.count {
-            let entry = history[number]
-            guard entry.operation == .delete, !observables[entry.observable].hasValue,
+        for number in first..<keyspace.history.count {
+            let entry = keyspace.history[number]
+            guard entry.operation == .delete, !keyspace[entry.observable].hasValue,
                 isWanted(entry.observable, wanted, line, session)
             else { continue }
             deletes[entry.observable] = number
         }
-        return deletes.values.sorted().map { history[$0] }
+        return deletes.values.sorted().map { keyspace.history[$0] }
     }
 
     /// Owes a write that an observer missed; of a key that it is owed already, the newer one.
     mutating func owe(missed entry: History.Entry, to subscription: SubscriptionHandle) {
         let observable = entry.observable
-        if entry.operation == .delete { observables.keepDeleter(entry.author, of: observable, &authors) }
-        if let backlog = subscriptions[subscription].backlog, let owed = place(of: observable, in: backlog) {
+        if entry.operation == .delete { keyspace.keepDeleter(entry.author, of: observable) }
+        if let backlog = matching[subscription].backlog, let owed = place(of: observable, in: backlog) {
             backlog.keys[owed].countSkipped()
             return backlog.keys.renew(owed, revision: entry.revision, event: 0)
         }
-        let hash = observables[observable].hash
+        let hash = keyspace[observable].hash
         appendOwed(OwedKey(observable, hash, revision: entry.revision, .unsure), to: subscription)
     }
 
     /// Whether `since` is a revision that this life of the counter has had.
     private func isOfThisLife(_ request: Request, _ line: Span<UInt8>) -> Bool {
         let options = decoder.options
-        if request.has(.epoch), String(options.epoch.bytes(of: line)) != epoch { return false }
+        if request.has(.epoch), String(options.epoch.bytes(of: line)) != keyspace.epoch { return false }
         return options.since <= revision
     }
 
@@ -86,7 +87,7 @@ extension Hub {
         _ line: Span<UInt8>,
         _ session: SessionHandle
     ) -> Bool {
-        let key = observables[observable].key
+        let key = keyspace[observable].key
         guard sessions[session].authorize(.subscribe, key) else { return false }
         return wanted.contains { Pattern.matches($0.bytes(of: line), key) }
     }

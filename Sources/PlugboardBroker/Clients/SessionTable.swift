@@ -48,9 +48,9 @@ struct SessionTable: ~Copyable {
         return row[slot]
     }
 
-    mutating func remove(_ session: SessionHandle, _ authors: inout Authors) {
+    mutating func remove(_ session: SessionHandle, _ keyspace: inout Keyspace) {
         row[all[session].slot] = .none
-        if let author = all.remove(session).signature { authors.release(author) }
+        if let author = all.remove(session).signature { keyspace.release(author) }
     }
 }
 

@@ -148,12 +148,12 @@ extension PatternTree {
     /// Each subscription stands at the ends of its patterns, and nobody else does.
     func checkInvariants(
         _ living: borrowing Living,
-        _ subscriptions: borrowing Slab<Subscription>
+        _ matching: borrowing Matching
     ) throws(BrokenInvariant) {
         var places = 0
         for subscription in living.subscriptions {
-            places += subscriptions[subscription].patterns.count
-            for place in subscriptions[subscription].patterns {
+            places += matching[subscription].patterns.count
+            for place in matching[subscription].patterns {
                 let node = place.node
                 let index = Int(place.index)
                 let isThere =

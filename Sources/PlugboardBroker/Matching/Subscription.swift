@@ -97,10 +97,10 @@ struct Subscription: ~Copyable {
     /// Adds the first of its patterns that matches a key.
     func appendPattern(
         matching key: Span<UInt8>,
-        _ observables: borrowing ObservableTable,
+        _ keyspace: borrowing Keyspace,
         to buffer: inout ByteBuffer
     ) {
-        for index in keys.indices where observables[keys[index].observable].key.isEqual(to: key) {
+        for index in keys.indices where keyspace[keys[index].observable].key.isEqual(to: key) {
             return buffer.append(key)
         }
         for place in patterns {
@@ -123,6 +123,14 @@ struct Subscription: ~Copyable {
     mutating func noteMoved(in node: PatternNode, to index: Int) {
         guard let place = patterns.firstIndex(where: { $0.node === node }) else { return }
         patterns[place].index = Int32(index)
+    }
+}
+
+extension Subscription {
+    /// What it says of itself.
+    func checkInvariants() throws(BrokenInvariant) {
+        let isPlain = backlog == nil && filter == nil
+        try Invariants(of: "Subscription").agree("it is direct while nothing waits", isDirect, isPlain)
     }
 }
 

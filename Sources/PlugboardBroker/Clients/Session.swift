@@ -75,8 +75,8 @@ struct Session: ~Copyable {
     func mayGoOn(unreadMax: Int) -> Bool { isOpen && !isHeld && outbox.count <= unreadMax }
 
     /// Adds the client's name as JSON.
-    func appendName(_ authors: borrowing Authors, to buffer: inout ByteBuffer) {
-        if let signature { return buffer.append(authors[signature].name) }
+    func appendName(_ keyspace: borrowing Keyspace, to buffer: inout ByteBuffer) {
+        if let signature { return buffer.append(keyspace.authors[signature].name) }
         buffer.append("\"#")
         buffer.append(decimal: client)
         buffer.append("\"")
@@ -129,47 +129,47 @@ struct Session: ~Copyable {
         if duties?.isEmpty == true { duties = nil }
     }
 
-    mutating func rename(_ name: Span<UInt8>, _ authors: inout Authors) {
-        sign(as: authors.make(name: name, presence: presence(authors)), &authors)
+    mutating func rename(_ name: Span<UInt8>, _ keyspace: inout Keyspace) {
+        sign(as: keyspace.makeAuthor(name: name, presence: presence(keyspace)), &keyspace)
     }
 
     /// Whether that is what it calls itself.
-    func isNamed(_ name: String, _ authors: borrowing Authors) -> Bool {
+    func isNamed(_ name: String, _ keyspace: borrowing Keyspace) -> Bool {
         guard let signature else { return false }
         var text = ByteBuffer()
         JSONText.append(name, to: &text)
-        return authors[signature].name.isEqual(to: text.bytes)
+        return keyspace.authors[signature].name.isEqual(to: text.bytes)
     }
 
     /// Who writes, as events say it. Made with the first write: most clients only observe.
     @inline(__always)
-    mutating func author(_ authors: inout Authors) -> AuthorHandle { signature ?? makeAuthor(&authors) }
+    mutating func author(_ keyspace: inout Keyspace) -> AuthorHandle { signature ?? makeAuthor(&keyspace) }
 
     /// Takes its name away: it is a number again.
-    mutating func loseName(_ authors: inout Authors) {
-        _ = makeAuthor(&authors)
+    mutating func loseName(_ keyspace: inout Keyspace) {
+        _ = makeAuthor(&keyspace)
     }
 
     /// The connection has ended: what it wrote says so from now on.
-    func endPresence(_ authors: borrowing Authors) {
-        if let signature { authors[signature].presence.end() }
+    func endPresence(_ keyspace: borrowing Keyspace) {
+        if let signature { keyspace.authors[signature].presence.end() }
     }
 
     @inline(never)
-    private mutating func makeAuthor(_ authors: inout Authors) -> AuthorHandle {
-        let author = authors.makeUnnamed(presence(authors))
-        sign(as: author, &authors)
+    private mutating func makeAuthor(_ keyspace: inout Keyspace) -> AuthorHandle {
+        let author = keyspace.makeAuthor(unnamed: presence(keyspace))
+        sign(as: author, &keyspace)
         return author
     }
 
     /// Whatever the client is called, it is one presence.
-    private func presence(_ authors: borrowing Authors) -> Presence {
-        if let signature { return authors[signature].presence }
+    private func presence(_ keyspace: borrowing Keyspace) -> Presence {
+        if let signature { return keyspace.authors[signature].presence }
         return Presence(client: client, account: clearance?.account)
     }
 
-    private mutating func sign(as author: AuthorHandle, _ authors: inout Authors) {
-        if let signature { authors.release(signature) }
+    private mutating func sign(as author: AuthorHandle, _ keyspace: inout Keyspace) {
+        if let signature { keyspace.release(signature) }
         signature = author
     }
 }

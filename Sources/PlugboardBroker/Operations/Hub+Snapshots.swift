@@ -18,50 +18,43 @@ extension Hub {
         beginOwing(to: subscription)
         var gone = gone[...]
         // What comes after a queued line must be judged before it.
-        var budget = subscriptions[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
+        var budget = matching[subscription].delivery == .all ? Int.max : Self.examinedBytesMax
         for observable in currentValues(
             of: wanted.map { Array($0.bytes(of: line)) },
-            for: sessions[subscriptions[subscription].session].clearance
+            for: sessions[matching[subscription].session].clearance
         ) {
-            while let entry = gone.first, entry.revision < observables[observable].revision {
+            while let entry = gone.first, entry.revision < keyspace[observable].revision {
                 owe(missed: entry, to: subscription)
                 gone.removeFirst()
             }
-            if subscriptions[subscription].filter != nil, budget > 0 {
+            if matching[subscription].filter != nil, budget > 0 {
                 budget -= examinedBytes(of: observable)
-                let value = observables[observable].value
+                let value = keyspace[observable].value
                 guard isConcerned(subscription, .update, from: Span(), to: value) else { continue }
             }
-            let (hash, revision) = (observables[observable].hash, observables[observable].revision)
+            let (hash, revision) = (keyspace[observable].hash, keyspace[observable].revision)
             let owed = OwedKey(observable, hash, revision: revision, .nothing)
             appendOwed(owed, to: subscription)
         }
         for entry in gone { owe(missed: entry, to: subscription) }
-        subscriptions[subscription].backlog?.owesSynced = true
+        matching[subscription].backlog?.owesSynced = true
         tellOwed(to: subscription)
     }
 
     /// Before a new subscription is owed what it begins with.
     mutating func beginOwing(to subscription: SubscriptionHandle) {
         makeBacklog(of: subscription)
-        subscriptions[subscription].backlog?.lastRevision = revision
-        sessions[subscriptions[subscription].session].makeCatchup()
+        matching[subscription].backlog?.lastRevision = revision
+        sessions[matching[subscription].session].makeCatchup()
     }
 
     /// Tells at once as much of what a subscription is owed as there is room for: what is left for
     /// the end of the turn has others of the same client wait, and what comes for them be folded.
     mutating func tellOwed(to subscription: SubscriptionHandle) {
-        let session = subscriptions[subscription].session
+        let session = matching[subscription].session
         let isFirst = !sessions[session].isBehind
         readyIfFree(subscription)
         if isFirst, sessions[session].isBehind { settle(session) }
-    }
-
-    /// Keys of one batch share a revision; the same key stands side by side.
-    private func precedes(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
-        let (first, second) = (observables[one].revision, observables[other].revision)
-        if first != second { return first < second }
-        return one != other && KeyOrder.precedes(observables[one].key, observables[other].key)
     }
 
     /// The keys with a value that match, in the order in which they were written.
@@ -73,17 +66,18 @@ extension Hub {
         for pattern in patterns {
             let pattern = pattern.span
             if Pattern.hasWildcard(pattern) {
-                _ = forEachMatch(of: pattern, for: clearance) {
-                    found.append($0)
+                _ = keyspace.forEachMatch(of: pattern) { observable in
+                    let isSeen = clearance?.permit(.subscribe, keyspace[observable].key) ?? true
+                    if isSeen { found.append(observable) }
                     return true
                 }
-            } else if let observable = observables.find(pattern, hash: observables.hash(pattern)),
-                observables[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
+            } else if let observable = keyspace.find(pattern),
+                keyspace[observable].hasValue, clearance?.permit(.subscribe, pattern) ?? true
             {
                 found.append(observable)
             }
         }
-        found.sort { precedes($0, $1) }
+        found.sort { keyspace.precedes($0, $1) }
         var last: ObservableHandle?
         return found.filter { observable in
             defer { last = observable }

@@ -1,0 +1,356 @@
+// The room of keys: what each key holds, who wrote it, what was written last, and what a value is
+// bound to. Nobody else counts revisions, keys with a value, or who refers to an author.
+//
+// What always holds: the revision is that of the newest write; a value has a writer, who stays as
+// long as a value, the history or a client refers to them; a key is there as long as something needs
+// it. It knows nothing of observers' backlogs, of clients' rights or of the journal.
+
+import PlugboardMemory
+import PlugboardJournal
+import PlugboardPosix
+import PlugboardWire
+
+/// The keys of a bus, with all that is known of them. Used by the loop's thread alone.
+struct Keyspace: ~Copyable {
+    /// Names this life of the revision counter.
+    private(set) var epoch = Journal.newEpoch()
+    /// The revision of the last committed write.
+    private(set) var revision: UInt64 = 0
+    /// Keys with a value, the broker's own left out.
+    private(set) var keyCount = 0
+    private(set) var history: History
+    private(set) var authors = Authors()
+    private var observables = ObservableTable()
+    private var lifetimes = Lifetimes()
+
+    init(time: TimeSource) {
+        history = History(time: time)
+    }
+
+    // MARK: Revisions
+
+    /// The next write begins: it has a revision of its own.
+    @inline(__always)
+    mutating func advance() {
+        revision += 1
+    }
+
+    /// Goes on with the revision counter of an earlier broker.
+    mutating func resume(_ epoch: String, at revision: UInt64) {
+        (self.epoch, self.revision) = (epoch, revision)
+    }
+
+    // MARK: Finding keys
+
+    /// How many keys are known, with a value or without.
+    var count: Int { observables.count }
+
+    subscript(observable: ObservableHandle) -> Observable {
+        @inline(__always)
+        _read { yield observables[observable] }
+        @inline(__always)
+        _modify { yield &observables[observable] }
+    }
+
+    /// Hashes a key the way its look-up does.
+    @inline(__always)
+    var hash: KeyHash { observables.hash }
+
+    @inline(__always)
+    func find(_ key: Span<UInt8>, hash: UInt64) -> ObservableHandle? { observables.find(key, hash: hash) }
+
+    func find(_ key: Span<UInt8>) -> ObservableHandle? { find(key, hash: hash(key)) }
+
+    /// The observable with this hash, which nearly always is the one that is looked for.
+    @inline(__always)
+    func candidate(_ hash: UInt64) -> ObservableHandle? { observables.candidate(hash) }
+
+    /// Reads what a search for a hash looks at first, for the reading's sake.
+    @inline(__always)
+    func touch(_ hash: UInt64) -> UInt64 { observables.touch(hash) }
+
+    /// The first in order whose key is not less than `key`.
+    func first(from key: Span<UInt8>) -> ObservableHandle? { observables.first(from: key) }
+
+    func next(after observable: ObservableHandle) -> ObservableHandle? { observables.next(after: observable) }
+
+    /// Visits the keys with a value that match, in order, while `body` returns true. Returns whether it
+    /// was stopped.
+    func forEachMatch(
+        of pattern: Span<UInt8>,
+        after: Span<UInt8> = Span(),
+        _ body: (ObservableHandle) -> Bool
+    ) -> Bool {
+        let prefix = Pattern.literalPrefix(pattern)
+        let start = !after.isEmpty && KeyOrder.precedes(prefix, after) ? after : prefix
+        var next = first(from: start)
+        while let observable = next {
+            let key = self[observable].key
+            guard key.starts(with: prefix) else { return false }
+            next = self.next(after: observable)
+            guard self[observable].hasValue, Pattern.matches(pattern, key) else { continue }
+            if !after.isEmpty, !KeyOrder.precedes(after, key) { continue }
+            if !body(observable) { return true }
+        }
+        return false
+    }
+
+    /// Whether one was written before another. Keys of one batch share a revision.
+    func precedes(_ one: ObservableHandle, _ other: ObservableHandle) -> Bool {
+        let (first, second) = (self[one].revision, self[other].revision)
+        if first != second { return first < second }
+        return one != other && KeyOrder.precedes(self[one].key, self[other].key)
+    }
+
+    // MARK: Keys and values
+
+    /// Makes the observable of a well-formed key that has none, for a value of about `valueCount`
+    /// bytes; 0 where there will be none soon.
+    mutating func insert(_ key: Span<UInt8>, hash: UInt64, valueCount: Int = 0) -> ObservableHandle {
+        observables.insert(key, hash: hash, valueCount: valueCount)
+    }
+
+    /// The observable of a well-formed key, made where there is none.
+    mutating func findOrInsert(_ key: Span<UInt8>, valueCount: Int = 0) -> ObservableHandle {
+        let hash = hash(key)
+        return find(key, hash: hash) ?? insert(key, hash: hash, valueCount: valueCount)
+    }
+
+    /// Keeps a value under a revision, the present one where none is given, and who wrote it.
+    @inline(__always)
+    @discardableResult
+    mutating func set(
+        _ observable: ObservableHandle,
+        _ value: Span<UInt8>,
+        revision: UInt64? = nil,
+        cause: WriteCause,
+        writer: AuthorHandle
+    ) -> Observable.Change {
+        let change = observables.set(
+            observable,
+            value,
+            revision: revision ?? self.revision,
+            cause: cause,
+            writer: writer,
+            &authors
+        )
+        if change.isFirst, !change.isReserved { keyCount += 1 }
+        return change
+    }
+
+    /// Forgets a value, if there is one. Who deleted it and why is kept while that is owed to somebody.
+    mutating func removeValue(of observable: ObservableHandle, cause: WriteCause, writer: AuthorHandle) {
+        if self[observable].hasValue, !self[observable].isReserved { keyCount -= 1 }
+        observables.removeValue(of: observable, cause: cause, writer: writer, &authors)
+    }
+
+    /// Who deleted it, for somebody who is to be told of that later.
+    mutating func keepDeleter(_ writer: AuthorHandle, of observable: ObservableHandle) {
+        observables.keepDeleter(writer, of: observable, &authors)
+    }
+
+    /// Lets go of a key that has neither a value nor an observer of its own, unless the history still
+    /// points to it.
+    mutating func removeIfUnneeded(_ observable: ObservableHandle) {
+        guard !self[observable].isNeeded, self[observable].generation == 0 else { return }
+        observables.remove(observable, &authors)
+    }
+
+    /// What is kept of a key, if it is known at all.
+    @_lifetime(immortal)
+    func value(of observable: ObservableHandle?) -> Span<UInt8> {
+        guard let observable else { return Span() }
+        return self[observable].value
+    }
+
+    /// What is kept of a key, as an event or a reply tells it. A snapshot says whether the writer is
+    /// still there, as news needn't.
+    @_lifetime(immortal)
+    func tail(of observable: ObservableHandle, isInitial: Bool) -> EventTail {
+        let tail = EventTail(
+            keyPrefix: self[observable].keyPrefix,
+            revision: self[observable].revision,
+            value: self[observable].value,
+            by: authors.by(self[observable].writer),
+            cause: self[observable].cause,
+            reason: self[observable].marks.reason,
+            isInitial: isInitial,
+            live: isInitial ? isLive(observable) : nil
+        )
+        return tail.kept
+    }
+
+    // MARK: Authors
+
+    /// Whether the connection of who wrote a value still lives.
+    func isLive(_ observable: ObservableHandle) -> Bool { authors.isLive(self[observable].writer) }
+
+    /// Whose a value is counted to be.
+    func account(of observable: ObservableHandle) -> UserAccount? { authors.account(self[observable].writer) }
+
+    /// Makes an author with one reference, the caller's.
+    mutating func makeAuthor(name: Span<UInt8>, presence: Presence) -> AuthorHandle {
+        authors.make(name: name, presence: presence)
+    }
+
+    /// Makes the author of a client that has not given its name: `#7`.
+    mutating func makeAuthor(unnamed presence: Presence) -> AuthorHandle { authors.makeUnnamed(presence) }
+
+    mutating func retain(_ author: AuthorHandle) { authors.retain(author) }
+
+    mutating func release(_ author: AuthorHandle) { authors.release(author) }
+
+    // MARK: History
+
+    /// Remembers a write that was just made.
+    @inline(__always)
+    mutating func note(
+        _ operation: Operation,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
+        _ cause: WriteCause
+    ) {
+        history.append(operation, observable, author, revision: revision, cause: cause, &authors)
+    }
+
+    /// Says of the write that was just remembered why the broker made it.
+    mutating func note(_ reason: EventReason) { history.note(reason) }
+
+    /// Says of a remembered write how often its chain of causes has come back to it.
+    mutating func note(returns: UInt8, of entry: UInt64) { history[entry].returns = returns }
+
+    /// Keeps a key that was just left without a value for as long as the history points to it.
+    @inline(__always)
+    mutating func keepForHistory(_ observable: ObservableHandle) { history.keep(observable, &observables) }
+
+    /// The last entry about a key without a value, if it is still known.
+    func lastEntry(of observable: ObservableHandle) -> UInt64? {
+        history.lastEntry(of: observable, observables)
+    }
+
+    /// Ends a turn. Keys that nothing needs any more go, a few at a time so that no turn is long.
+    mutating func endTurn() { history.endTurn(removingFrom: &observables, &authors) }
+
+    // MARK: Lifetimes
+
+    /// Binds a value that isn't bound, to a connection's end where one is given. Returns the bond's place.
+    mutating func bind(_ observable: ObservableHandle, to legacy: LegacyHandle?) -> Int {
+        lifetimes.bind(observable, to: legacy, &observables)
+    }
+
+    /// Binds it to a deadline as well.
+    mutating func note(_ ticket: DeadlineTicket, ofBondAt place: Int) {
+        lifetimes.note(ticket, ofBondAt: place)
+    }
+
+    /// Frees a key of its bond, if it has one. Returns the deadline, which is to be cancelled.
+    mutating func unbind(_ observable: ObservableHandle) -> DeadlineTicket? {
+        lifetimes.unbind(observable, &observables)
+    }
+
+    /// What ends a key's value; nil where nothing does.
+    func bond(of observable: ObservableHandle) -> (isWhileConnected: Bool, ticket: DeadlineTicket?)? {
+        lifetimes.bond(of: self[observable].marks)
+    }
+
+    /// The key whose bond stands at `place`, if that is still the one of this revision.
+    func bound(at place: Int, revision: UInt64) -> ObservableHandle? {
+        lifetimes.find(place, revision: revision)
+    }
+
+    /// A deadline is set for more of the keys whose connections have ended.
+    var isEnding: Bool {
+        get { lifetimes.isGoingOn }
+        set { lifetimes.isGoingOn = newValue }
+    }
+
+    /// How many keys are bound.
+    var boundCount: Int { lifetimes.count }
+
+    /// A place for what a client leaves behind.
+    mutating func makeLegacy() -> LegacyHandle { lifetimes.legacies.insert(Legacy()) }
+
+    /// What the will in it takes up.
+    func willBytes(of legacy: LegacyHandle) -> Int { lifetimes.legacies[legacy].willBytes }
+
+    /// Keeps a will in place of another, or of none.
+    mutating func keep(_ will: consuming Will?, in legacy: LegacyHandle) {
+        lifetimes.legacies[legacy].will = will
+    }
+
+    /// Takes over what a connection that has ended was bound to, and hands its will out.
+    mutating func end(_ legacy: LegacyHandle) -> Will? {
+        lifetimes.end(legacy)
+        return lifetimes.legacies[legacy].will.take()
+    }
+
+    /// The next key to be deleted because its connection has ended; the same one until it is unbound.
+    mutating func nextEnded() -> ObservableHandle? { lifetimes.nextEnded() }
+
+    // MARK: Restoring
+
+    /// Before the first record of an earlier broker: until `endRestoring` the order of keys is not to be
+    /// used, and the bus was empty.
+    mutating func beginRestoring() { observables.beginLoading() }
+
+    /// Remembers a write of an earlier broker. Of a patch the journal has the result.
+    mutating func restore(
+        _ operation: Operation,
+        _ observable: ObservableHandle,
+        _ author: AuthorHandle,
+        _ record: RecordLine
+    ) {
+        history.restore(operation, observable, author, record, &observables, &authors)
+        if history.isGenerationFull { endTurn() }
+    }
+
+    /// After the last. Of the earlier broker's writes up to `snapshotRevision` only what was left of
+    /// them is known.
+    mutating func endRestoring(snapshotRevision: UInt64) {
+        history.begin(after: snapshotRevision)
+        observables.endLoading(&authors)
+        endTurn()
+    }
+}
+
+extension Keyspace {
+    /// Looks at the whole room between two turns. Notes in `living` which keys there are. `owned` are the
+    /// legacies of connections that live.
+    func checkInvariants(
+        _ living: inout Living,
+        _ deadlines: borrowing Deadlines,
+        _ owned: [LegacyHandle]
+    ) throws(BrokenInvariant) {
+        try observables.checkInvariants(&living)
+        let always = Invariants(of: "Keyspace")
+        var (values, bound) = (0, 0)
+        for observable in living.observables {
+            try self[observable].checkInvariants()
+            let isKnown = self[observable].revision <= revision
+            try always.hold("no value is newer than the bus", isKnown, of: String(self[observable].key))
+            if self[observable].marks.bond != nil { bound += 1 }
+            if !self[observable].isReserved, self[observable].hasValue { values += 1 }
+        }
+        try always.agree("it counts the keys with a value", keyCount, values)
+        try history.checkInvariants(living, observables)
+        try always.hold("no remembered write is newer than the bus", history.lastRevision <= revision)
+        try always.agree("it binds the keys that say so", lifetimes.count, bound)
+        try lifetimes.checkInvariants(living, deadlines, observables, owned)
+    }
+
+    /// Each author is there as often as a value, the history or one of `others` refers to it.
+    func checkAuthors(
+        _ living: borrowing Living,
+        _ others: [AuthorHandle]
+    ) throws(BrokenInvariant) {
+        var found: [AuthorHandle: Int] = [:]
+        for author in others + history.keptAuthors { found[author, default: 0] += 1 }
+        for observable in living.observables {
+            if let writer = self[observable].writer { found[writer, default: 0] += 1 }
+        }
+        try authors.checkInvariants(found)
+    }
+
+    /// How many keys are bound to a time.
+    var timedCount: Int { lifetimes.timedCount }
+}

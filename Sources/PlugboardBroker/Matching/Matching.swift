@@ -1,0 +1,272 @@
+// The room of subscriptions: who observes which keys. It finds those whom a write reaches by exact
+// names and by patterns, and keeps the list of each key's observers up to date.
+//
+// What always holds: a subscription stands among the exact observers of each key that it names and at
+// the end of each of its patterns, and knows where; a key's list of observers is true as long as it
+// has the present generation. It knows keys and clients, and nothing of what is told to them.
+
+import PlugboardMemory
+import PlugboardWire
+
+/// All subscriptions of a bus, and what they match. Used by the loop's thread alone.
+struct Matching: ~Copyable {
+    private let patterns = PatternTree()
+    private var subscriptions = Slab<Subscription>()
+    private var texts = SubscriptionTexts()
+    /// Of the subscription that came last.
+    private var lastSerial: UInt64 = 0
+    /// Those whom the last search found, in the order in which they are told.
+    private(set) var found = List<SubscriptionHandle>()
+
+    init() {}
+
+    /// Grows whenever a list of observers may have become out of date.
+    @inline(__always)
+    var generation: UInt64 { patterns.generation }
+
+    subscript(subscription: SubscriptionHandle) -> Subscription {
+        @inline(__always)
+        _read { yield subscriptions[subscription] }
+        @inline(__always)
+        _modify { yield &subscriptions[subscription] }
+    }
+
+    subscript(text: TextHandle) -> SubscriptionText {
+        @inline(__always)
+        _read { yield texts[text] }
+        @inline(__always)
+        _modify { yield &texts[text] }
+    }
+
+    /// What a subscription is called, as JSON.
+    @_lifetime(immortal)
+    func sub(of subscription: SubscriptionHandle) -> Span<UInt8> {
+        texts[subscriptions[subscription].text].sub.kept
+    }
+
+    /// The subscription among a client's that is called `sub`, given as JSON.
+    func find(_ sub: Span<UInt8>, in set: borrowing SubscriptionSet) -> SubscriptionHandle? {
+        guard let text = texts.find(sub) else { return nil }
+        return set.find(text, self)
+    }
+
+    /// Whether a pattern begins with this token.
+    func hasBranch(_ token: String) -> Bool { patterns.hasBranch(token) }
+
+    /// Each list of observers is to be made anew: rights have changed.
+    func outdate() { patterns.outdate() }
+
+    // MARK: Coming and going
+
+    /// Makes a subscription that observes nothing yet, called `sub`.
+    mutating func add(
+        _ sub: Span<UInt8>,
+        of session: SessionHandle,
+        _ options: RequestOptions,
+        _ filter: Filter?
+    ) -> SubscriptionHandle {
+        lastSerial += 1
+        let subscription = Subscription(
+            session: session,
+            text: texts.add(sub),
+            serial: lastSerial,
+            kind: EventKind(old: options.old, values: options.values),
+            options: options,
+            filter: filter
+        )
+        return subscriptions.insert(subscription)
+    }
+
+    /// Has a subscription observe what matches a pattern, or the one key that it names.
+    mutating func attach(
+        _ subscription: SubscriptionHandle,
+        to pattern: Span<UInt8>,
+        _ keyspace: inout Keyspace
+    ) {
+        if Pattern.hasWildcard(pattern) {
+            let (node, index) = patterns.insert(pattern, subscription)
+            let place = PatternPlace(node: node, index: Int32(index))
+            return subscriptions[subscription].patterns.append(place)
+        }
+        let observable = keyspace.findOrInsert(pattern)
+        let index = Int32(keyspace[observable].exactObservers.count)
+        keyspace[observable].exactObservers.append(subscription)
+        keyspace[observable].observersGeneration = 0
+        subscriptions[subscription].keys.append(ExactPlace(observable: observable, index: index))
+    }
+
+    /// Has a subscription observe nothing any more. Keys that only it needed go.
+    mutating func detach(_ subscription: SubscriptionHandle, _ keyspace: inout Keyspace) {
+        for place in subscriptions[subscription].keys.all { leave(place, &keyspace) }
+        for place in subscriptions[subscription].patterns {
+            if let moved = patterns.remove(at: Int(place.index), from: place.node) {
+                subscriptions[moved].noteMoved(in: place.node, to: Int(place.index))
+            }
+        }
+    }
+
+    private mutating func leave(_ place: ExactPlace, _ keyspace: inout Keyspace) {
+        let (observable, index) = (place.observable, Int(place.index))
+        keyspace[observable].observersGeneration = 0
+        keyspace[observable].exactObservers.removeSwapping(at: index)
+        if index < keyspace[observable].exactObservers.count {
+            let moved = keyspace[observable].exactObservers[index]
+            subscriptions[moved].noteMoved(in: observable, to: index)
+        }
+        if keyspace[observable].exactObservers.isEmpty {
+            keyspace[observable].exactObservers.releaseMemory()
+        }
+        keyspace.removeIfUnneeded(observable)
+    }
+
+    /// Frees a subscription that is detached.
+    mutating func remove(_ subscription: SubscriptionHandle) {
+        texts.remove(subscriptions[subscription].text)
+        _ = subscriptions.remove(subscription)
+    }
+
+    // MARK: Searching
+
+    /// Leaves in `found` those whom a write of a key reaches, in the order in which they are told.
+    /// `observable` is the key's, if it is known. `isSelective`: some may not see it.
+    mutating func find(
+        _ key: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool
+    ) {
+        var list = List<SubscriptionHandle>()
+        swap(&list, &found)
+        defer { swap(&list, &found) }
+        collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+    }
+
+    /// Nobody was found: who asked may not know.
+    mutating func forgetFound() { found.removeAll() }
+
+    /// Makes a key's list of observers anew.
+    @inline(never)
+    mutating func rebuildObservers(
+        of observable: ObservableHandle,
+        _ keyspace: inout Keyspace,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool
+    ) {
+        find(keyspace[observable].key, observable, keyspace, sessions, isSelective: isSelective)
+        keyspace[observable].observers.removeAll()
+        var hasAcknowledgers = false
+        for place in found.indices {
+            keyspace[observable].observers.append(Recipient(found[place], subscriptions[found[place]]))
+            if subscriptions[found[place]].acknowledges { hasAcknowledgers = true }
+        }
+        if found.isEmpty { keyspace[observable].observers.releaseMemory() }
+        keyspace[observable].hasAcknowledgers = hasAcknowledgers
+        keyspace[observable].observersGeneration = generation
+    }
+
+    private func collect(
+        _ key: Span<UInt8>,
+        _ observable: ObservableHandle?,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool,
+        into list: inout List<SubscriptionHandle>
+    ) {
+        list.removeAll()
+        if let observable {
+            for place in keyspace[observable].exactObservers.indices {
+                list.append(keyspace[observable].exactObservers[place])
+            }
+        }
+        patterns.match(key, into: &list)
+        if isSelective { dropForbidden(key, from: &list, sessions) }
+        arrange(&list)
+    }
+
+    /// Takes those out of a list who may not be told of a key.
+    private func dropForbidden(
+        _ key: Span<UInt8>,
+        from list: inout List<SubscriptionHandle>,
+        _ sessions: borrowing SessionTable
+    ) {
+        var allowed = 0
+        for index in list.indices
+        where sessions[subscriptions[list[index]].session].authorize(.subscribe, key) {
+            list[allowed] = list[index]
+            allowed += 1
+        }
+        list.truncate(to: allowed)
+    }
+
+    /// Orders by phase and age, and drops repeats, so that a subscription whose patterns overlap is
+    /// told once.
+    private func arrange(_ list: inout List<SubscriptionHandle>) {
+        list.sort {
+            let (one, other) = (subscriptions[$0].rank, subscriptions[$1].rank)
+            return one < other
+        }
+        var kept = 0
+        for index in list.indices where kept == 0 || list[kept - 1] != list[index] {
+            list[kept] = list[index]
+            kept += 1
+        }
+        list.truncate(to: kept)
+    }
+}
+
+extension Matching {
+    private static var always: Invariants { Invariants(of: "Subscription") }
+
+    /// Looks at the whole room between two turns.
+    func checkInvariants(
+        _ living: borrowing Living,
+        _ keyspace: borrowing Keyspace,
+        _ sessions: borrowing SessionTable,
+        isSelective: Bool
+    ) throws(BrokenInvariant) {
+        try patterns.checkInvariants(living, self)
+        try texts.checkInvariants(living, self)
+        try exactObserversAreWhereTheySay(living, keyspace)
+        var list = List<SubscriptionHandle>()
+        for observable in living.observables where keyspace[observable].observersGeneration == generation {
+            let key = keyspace[observable].key
+            collect(key, observable, keyspace, sessions, isSelective: isSelective, into: &list)
+            try observersAreThoseWhoMatch(observable, keyspace, list)
+        }
+    }
+
+    private func exactObserversAreWhereTheySay(
+        _ living: borrowing Living,
+        _ keyspace: borrowing Keyspace
+    ) throws(BrokenInvariant) {
+        var (places, observers) = (0, 0)
+        for subscription in living.subscriptions {
+            try self[subscription].checkInvariants()
+            for place in self[subscription].keys.all {
+                places += 1
+                try Self.always.hold("its keys are there", living.observables.contains(place.observable))
+                let there = keyspace[place.observable].exactObservers.all
+                let isThere = place.index < there.count && there[Int(place.index)] == subscription
+                let key = String(keyspace[place.observable].key)
+                try Self.always.hold("it observes its keys where it says", isThere, of: key)
+            }
+        }
+        for observable in living.observables { observers += keyspace[observable].exactObservers.count }
+        try Self.always.agree("keys have no observers that are gone", places, observers)
+    }
+
+    private func observersAreThoseWhoMatch(
+        _ observable: ObservableHandle,
+        _ keyspace: borrowing Keyspace,
+        _ list: borrowing List<SubscriptionHandle>
+    ) throws(BrokenInvariant) {
+        let always = Invariants(of: "Observable")
+        let key = String(keyspace[observable].key)
+        let listed = keyspace[observable].observers.all.map(\.subscription)
+        try always.hold("its observers are those who match", listed.elementsEqual(list.all), of: key)
+        let acknowledges = list.all.contains { self[$0].acknowledges }
+        let isNoted = keyspace[observable].hasAcknowledgers == acknowledges
+        try always.hold("it knows whether one of them acknowledges", isNoted, of: key)
+    }
+}
