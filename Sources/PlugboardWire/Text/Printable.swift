@@ -3,9 +3,9 @@
 // invisible characters could make one text look like another. All of them are shown as JSON escapes, so
 // JSON stays JSON.
 
-/// Shows text with escapes in place of unsafe characters.
+/// Shows text with escapes in place of harmful characters.
 public enum Printable {
-    /// The text with an escape in place of each unsafe character.
+    /// The text with an escape in place of each harmful character.
     public static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: needsEscape) else { return text }
         var shown = ""
