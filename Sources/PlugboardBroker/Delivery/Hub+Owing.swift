@@ -105,7 +105,7 @@ extension Hub {
         if !backlog.keys[owed].isInitial { backlog.keys[owed].countSkipped() }
         backlog.keys[owed].isGated = isGated
         backlog.keys[owed].unacknowledged = nil
-        backlog.keys.renew(owed, revision: tail.revision, event: delivery.eventNumber)
+        backlog.renew(owed, revision: tail.revision, event: delivery.eventNumber)
     }
 
     /// Owes one key more. A session that is owed too many is given up.
