@@ -136,6 +136,13 @@ extension Hub {
         if let deadline = call.deadline { deadlines.cancel(deadline) }
         if !calls.held.isEmpty { forgetHeld(call) }
         calls.remove(call, &sessions)
+        judgeAgain(call.server)
+    }
+
+    /// Has the loop look at a client whose connection may have stayed open only for a call or a service
+    /// that has just ended.
+    mutating func judgeAgain(_ session: SessionHandle) {
+        if sessions[session].isOpen, sessions[session].duties == nil { delivery.touch(session, &sessions) }
     }
 
     /// Adds `scratch` to what a client is sent; one that is behind gets it after what it is owed by now.

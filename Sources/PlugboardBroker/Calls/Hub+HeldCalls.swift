@@ -34,7 +34,9 @@ extension Hub {
                 let event = calls.held.event(of: number)
             else { continue }
             forgetHeld(call)
+            let reporter = call.server
             calls.move(call, to: service.session, &sessions)
+            judgeAgain(reporter)
             scratch.removeAll()
             scratch.append(event.span)
             appendScratch(to: service.session)

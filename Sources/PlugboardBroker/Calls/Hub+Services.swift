@@ -43,6 +43,7 @@ extension Hub {
     mutating func end(_ service: Service) {
         sessions[service.session].clearance?.account?.subscriptions -= 1
         calls.end(service, &sessions)
+        judgeAgain(service.session)
     }
 
     /// Adds who would answer a call of a key, if anybody serves it, for `who`.
